@@ -22,7 +22,6 @@ from adapters.catalog import (
 from adapters.contract import (
     Adapter,
     AdapterInfo,
-    BatchAdapter,
     Described,
     EncodedPicture,
     Fatal,
@@ -31,9 +30,11 @@ from adapters.contract import (
     Generation,
     ImageRule,
     ModelInfo,
+    Participant,
     PictureSource,
     PixelPicture,
     Request,
+    Session,
 )
 from adapters.conversation import (
     Conversation,
@@ -60,7 +61,6 @@ __all__ = [
     "Adapter",
     "AdapterInfo",
     "AdapterSpec",
-    "BatchAdapter",
     "Catalog",
     "Conversation",
     "Described",
@@ -77,6 +77,7 @@ __all__ = [
     "Message",
     "ModelInfo",
     "Part",
+    "Participant",
     "Picture",
     "PictureSource",
     "PixelPicture",
@@ -84,6 +85,7 @@ __all__ = [
     "Reply",
     "Request",
     "Role",
+    "Session",
     "Text",
     "UnknownName",
     "Usage",

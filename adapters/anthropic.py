@@ -9,15 +9,16 @@ notice when refused. Written against anthropic 2.11, November 2026.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
 from adapters import image_rules, prices
 from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
+from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Message, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
@@ -28,7 +29,6 @@ from adapters.thinking import Thinking, thinking_of
 if TYPE_CHECKING:
     import httpx2
 
-    from adapters.deferred.contract import Deferring
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
@@ -45,7 +45,7 @@ def anthropic(
     timeout_s: float = 120.0,
     concurrency: int = 8,
 ) -> Adapter:
-    """Anthropic's Claude models. Raises `Fatal` for a missing key or a bad address."""
+    """Make an adapter for Claude. Raises `Fatal` for a missing key or a bad address."""
     need_package("anthropic", "anthropic")
     endpoint = find_endpoint(
         "anthropic",
@@ -77,7 +77,7 @@ _CACHE_MINIMUM = {(3, 5): 2048, (4, 7): 2048, (4, 8): 1024, (5, 0): 512, (5, 1):
 
 
 def facts_of(model: str) -> ClaudeFacts:
-    """What holds for a Claude model, by the version in its name (the newest when there is none)."""
+    """Return the facts of a Claude model by the version in its name (the newest without one)."""
     match = re.match(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?!\d)", model)
     version = (int(match[1]), int(match[2] or 0)) if match else (9, 0)
     minimum = _CACHE_MINIMUM.get(version, 1024 if version < (5, 0) else 512)
@@ -122,7 +122,7 @@ class _Answer(msgspec.Struct):
 class AnthropicAdapter(ApiAdapter):
     """One Claude model.
 
-    An effort of "none" switches thinking off; other efforts are sent as they are, and switch it on
+    An effort of "none" switches thinking off; other efforts are sent unchanged, and switch it on
     for models that do not think by default.
     """
 
@@ -133,7 +133,7 @@ class AnthropicAdapter(ApiAdapter):
         "output_config": ("effort",),
     }
     answers = _Answer
-    # "auto" takes priority as far as it was bought.
+    # "auto" uses priority capacity if the account has bought any.
     tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 
     def __init__(
@@ -168,11 +168,9 @@ class AnthropicAdapter(ApiAdapter):
             open_telemetry=False,
         )
 
-    def deferring(self, folder: Path) -> Deferring:
-        """How requests are sent in batches."""
-        from adapters.deferred.anthropic import AnthropicBatches
-
-        return AnthropicBatches(self, self.client)
+    def deferring(self, folder: Path) -> Any:
+        """Return the way to send requests in batches."""
+        return BATCHES.make("anthropic", adapter=self, client=self.client)
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         conversation = request.conversation
@@ -212,7 +210,7 @@ class AnthropicAdapter(ApiAdapter):
         return {"role": "user", "content": content}
 
     def _worth_caching(self, conversation: Conversation) -> bool:
-        """Whether the first round's prefix reaches the length below which nothing is cached."""
+        """Return whether the first round's prefix is long enough to be cached."""
         tokens = sum(len(m.text) for m in conversation.messages) / 4 * self._info.text_factor
         count = self._facts.rule.tokens
         tokens += sum(count(p.width, p.height) or 0 for p in conversation.pictures)
@@ -240,10 +238,12 @@ class AnthropicAdapter(ApiAdapter):
                 wanted["thinking"] = {"type": "adaptive"}
         return wanted
 
-    async def _send(self, body: bytes) -> httpx2.Response:
+    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
         import httpx2
 
-        return await self.client.post("/v1/messages", content=body, cast_to=httpx2.Response)
+        return self.client.post(
+            "/v1/messages", content=msgspec.json.encode(body), cast_to=httpx2.Response
+        )
 
     def _done(self, request: Request, reply: Reply) -> None:
         if request.continues and self._worth_caching(request.conversation):
@@ -298,7 +298,8 @@ def _blocks(answer: _Answer, kind: str, form: type[Block]) -> list[Block]:
 
 
 def _native(content: list[Json]) -> object:
-    """The blocks as they came when there are others than text: thinking must go back unchanged."""
+    """Return the blocks as they came when there are others than text: thinking must go back
+    unchanged."""
     if all(block.get("type") == "text" for block in content):
         return None
     return [b for b in content if b.get("type") != "text" or str(b.get("text", "")).strip()]

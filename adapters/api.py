@@ -1,9 +1,8 @@
-"""What the adapters of hosted models share: one call, its failure, what it refused.
+"""Shared code of hosted adapters: one call, its failure, and refused parameters.
 
-A provider's adapter says how a request is put (`_compose`), which parameters go with it
-(`_parameters`), how it is sent (`_send`), what an error means (`_failure`), of which form an answer
-is (`answers`) and how it is read (`_read`). The SDKs' own retries are off: the engine owns time.
-`ApiClient` is as much of it as embedders need, too.
+A provider's adapter composes the content (`_compose`), chooses parameters (`_parameters`), sends
+the body (`_send`), interprets errors (`_failure`) and reads an answer (`_read`) of the form
+`answers`. The SDKs' own retries are off: the engine owns time. Embedders build on `ApiClient`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from binascii import b2a_base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -33,7 +33,7 @@ from adapters.contract import (
 )
 from adapters.conversation import Finish, Reply, Tier
 from adapters.endpoints import Endpoint, is_private
-from adapters.faults import Failure, cleaner, judge, refused
+from adapters.faults import Failure, cleaner, error_line, judge, refused
 from adapters.secrets import masked, secrets
 from adapters.thinking import thinking_of
 
@@ -47,7 +47,7 @@ R = TypeVar("R", covariant=True)
 
 
 class Read(Protocol[R]):
-    """What an answer says. Raises ValueError where it says nothing that was asked for."""
+    """Read one answer. Raises ValueError if it lacks a result."""
 
     def __call__(
         self, answer: Any, headers: Mapping[str, str], *, sent: Json, latency_s: float
@@ -55,15 +55,19 @@ class Read(Protocol[R]):
 
 
 class ApiClient(ABC, Generic[Info]):
-    """A provider's API for one model. Parameters in `spellings` may be refused, and are then left
-    out.
+    """A provider's API for one model.
 
-    The values of `spellings` are other words by which the provider calls the parameter. `answers`
-    is what an answer holds, as far as it is read.
+    spellings: parameters that are left out once the model refuses them, with the provider's other
+        names for each.
+    answers: the fields of an answer that are read.
+    tier_field: the field of the body that asks for a tier.
     """
 
     spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
     answers: ClassVar[type]
+    tier_field: ClassVar[str] = "service_tier"
+    strict: ClassVar[bool] = False
+    """True if the HTTP client raises for replies that the SDK should not read (`HostedClient`)."""
 
     def __init__(
         self,
@@ -73,10 +77,10 @@ class ApiClient(ABC, Generic[Info]):
         timeout_s: float,
         options: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
-        """`options` are those of the user that go out, which may hold secrets."""
+        """options: user options that are sent and may contain secrets."""
         from adapters.transport import HostedClient
 
-        self.http = HostedClient(timeout_s)
+        self.http = HostedClient(timeout_s, strict=self.strict)
         self._info = info
         self._address = endpoint.address
         self._timeout_s = timeout_s
@@ -90,7 +94,7 @@ class ApiClient(ABC, Generic[Info]):
         return self._info
 
     def notices(self) -> list[str]:
-        """Notices for the user since the last call; each is given once."""
+        """Return notices for the user since the last call, each once."""
         notices, self._notices = self._notices, []
         return notices
 
@@ -110,9 +114,10 @@ class ApiClient(ABC, Generic[Info]):
         Raises `Fault` and `Fatal`.
         """
         while True:
-            body, sent = self._encoded(*await compose())
+            body, sent = self._filled(*await compose())
+            call = self._send(body)
             started = time.monotonic()
-            response = await self.attempt(self._send(body), self._timeout_s)
+            response = await self.attempt(call, self._timeout_s)
             if not isinstance(response, Failure):
                 seconds = time.monotonic() - started
                 return self._parsed(response, partial(read, sent=sent, latency_s=seconds))
@@ -123,8 +128,7 @@ class ApiClient(ABC, Generic[Info]):
                 raise verdict
 
     async def attempt(self, call: Awaitable[T], limit_s: float | None = None) -> T | Failure:
-        """What a call gives, or how it failed. It is returned, so that no exception chain holds the
-        SDK's request.
+        """Return the result of a call, or its failure: an exception would keep the SDK's request.
 
         limit_s: seconds for the whole call; the client's own limits hold in any case.
         """
@@ -140,11 +144,13 @@ class ApiClient(ABC, Generic[Info]):
             return known
 
     def verdict(self, failure: Failure, sent: Json) -> Finish | Fault | Fatal | None:
-        """What a failed request comes to; None: a parameter was refused, and is left out now."""
-        verdict = judge(failure, self.speaker, self.clean)
-        if not isinstance(verdict, Finish) and self._learn(failure, sent):
-            return None
-        return verdict
+        """Judge a failed request; None: it refused a parameter, which is now left out."""
+        spelled = chain.from_iterable(self.spellings.values())
+        parameters = {*sent, *self.spellings, *spelled, self.tier_field}
+        verdict = judge(failure, self.speaker, self.clean, parameters)
+        if verdict in (Finish.TOO_LONG, Finish.CONTENT_FILTER):
+            return verdict
+        return None if self._learn(failure, sent) else verdict
 
     @property
     def speaker(self) -> str:
@@ -154,17 +160,18 @@ class ApiClient(ABC, Generic[Info]):
     async def close(self) -> None:
         await self.http.aclose()
 
-    def _encoded(self, content: Json, wanted: Json) -> tuple[bytes, Json]:
-        """The request's body, and the parameters in it that were not refused."""
+    def _filled(self, content: Json, wanted: Json) -> tuple[Json, Json]:
+        """Return the request's body and the parameters in it that were not refused."""
         sent = {name: value for name, value in wanted.items() if name not in self._refused}
-        return msgspec.json.encode(self._body(content, sent)), sent
+        return self._body(content, sent), sent
 
     def _body(self, content: Json, parameters: Json) -> Json:
-        """The request's body, of what `_compose` made and the parameters to send."""
+        """Return the request's body, of what `_compose` made and the parameters to send."""
         return content | parameters
 
     @abstractmethod
-    async def _send(self, body: bytes) -> httpx2.Response: ...
+    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
+        """Return the call to await; the SDK loads before, outside of the call's time limit."""
 
     @abstractmethod
     def _failure(self, error: Exception) -> Failure | None: ...
@@ -198,11 +205,9 @@ class ApiClient(ABC, Generic[Info]):
 class ApiAdapter(ApiClient[AdapterInfo]):
     """A model behind a provider's API that continues conversations.
 
-    `tier_field` is where the body says on which tier a request is to be served, and `tier_words`
-    are the provider's words for the tiers that a request may ask for.
+    `tier_words` are the provider's words for the tiers that a request may ask for.
     """
 
-    tier_field: ClassVar[str] = "service_tier"
     tier_words: ClassVar[Mapping[Tier, str]] = {}
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
@@ -215,7 +220,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
             return await self._wanted(request, pictures)
 
         def end(finish: Finish, failure: Failure, sent: Json) -> Reply:
-            return self.ended(finish, sent)
+            return self.ended(finish, failure, sent)
 
         try:
             return await self._exchange(compose, partial(self.read, request), end)
@@ -225,8 +230,9 @@ class ApiAdapter(ApiClient[AdapterInfo]):
             raise Fault("unavailable", str(fault), fault.retry_after_s, fault.status) from None
 
     async def body(self, request: Request, pictures: PictureSource) -> tuple[bytes, Json]:
-        """The body that `ask` sends, in JSON, and the parameters in it. Raises `Fatal`."""
-        return self._encoded(*await self._wanted(request, pictures))
+        """Return the body that `ask` sends, in JSON, and the parameters in it. Raises `Fatal`."""
+        body, sent = self._filled(*await self._wanted(request, pictures))
+        return msgspec.json.encode(body), sent
 
     def read(
         self,
@@ -237,14 +243,17 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         sent: Json,
         latency_s: float = 0.0,
     ) -> Reply:
-        """The reply in an answer of the form `answers`. Raises ValueError where there is none."""
+        """Return the reply in an answer of the form `answers`. Raises ValueError where there is
+        none."""
         reply = checked(replace(self._read(answer, headers), sent=sent, latency_s=latency_s))
         self._done(request, reply)
         return reply
 
-    def ended(self, finish: Finish, sent: Json) -> Reply:
-        """The reply of a model that will not take the content."""
-        return Reply("", finish, model=self._info.model, sent=sent)
+    def ended(self, finish: Finish, failure: Failure, sent: Json) -> Reply:
+        """Return the reply of a model that will not take the content."""
+        refused = finish is Finish.PROVIDER_REFUSED
+        refusal = error_line(failure, self.speaker, self.clean) if refused else ""
+        return Reply("", finish, model=self._info.model, sent=sent, refusal=refusal)
 
     async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
         content = await self._compose(request, pictures)
@@ -254,7 +263,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
 
     @abstractmethod
     def failed(self, status: int, body: object) -> Failure:
-        """What a failure means that came with this HTTP status and body, other than by HTTP."""
+        """Interpret an HTTP status and body that did not arrive by HTTP."""
 
     @abstractmethod
     async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...
@@ -264,17 +273,18 @@ class ApiAdapter(ApiClient[AdapterInfo]):
 
     @abstractmethod
     def _read(self, answer: Any, headers: Mapping[str, str]) -> Reply:
-        """The reply in an answer of the form `answers`. Raises ValueError where there is none."""
+        """Return the reply in an answer of the form `answers`. Raises ValueError where there is
+        none."""
 
     def _done(self, request: Request, reply: Reply) -> None:
-        """Called after every successful call."""
+        """Note a successful call."""
         return
 
 
 def picture_text(picture: EncodedPicture, before: str = "") -> msgspec.Raw:
-    """A picture's bytes in base64 as a JSON string, with `before` in front of them.
+    """Return a picture's bytes in base64 as a JSON string, with `before` in front of them.
 
-    A body takes it over as it is, so that half a megabyte is not looked through for quotes.
+    A body takes it over unchanged: half a megabyte is not searched for quotes.
     """
     return msgspec.Raw(b'"%b%b"' % (before.encode(), b2a_base64(picture.data, newline=False)))
 
@@ -290,18 +300,18 @@ _SERVED: Mapping[str, Tier] = {
 
 
 def served_on(word: object) -> Tier | Literal[""]:
-    """The tier that a provider says served a reply; "" for a word that stands for none of ours."""
+    """Return the tier that a provider names; "" for a word that is not the name of a `Tier`."""
     return _SERVED.get(word.lower(), "") if isinstance(word, str) else ""
 
 
 def _says_unavailable(fault: Fault) -> bool:
-    """Whether a tier has no capacity at the moment: OpenAI's 429 "Resource Unavailable" (or its
-    code, `resource_unavailable`), Google's 503 UNAVAILABLE."""
+    """Return whether a tier lacks capacity at the moment: OpenAI's 429 "Resource Unavailable" (or
+    its code, `resource_unavailable`), Google's 503 UNAVAILABLE."""
     return fault.status in {429, 503} and "unavailable" in str(fault).lower()
 
 
 def _given_up(error: BaseException | None) -> Failure | None:
-    """Why the HTTP client gave up a reply, which an SDK may have wrapped in an error of its own."""
+    """Return why the HTTP client gave up a reply; an SDK may have wrapped its error."""
     from adapters.transport import Undelivered
 
     while error is not None and not isinstance(error, Undelivered):
@@ -312,9 +322,9 @@ def _given_up(error: BaseException | None) -> Failure | None:
 def hosted(
     endpoint: Endpoint, model: str, *, settings: Mapping[str, object], **more: Any
 ) -> AdapterInfo:
-    """What adapters of hosted models declare alike; `more` are further fields of `AdapterInfo`.
+    """Return the declaration of a hosted model; `more` are further fields of `AdapterInfo`.
 
-    When a model thinks is known by its name, unless `more` says it.
+    The model's name says when it thinks, unless `more` does.
     """
     return AdapterInfo(
         **{"thinking": thinking_of(model), **facts_of_endpoint(endpoint, model, settings), **more}
@@ -322,7 +332,7 @@ def hosted(
 
 
 def facts_of_endpoint(endpoint: Endpoint, model: str, settings: Mapping[str, object]) -> Json:
-    """The fields of `ModelInfo` that follow from where a model is hosted.
+    """Return the fields of `ModelInfo` that follow from where a model is hosted.
 
     At another address than the provider's own the price is unknown, unless that is on the user's
     own machine or network.

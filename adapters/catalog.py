@@ -1,7 +1,7 @@
 """The built-in models and embedders by name, and how a name becomes an adapter.
 
-An adapter's class or factory is called with the model's name, then options by name; the options it
-takes are its other parameters, so that an unknown one is refused by name. Packages add adapters of
+An adapter's class or factory is called with the model's name, then options by name; its other
+parameters are the options it takes, and an unknown one is refused by name. Packages add adapters of
 their own through the entry-point group `vlm_eval.adapters`, and embedders through
 `vlm_eval.embedders`; see `adapters.registry`.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from adapters.contract import Adapter, Described, Fatal
 from adapters.embedding import Embedder
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @runtime_checkable
 class Describing(Protocol):
-    """A factory that can tell what its adapter declares without making it."""
+    """A factory that knows its adapter's declaration without making the adapter."""
 
     def __call__(self, model: str, **options: object) -> Adapter: ...
 
@@ -53,7 +53,7 @@ ADAPTERS.add(
 )
 ADAPTERS.add(
     "file",
-    "adapters.file:file",
+    "adapters.vllm.file:file",
     "any model, in files for `vllm run-batch`, with --tier batch (file:Qwen/Qwen3-VL-8B-Instruct)",
 )
 ADAPTERS.add(
@@ -88,7 +88,7 @@ for _name, (_factory, _line) in LOCAL.items():
 EMBEDDERS: Registry[Embedder] = Registry("embedder", "vlm_eval.embedders", has=("info", "embed"))
 EMBEDDERS.add(
     "openai",
-    "adapters.openai_embeddings:openai_embeddings",
+    "adapters.embed.openai:openai_embeddings",
     "OpenAI, or with base_url any server that speaks its embeddings protocol "
     "(openai:text-embedding-3-small)",
     plain=("text-embedding-",),
@@ -100,9 +100,16 @@ EMBEDDERS.add(
 )
 EMBEDDERS.add(
     "lexical",
-    "adapters.lexical_embedder:LexicalEmbedder",
+    "adapters.embed.lexical:LexicalEmbedder",
     "words that have letters in common, without a model; needs nothing",
 )
+
+BATCHES: Registry[Any] = Registry("kind of batches", "vlm_eval.batches", has=("create", "fetch"))
+"""How adapters send requests in batches (`adapters.batches.contract.Deferring`)."""
+BATCHES.add("openai", "adapters.batches.openai:OpenAIBatches", "OpenAI's API and servers like it")
+BATCHES.add("anthropic", "adapters.batches.anthropic:AnthropicBatches", "Anthropic's API")
+BATCHES.add("google", "adapters.batches.google:GoogleBatches", "the Gemini API")
+BATCHES.add("file", "adapters.batches.file:FileBatches", "files for `vllm run-batch`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +121,12 @@ class AdapterSpec:
     provider: str
     """The entry of the registry."""
     model: str
-    """What follows the entry's name and a colon."""
+    """The text after the entry's name and a colon."""
 
     @property
     def runs_here(self) -> bool:
-        """Whether it is one of our models on this machine. Of others only their adapter's
-        declaration tells."""
+        """True for our own models on this machine; for others see their adapter's
+        declaration."""
         return self.provider in LOCAL
 
 
@@ -130,7 +137,7 @@ class Catalog(Generic[T]):
         self.registry = registry
 
     def names(self) -> dict[str, str]:
-        """Everything that can be named, with one line about it. Imports no SDK."""
+        """Return every name with one line about it. Imports no SDK."""
         return self.registry.names()
 
     def resolve(self, name: str, *, base_url: str | None = None) -> AdapterSpec:
@@ -148,7 +155,7 @@ class Catalog(Generic[T]):
         return AdapterSpec(f"{provider}:{model}" if model else provider, provider, model)
 
     def make(self, name: str, **options: object) -> T:
-        """The model of a name, ready to be asked. A local one that answers is loaded now.
+        """Return the model of a name, ready to be asked. A local one that answers is loaded now.
 
         Options that are None count as not given; `timeout_s` and `concurrency`, which change no
         reply, reach only the providers that take them. Raises `UnknownName` for an unknown name,
@@ -158,18 +165,18 @@ class Catalog(Generic[T]):
         return self.registry.make(spec.provider, spec.model, **self.accepted(spec, options))
 
     def keyless(self, name: str, **options: object) -> T:
-        """The same for what it declares; no key is needed. Raises as `make`."""
+        """Return the same for what it declares; no key is needed. Raises as `make`."""
         spec = self.resolve(name, base_url=_text(options.get("base_url")))
         if "api_key" in self.registry.parameters(spec.provider) and not options.get("api_key"):
             options["api_key"] = "not-needed-to-describe"
         return self.make(name, **options)
 
     def options_of(self, name: str, *, base_url: str | None = None) -> tuple[str, ...]:
-        """The options that a model takes, by name. Raises `UnknownName`."""
+        """Return the options that a model takes, by name. Raises `UnknownName`."""
         return self._taken(self.resolve(name, base_url=base_url))
 
     def accepted(self, spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
-        """The options that were given, as the types that are declared for them.
+        """Return the options that were given, as the types that are declared for them.
 
         Raises `Fatal` for one that is not taken, and for a value of another type.
         """
@@ -203,7 +210,7 @@ options_of = MODELS.options_of
 
 
 def describe(name: str, *, loads: bool = False, **options: object) -> Described:
-    """What a model's adapter declares, and how to load it. Raises as `make`.
+    """Return a model's declaration and its loader. Raises as `make`.
 
     No key is needed and no weights are loaded. If the model is to be loaded next (`loads`),
     whatever would prevent that (a missing key, too little memory) is an error now.

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from adapters.api import ApiAdapter, Json, picture_text, served_on
+from adapters.catalog import BATCHES
 from adapters.contract import (
     AdapterInfo,
     Fatal,
@@ -27,9 +28,6 @@ from adapters.endpoints import Endpoint
 from adapters.faults import Failure
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.openai_client import OpenAIClient
-
-if TYPE_CHECKING:
-    from adapters.deferred.contract import Deferring
 
 FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
 
@@ -75,8 +73,8 @@ class _Answer(msgspec.Struct):
 class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     """One model behind the chat protocol.
 
-    `detail` is sent with every picture if it is given. `extra_body` is added to the body as it is,
-    a value of None takes a parameter out.
+    `detail` is sent with every picture if it is given. `extra_body` is added to the body unchanged;
+    a value of None removes a parameter.
     """
 
     spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {
@@ -111,22 +109,21 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         self._detail = detail
         self._limit = "max_tokens"
 
-    def deferring(self, folder: Path) -> Deferring:
-        """How requests are sent in batches."""
-        from adapters.deferred.openai import OpenAIBatches
-
-        return OpenAIBatches(self, self.client)
+    def deferring(self, folder: Path) -> Any:
+        """Return the way to send requests in batches."""
+        return BATCHES.make("openai", adapter=self, client=self.client)
 
     def _marks(self, request: Request) -> set[int]:
-        """The indexes of the messages at whose end the provider's prompt cache is to be written."""
+        """Return the indexes of the messages at whose end the provider's prompt cache is to be
+        written."""
         return set()
 
     def _greedy(self, generation: Generation) -> bool:
-        """Whether temperature 0 is sent where the user asks for none."""
+        """Return whether temperature 0 is sent if the user asks for none."""
         return True
 
     def _additions(self, request: Request) -> Json:
-        """Parameters beyond those that the user asks for."""
+        """Return parameters beyond those that the user asks for."""
         return {}
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
@@ -248,19 +245,19 @@ class ServedModel(ChatAdapter):
 
 
 def on_record(detail: str | None, extra_body: Mapping[str, object] | None) -> dict[str, object]:
-    """What a run has on record of how a model is asked through this protocol."""
+    """Return the settings that a run records for a model behind this protocol."""
     return {"api": "chat.completions", "detail": detail, "extra_body": dict(extra_body or {})}
 
 
 def served(
     model: str, *, family: str | None = None, least: int | None = None, most: int | None = None
 ) -> tuple[OpenModel, Mapping[str, object]]:
-    """What is known of a model behind a compatible server, and what of it goes on record.
+    """Return the facts of a model behind a compatible server, and those to record.
 
-    `family` stands for the name of a model that goes by another one. `least` and `most` are the
-    pixel limits of the server; None: as published. On record, and so in the key of the response
-    cache, is what was given, and what replies depend on: the limits of a model that answers in
-    pixels, and special tokens that are kept.
+    `family` is the published name of a model that the server calls otherwise. `least` and `most`
+    are the pixel limits of the server; None: as published. On record, and so in the key of the
+    response cache, is what was given, and what replies depend on: the limits of a model that
+    answers in pixels, and special tokens that are kept.
 
     Raises `Fatal` for an unknown family, for limits of a model that resizes by an unknown rule, and
     for impossible ones.
@@ -299,7 +296,7 @@ def served(
 
 
 def _picture_tokens(usage: _Usage | None) -> int | None:
-    """Tokens of the prompt's pictures, None unless the server counts them apart."""
+    """Return the tokens of the prompt's pictures, None unless the server counts them apart."""
     details, most = (usage.prompt_tokens_details, usage.prompt_tokens) if usage else (None, 0)
     if not details:
         return None

@@ -1,7 +1,7 @@
-"""What is asked of a reply before anything relies on it.
+"""Checks of a reply before anything relies on it.
 
-Servers and adapters of other packages are not trusted to keep to a format: whatever cannot be
-recorded and read back as it is, or cannot be true, is refused here, and nowhere else.
+Servers and adapters of other packages are not trusted to keep to a format. This module, and no
+other, refuses values that cannot be true or that a record would not return unchanged.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -39,23 +39,69 @@ _FAILURES = (
 
 
 def read_json(data: bytes, kind: type[T]) -> T:
-    """A server's JSON as a record. Raises ValueError with a line that says what is wrong."""
+    """Return a server's JSON as a record. Raises ValueError with a line that says what is wrong."""
+    return msgspec.convert(_plain(data), kind)
+
+
+def read_loosely(data: bytes, kind: type[T]) -> tuple[T, frozenset[str]]:
+    """Read a server's JSON as a record, without fields of another type than the record's.
+
+    Items of lists that cannot be read are left out as well, and bytes that are not UTF-8 replaced.
+    Returns the record and the names of the fields that were left out. Raises ValueError where no
+    JSON object comes, or a field without a default is missing.
+    """
+    left_out: set[str] = set()
+    cleaned = _cleaned(_plain(data, "replace"), kind, left_out)
+    return msgspec.convert(cleaned, kind), frozenset(left_out)
+
+
+def _plain(data: bytes, errors: str = "strict") -> Any:
     try:
-        plain = json.loads(data.decode("utf-8-sig"))
-        return msgspec.convert(plain, kind)
+        return json.loads(data.decode("utf-8-sig", errors))
     except UnicodeDecodeError as error:
         reason = f"not UTF-8: {error}"
     except RecursionError:
         reason = "nested too deeply"
     except ValueError as error:
         reason = f"not JSON: {error}"
-    except msgspec.ValidationError as error:
-        reason = str(error)
     raise ValueError(reason)
 
 
+def _cleaned(plain: Any, kind: Any, left_out: set[str]) -> Any:
+    """Return the part of plain JSON that a type takes. Raises ValueError where it takes none of
+    it."""
+    inner = [one for one in get_args(kind) if one is not type(None)]
+    if get_origin(kind) is list and isinstance(plain, list):
+        return [item for one in plain for item in _item(one, inner[0], left_out)]
+    if plain is not None and len(inner) == 1 and get_origin(kind) is not list:
+        return _cleaned(plain, inner[0], left_out)
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        msgspec.convert(plain, kind)
+        return plain
+    if not isinstance(plain, dict):
+        raise ValueError(f"a {type(plain).__name__} instead of an object")
+    kept = {}
+    for one in msgspec.structs.fields(kind):
+        if one.encode_name in plain:
+            try:
+                kept[one.encode_name] = _cleaned(plain[one.encode_name], one.type, left_out)
+            except ValueError:
+                left_out.add(one.encode_name)
+    return kept
+
+
+def _item(plain: Any, kind: Any, left_out: set[str]) -> list[Any]:
+    """Return an item of a list, or none if it cannot be read."""
+    try:
+        cleaned = _cleaned(plain, kind, left_out)
+        msgspec.convert(cleaned, kind)
+    except ValueError:
+        return []
+    return [cleaned]
+
+
 def checked(reply: object) -> Reply:
-    """The reply as it will be read from its record.
+    """Return the reply as it will be read from its record.
 
     Secrets among the parameters are masked, and half a surrogate pair, which no file can hold, is
     replaced. Raises ValueError for anything else that would be read back differently, and for
@@ -82,7 +128,7 @@ def checked(reply: object) -> Reply:
 
 
 def checked_vectors(embedded: object, texts: int, dimensions: int | None = None) -> Embedded:
-    """The answer to so many texts, its numbers rounded to single precision.
+    """Return the answer to so many texts, its numbers rounded to single precision.
 
     Raises ValueError for another number of vectors, vectors of different lengths or of others than
     these `dimensions`, numbers that are not finite, and what could not be read from a record.
@@ -119,13 +165,25 @@ def _encoded(reply: Reply) -> bytes:
     try:
         return msgspec.json.encode(reply)
     except UnicodeEncodeError:
-        # What a provider signed holds only as it was.
-        text = json.dumps(msgspec.to_builtins(replace(reply, native=None)), ensure_ascii=False)
+        # A changed native part would no longer match its signature.
+        return to_json(replace(reply, native=None))
+
+
+def to_json(value: object) -> bytes:
+    """Encode records or plain values as JSON; halves of characters are replaced.
+
+    Pages and models write such halves, and no file takes them. Raises what `msgspec.json.encode`
+    raises for anything else.
+    """
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _depth(value: Any) -> int:
-    """Levels of lists and objects, counted no further than one past the limit."""
+    """Count levels of lists and objects, no further than one past the limit."""
     level, depth = [value], 0
     while level and depth <= MAX_DEPTH:
         inner: list[Any] = []

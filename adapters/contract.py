@@ -8,16 +8,19 @@ too long) is not an exception but a reply with that finish reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from adapters.conversation import Conversation, Picture, Reply, Tier
 from adapters.thinking import NEVER, Thinking
 
 Coordinates = Literal["absolute", "unit", "per-mille", "per-999"]
-"""How a model gives places in a picture: pixels of the picture sent, 0 to 1, 0 to 1000, or 0 to
-999."""
+"""Units of a model's coordinates: pixels of the picture sent, 0 to 1, 0 to 1000, or 0 to 999."""
+
+Dialogue = tuple[str, int]
+"""A unit's id and the repeat."""
 
 FaultKind = Literal["rate_limit", "unavailable", "timeout", "connection", "server", "malformed"]
 """`unavailable`: the tier that the request asked for has no capacity at the moment."""
@@ -47,7 +50,7 @@ class Fault(Exception):
 
     @property
     def in_short(self) -> str:
-        """What went wrong, for a place with little room: `HTTP 500`, else the message."""
+        """The error in few characters: `HTTP 500`, else the message."""
         return f"HTTP {self.status}" if self.status else str(self)
 
 
@@ -64,8 +67,8 @@ class Generation:
     """Generation parameters as the user asked for them.
 
     A `temperature` of None means greedy decoding if the model supports it, and is not sent
-    otherwise. Any other None is not sent, so that the model's default applies. `Reply.sent` says
-    what was sent.
+    otherwise. Any other None is not sent: the model's default applies. `Reply.sent` has the
+    parameters sent.
     """
 
     max_tokens: int = 1024
@@ -76,7 +79,7 @@ class Generation:
     thinking_budget: int | None = None
 
     def plain(self) -> dict[str, object]:
-        """The parameters that are set, as JSON."""
+        """Return the parameters that are set, as JSON."""
         pairs = ((name, getattr(self, name)) for name in self.__slots__)
         return {name: value for name, value in pairs if value is not None}
 
@@ -90,18 +93,23 @@ class Request:
     unit_id: str
     """Groups calls that share a prefix; a provider's prompt cache is keyed by it."""
     place: str
-    """Which call of its dialogue it is (`round-1`, `round-2`)."""
+    """Name of the call within its dialogue (`round-1`, `round-2`)."""
     continues: bool = False
-    """Whether a later call will build on the reply, so that a prompt or key-value cache pays."""
+    """True if a later call will continue the conversation: a prompt or key-value cache pays."""
     repeat: int = 0
-    """Which repetition of the step it is, from 0, in a run that asks every step several times."""
+    """Number of the repetition, from 0, in a run that asks every step several times."""
     id: str = field(default="", compare=False)
-    """What tells the call from all others of its run, equal ones included."""
+    """Key of the call, unique in its run even among equal calls."""
     about: Any = field(default=None, compare=False, repr=False)
-    """What baselines answer it by, where a unit is asked about step by step; not for models."""
+    """Context for baselines if a unit is asked about step by step; models never see it."""
     tier: Tier | Literal[""] = ""
     """The tier it is to be served on, one of `AdapterInfo.tiers`; "" leaves it to the provider. It
     changes no reply, and is in no key and not in `Reply.sent`."""
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """Whose call it is."""
+        return self.unit_id, self.repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +135,17 @@ class PictureSource(Protocol):
     """Where an adapter gets the pictures of a conversation: as bytes to send, or as pixels."""
 
     async def encoded(self, picture: Picture) -> EncodedPicture:
-        """The picture as bytes to send."""
+        """Return the picture as bytes to send."""
         ...
 
     async def pixels(self, picture: Picture) -> PixelPicture:
-        """The picture as pixels."""
+        """Return the picture as pixels."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRule:
-    """How a model's pictures are resized, and what they cost."""
+    """Resizing and cost of a model's pictures."""
 
     fit: Callable[[int, int], tuple[int, int]]
     """The largest (width, height) with the same aspect ratio that the model sees without further
@@ -155,10 +163,10 @@ class ImageRule:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What everything that stands for a model declares about itself."""
+    """Declaration common to models and embedders."""
 
     name: str
-    """The name by which the user selected the model."""
+    """The model as the user selected it."""
     model: str
     """The model's name in requests."""
     provider: str
@@ -168,11 +176,12 @@ class ModelInfo:
     endpoint: str | None = None
     """Base URL, if it is not the provider's own."""
     billed: bool = False
-    """Whether calls cost money."""
+    """True if calls cost money."""
     price_ref: str | None = None
     """The model's name in the price sheet; None if calls are free or their price is unknown."""
-    concurrency: int = 8
-    """The most single calls at a time."""
+    concurrency: int | None = 8
+    """The most calls at a time; None for a model that takes every call as soon as it is made, and
+    gathers them into batches itself."""
     context_tokens: int | None = None
     """Context length of the model, None if unknown."""
     text_tokens: Callable[[str], int] | None = None
@@ -181,21 +190,20 @@ class ModelInfo:
     """Factor on that count for estimates."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Everything else that changes replies, for the run's record and the cache key."""
+    wait_s: float = 0.0
+    """Seconds that a call may wait in the adapter itself, for a server that starts again, say;
+    infinity for no limit. The engine allows so much more for each attempt."""
 
     @property
     def runs_here(self) -> bool:
-        """Whether the model runs on this machine, loaded by its adapter."""
+        """True if the adapter loads the model on this machine."""
         return self.provider == "local"
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterInfo(ModelInfo):
-    """What an adapter declares about itself."""
+    """Declaration of an adapter."""
 
-    batch_size: int | None = None
-    """Requests per batch; None for adapters that take concurrent single calls."""
-    batches_at_once: int = 1
-    """The most batches submitted at a time, so that a busy GPU finds the next one waiting."""
     open_dialogues: int | None = None
     """The most dialogues whose state the adapter keeps between rounds; None: no limit."""
     thinking: Thinking = NEVER
@@ -204,8 +212,8 @@ class AdapterInfo(ModelInfo):
     image_rule: ImageRule | None = None
     coordinates: Coordinates | None = None
     cache_minimum: int | None = None
-    """Tokens that a prefix must have for the provider's prompt cache to keep it, None if there is
-    no such cache or nobody knows."""
+    """Tokens that a prefix must have for the provider's prompt cache to keep it; None without such
+    a cache, or if unknown."""
     tiers: tuple[Tier, ...] = ()
     """The tiers that a request may ask for (`Request.tier`), and batch if the adapter is
     `Deferrable`; whether the provider sells them for this model is for its prices, or for itself,
@@ -218,7 +226,7 @@ class Adapter(Protocol):
 
     @property
     def info(self) -> AdapterInfo:
-        """What it declares about itself."""
+        """The adapter's declaration."""
         ...
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
@@ -226,12 +234,59 @@ class Adapter(Protocol):
         ...
 
     def notices(self) -> list[str]:
-        """Notices for the user since the last call (a refused parameter, say)."""
+        """Return notices for the user since the last call (a refused parameter, say)."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections, processes and memory."""
+        """Close connections, end processes, free memory."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The session that asks a model. Its functions are called in the running event loop."""
+
+    folder: Path
+    """The folder of the run."""
+    say: Callable[[str], None]
+    """Prints a line for the user."""
+    stop: Callable[[str], None]
+    """Ends the session, for this reason, once calls in flight have ended."""
+
+
+class Participant:
+    """A model that takes part in the session that asks it. Every method does nothing."""
+
+    async def open(self, session: Session) -> None:
+        """Get ready for the first call, or return early after `interrupt`. Raises `Fatal`."""
+
+    def begun(self) -> None:
+        """Called before dialogues are opened."""
+
+    def entered(self, dialogue: Dialogue) -> None:
+        """Called when a dialogue was opened, which may ask."""
+
+    def away(self, dialogue: Dialogue) -> None:
+        """Called when a dialogue waits for something else: it asks nothing until `back`."""
+
+    def back(self, dialogue: Dialogue) -> None:
+        """Called when it no longer does."""
+
+    def left(self, dialogue: Dialogue) -> None:
+        """Called when a dialogue is over."""
+
+    def last(self) -> None:
+        """Called when no further dialogue will be opened."""
+
+    async def release(self, unit_id: str) -> None:
+        """Drop what is kept for a unit: all its dialogues are over."""
+
+    def interrupt(self, reason: str) -> None:
+        """Make calls that wait in the adapter raise `Fault`: nothing more is to be sent."""
+
+    def closing_line(self) -> str:
+        """Return a line for the user about the session that has ended; "" for none."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,31 +294,9 @@ class Described:
     """A model that is described but not loaded yet."""
 
     info: AdapterInfo
-    """What its adapter declares. A local model's batch size is known once it is loaded."""
+    """Its adapter's declaration. A local model's batch size is known once it is loaded."""
     load: Callable[[], Adapter]
     """The adapter, ready to be asked. Raises `Fatal`; for a local model this takes minutes."""
-
-
-@runtime_checkable
-class BatchAdapter(Adapter, Protocol):
-    """A model that is asked many conversations at a time (`info.batch_size`)."""
-
-    async def ask_many(
-        self, requests: Sequence[Request], pictures: PictureSource
-    ) -> list[Reply | Fault]:
-        """One result per request, in order. Raises `Fatal`."""
-        ...
-
-    async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        """Prepare a request on the CPU ahead of its batch. Returns the number of its tokens.
-
-        Called as soon as the request is known; calling it again costs nothing. Raises `Fatal`.
-        """
-        ...
-
-    async def release(self, unit_id: str) -> None:
-        """The step is finished: drop what is kept for it."""
-        ...
 
 
 @runtime_checkable
@@ -271,5 +304,6 @@ class Measuring(Protocol):
     """A model that measures its sessions."""
 
     def measured(self) -> Mapping[str, object]:
-        """Hardware, software and counts as JSON, for the record; no part of a run's identity."""
+        """Return hardware, software and counts as JSON, for the record; no part of a run's
+        identity."""
         ...

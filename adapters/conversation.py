@@ -1,7 +1,7 @@
-"""Conversations and replies: what goes to a model and what comes back.
+"""Conversations and replies: the messages to a model and its answers.
 
-A conversation is immutable and grows by appending, so that whoever holds one knows that nobody will
-change it, and an adapter recognises the part that two conversations share.
+A conversation is immutable and grows by appending: adapters can recognise the part that two
+conversations share.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
 Tier = Literal["default", "flex", "priority", "batch"]
-"""How a provider serves a call, at a price of its own: as usual; when there is room; sooner; within
-a day."""
+"""Service levels of a provider, each with its price: as usual; when there is room; sooner; within a
+day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +66,17 @@ class Message:
 
 
 def system(text: str) -> Message:
-    """A system message."""
+    """Return a system message."""
     return Message("system", (Text(text),))
 
 
 def user(*parts: Part | str) -> Message:
-    """A user message of texts and pictures, in the order given."""
+    """Return a user message of texts and pictures, in the order given."""
     return Message("user", tuple(Text(p) if isinstance(p, str) else p for p in parts))
 
 
 def placeholder(picture: Picture) -> str:
-    """A text in the place of a picture: its size, and the beginning of its digest."""
+    """Return a text in the place of a picture: its size, and the beginning of its digest."""
     return f"[picture, {picture.width} x {picture.height}, sha256 {picture.digest[:12]}]"
 
 
@@ -88,6 +88,8 @@ class Finish(StrEnum):
     REFUSAL = "refusal"
     CONTENT_FILTER = "content_filter"
     TOO_LONG = "too_long"
+    PROVIDER_REFUSED = "provider_refused"
+    """The provider answered with an error about this prompt alone (an unreadable picture, say)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,8 @@ class Reply:
     thought before it answered, where the provider hands it out apart from the text: for people to
     read, it is part of no later prompt, key or digest. `picture_tokens` are those of the prompt's
     pictures, None unless the server counts them apart. `tier` is the `Tier` that served the reply,
-    "" where the provider does not say, or has a word of its own for it.
+    "" if the provider does not say, or has another word for it. `refusal` is the provider's error
+    where it refused the prompt.
     """
 
     text: str
@@ -138,9 +141,10 @@ class Reply:
     reasoning: str = ""
     picture_tokens: int | None = None
     tier: Tier | Literal[""] = ""
+    refusal: str = ""
 
     def as_message(self) -> Message:
-        """The reply as the assistant's turn of the conversation that goes on from it."""
+        """Return the reply as the assistant's turn of the conversation that goes on from it."""
         return Message("assistant", (Text(self.text),), self.native)
 
 
@@ -152,7 +156,7 @@ class Conversation:
     earlier: Conversation | None = field(default=None, compare=False, repr=False)
 
     def then(self, reply: Reply, *messages: Message) -> Conversation:
-        """This conversation, the model's reply, and further messages."""
+        """Append the model's reply and further messages."""
         return Conversation((*self.messages, reply.as_message(), *messages), self)
 
     @property
@@ -166,7 +170,7 @@ class Conversation:
         return tuple(p for message in self.messages for p in message.pictures)
 
     def digest(self) -> str:
-        """SHA-256 over roles, texts, pictures (digest and recipe) and native parts."""
+        """Return the SHA-256 over roles, texts, pictures (digest and recipe) and native parts."""
         plain = [
             [m.role, [_plain_part(p) for p in m.parts], m.native if m.role == "assistant" else None]
             for m in self.messages
@@ -181,7 +185,7 @@ def _plain_part(part: Part) -> list[str]:
 
 
 def canonical_json(value: object) -> str:
-    """One spelling for one value: sorted keys, no blanks, text as it is."""
+    """Write a value in one spelling only: sorted keys, no blanks, text unescaped."""
     return json.dumps(
         value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
     )

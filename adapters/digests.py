@@ -15,7 +15,7 @@ _THREADS = 4
 
 
 def digests(paths: Iterable[Path]) -> dict[Path, str]:
-    """The SHA-256 of files, in hexadecimal.
+    """Return the SHA-256 of files, in hexadecimal.
 
     A digest is remembered in the user's cache folder by the file's path, size and time of change.
     Takes about a second for each two gigabytes when it is not remembered. Raises OSError.
@@ -32,13 +32,13 @@ def digests(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def file_key(path: Path) -> str:
-    """What tells a state of a file from all others without reading it. Raises OSError."""
+    """Return a key of a file's state without reading its content. Raises OSError."""
     state = path.stat()
     return f"{path.resolve()}|{state.st_size}|{state.st_mtime_ns}"
 
 
 def cache_folder() -> Path:
-    """The user's cache folder of this project."""
+    """Return the user's cache folder of this project."""
     import platformdirs
 
     return platformdirs.user_cache_path("vlm-eval")

@@ -16,9 +16,10 @@ from typing import Protocol, runtime_checkable
 
 from adapters.contract import ModelInfo
 from adapters.conversation import Usage
+from adapters.registry import load
 
 Vector = tuple[float, ...]
-"""Numbers of single precision, so that a vector that was stored is the one that was computed."""
+"""Numbers of single precision: storing a vector does not change it."""
 
 MAX_DIMENSIONS = 65_536
 """More numbers than any model's vectors have."""
@@ -26,7 +27,7 @@ MAX_DIMENSIONS = 65_536
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderInfo(ModelInfo):
-    """What an embedder declares about itself."""
+    """Declaration of an embedder."""
 
     texts_per_call: int = 64
     """The most texts in a call."""
@@ -60,7 +61,7 @@ class Embedder(Protocol):
 
     @property
     def info(self) -> EmbedderInfo:
-        """What it declares about itself."""
+        """The embedder's declaration."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
@@ -71,11 +72,11 @@ class Embedder(Protocol):
         ...
 
     def notices(self) -> list[str]:
-        """Notices for the user since the last call."""
+        """Return notices for the user since the last call."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections, processes and memory."""
+        """Close connections, end processes, free memory."""
         ...
 
 
@@ -89,7 +90,7 @@ class Loading(Protocol):
 
 
 def batches(texts: Sequence[str], info: EmbedderInfo) -> Iterator[tuple[str, ...]]:
-    """The texts in calls that the embedder takes, in order.
+    """Return the texts in calls that the embedder takes, in order.
 
     Examples:
         >>> info = EmbedderInfo("m", "m", "p", texts_per_call=2, bytes_per_call=5)
@@ -111,7 +112,7 @@ def batches(texts: Sequence[str], info: EmbedderInfo) -> Iterator[tuple[str, ...
 
 
 def single_precision(numbers: Sequence[float]) -> Vector:
-    """Numbers rounded to single precision. Raises ValueError unless all are finite then."""
+    """Round numbers to single precision. Raises ValueError unless all are finite then."""
     try:
         rounded = tuple(array("f", numbers))
     except (TypeError, OverflowError) as error:
@@ -122,7 +123,7 @@ def single_precision(numbers: Sequence[float]) -> Vector:
 
 
 def to_bytes(vector: Vector) -> bytes:
-    """A vector as it is stored: four bytes per number, little-endian, as IEEE 754 has it."""
+    """Return the stored form of a vector: IEEE 754, four bytes per number, little-endian."""
     numbers = array("f", vector)
     if sys.byteorder == "big":
         numbers.byteswap()
@@ -130,11 +131,17 @@ def to_bytes(vector: Vector) -> bytes:
 
 
 def from_bytes(data: bytes) -> Vector:
-    """The vector in `to_bytes`' form. Raises ValueError for anything else."""
+    """Return the vector in `to_bytes`' form. Raises ValueError for anything else."""
     if not data or len(data) % 4:
-        raise ValueError(f"{len(data)} bytes are no vector")
+        raise ValueError(f"{len(data)} bytes are not a vector")
     numbers = array("f")
     numbers.frombytes(data)
     if sys.byteorder == "big":
         numbers.byteswap()
     return single_precision(numbers)
+
+
+def stand_in(texts: Sequence[str]) -> Embedded:
+    """Return lexical vectors of texts, where calls are counted or shown and no model is asked."""
+    embedded: Embedded = load("adapters.embed.lexical:embedded")(texts)
+    return embedded

@@ -26,11 +26,11 @@ class Endpoint:
     custom_url: str | None
     """The base URL if the user gave one."""
     is_official: bool
-    """Whether it is the provider's own API, whose prices are known."""
+    """True for the provider's own API, whose prices are known."""
     key: str
     """The API key, "" for a server of the user's that needs none."""
     recorded_as: str = ""
-    """What is on record instead of the address, "" for the address itself."""
+    """Name to record instead of the address; "" for the address itself."""
 
     @property
     def host(self) -> str:
@@ -51,11 +51,12 @@ def find_endpoint(
     hosts: Sequence[str],
     url_variable: str,
     key_variables: Sequence[str],
+    needs_key: bool = True,
 ) -> Endpoint:
-    """The endpoint from the arguments, else from environment variables.
+    """Return the endpoint from the arguments, else from environment variables.
 
     `default` is the provider's own address and `hosts` are its own domains, the only ones that need
-    a key. Raises `Fatal` for a missing key or an invalid address.
+    a key (unless `needs_key` is false). Raises `Fatal` for a missing key or an invalid address.
     """
     custom_url = base_url_from(base_url, url_variable)
     url = custom_url or default
@@ -63,9 +64,8 @@ def find_endpoint(
     is_official = custom_url is None or any(
         host == domain or host.endswith(f".{domain}") for domain in hosts
     )
-    return Endpoint(
-        provider, url, custom_url, is_official, find_key(api_key, key_variables, needed=is_official)
-    )
+    key = find_key(api_key, key_variables, needed=is_official and needs_key)
+    return Endpoint(provider, url, custom_url, is_official, key)
 
 
 def need_package(module: str, package: str) -> None:
@@ -82,14 +82,14 @@ def need_package(module: str, package: str) -> None:
 
 
 def need_model(model: str, example: str) -> str:
-    """The model's name. Raises `Fatal` with an example if it is empty."""
+    """Return the model's name. Raises `Fatal` with an example if it is empty."""
     if not model:
         raise Fatal(f"which model? name it like {example}")
     return model
 
 
 def find_key(api_key: str | None, variables: Sequence[str], *, needed: bool = True) -> str:
-    """The key given, or the first of the environment variables that is set; never printed.
+    """Return the key given, or the first of the environment variables that is set; never printed.
 
     Raises `Fatal` naming the variables if a key is needed and missing, and for a value that cannot
     be a key (an HTTP library would print it in its error).
@@ -107,10 +107,10 @@ def find_key(api_key: str | None, variables: Sequence[str], *, needed: bool = Tr
 
 
 def base_url_from(base_url: str | None, variable: str) -> str | None:
-    """The base URL given or in the environment.
+    """Return the base URL given or in the environment.
 
     Raises `Fatal` if it is not an http address, and for a query, which may hold a secret and would
-    stand in the middle of the addresses that are called.
+    end up in the middle of the addresses that are called.
     """
     url = base_url or os.environ.get(variable) or None
     if url is None:
@@ -128,13 +128,13 @@ def base_url_from(base_url: str | None, variable: str) -> str | None:
 
 
 def public(url: str) -> str:
-    """The URL without user, password and query, which may be secrets."""
+    """Return the URL without user, password and query, which may be secrets."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def is_private(url: str) -> bool:
-    """Whether an address is on this machine or a private network, so that calls are free.
+    """Return whether an address is on this machine or a private network: calls there are free.
 
     >>> is_private("http://localhost:8000/v1"), is_private("https://api.example.com/v1")
     (True, False)

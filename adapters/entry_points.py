@@ -1,8 +1,8 @@
 """Entry points of installed packages, read without `importlib.metadata`.
 
 Importing that module takes longer than the rest of a short command. For a folder on `sys.path` it
-reads small text files, which are read here directly. Where packages may come from anything else (a
-zip file, an importer of its own), `importlib.metadata` is asked after all.
+reads small text files, which are read here directly. Packages that may come from anything else (a
+zip file, a custom importer) are left to `importlib.metadata`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class EntryPoint:
     """A name that an installed package provides.
 
     Attributes:
-        target: what the name stands for, as "module:attribute".
+        target: the object, as "module:attribute".
         package: the distribution that provides it, "" if that is unknown.
     """
 
@@ -31,8 +31,14 @@ class EntryPoint:
 
 
 def entry_points(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name. Like `importlib.metadata.entry_points(group=group)`."""
+    """Return the entry points of a group by name. Like
+    `importlib.metadata.entry_points(group=group)`."""
     return dict(_all().get(group, {}))
+
+
+def look_again() -> None:
+    """Forget what was read: packages may have been installed since, in a notebook for example."""
+    _all.cache_clear()
 
 
 @cache
@@ -60,7 +66,7 @@ def _from_folders() -> Iterator[tuple[str, str, EntryPoint]]:
         for folder in folders:
             package = folder.stem.partition("-")[0]
             normal = re.sub(r"[-_.]+", "-", package).lower()
-            # As everywhere in Python, what comes first on the path hides what comes later.
+            # As everywhere in Python, the first on the path hides later ones.
             if normal in seen:
                 continue
             seen.add(normal)
@@ -91,5 +97,5 @@ def _from_metadata() -> Iterator[tuple[str, str, EntryPoint]]:
 
 
 def _entry(target: str, package: str) -> EntryPoint:
-    # What follows in brackets are extras of the package, which nobody reads any more.
+    # The text in brackets names extras of the package, which are obsolete.
     return EntryPoint(target.partition("[")[0].strip(), package)

@@ -6,7 +6,7 @@ Sources: the providers' error references and the installed SDKs, November 2026.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
@@ -17,7 +17,7 @@ from adapters.conversation import Finish
 
 Cleaner = Callable[[str], str]
 
-# 429 for which waiting does not help: no credit left, or the daily quota used up.
+# 429 that waiting does not cure: no credit left, or the daily quota used up.
 FINAL_CODES = {
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -35,6 +35,15 @@ FILTER_CODES = {
     "misalignment_policy_violation",
 }
 TOO_LONG_CODES = {"context_length_exceeded", "exceed_context_size_error"}
+# 400 that every other call would get as well: about key, account, money or model.
+_OF_THE_RUN = re.compile(
+    r"api.?key|authenticat|authori[sz]|credential|permission|access token|failed.precondition|"
+    r"billing|credit|quota|balance|payment|spend(ing)? limit|your (account|organi[sz]ation)|"
+    r"(unknown|invalid|unsupported|no such|not a valid) model\b|server is pinned to|"
+    r"\bmodels?[\s/:`'\"]+(\S+ )?((is|was) )?"
+    r"(not (found|available|supported|valid|enabled)|does not exist|unavailable|no longer)",
+    re.IGNORECASE,
+)
 _TOO_LONG = re.compile(
     r"prompt is too long|maximum context length|exceed\w*[^.]{0,40}context|"
     r"longer than the (model's context|maximum model length)|input token count[^.]{0,40}exceeds|"
@@ -53,6 +62,8 @@ _PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499
 
 # A server's text is printed and recorded: it must neither control the terminal nor break a file.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Servers may echo a token that an SDK fetched, too.
+_BEARER = re.compile(r"(?<=\bbearer )[\w.~+/-]{12,}=*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +74,7 @@ class Failure:
     status: int = 0
     """HTTP status, 0 if there was none."""
     kind: FaultKind | None = None
-    """What happened if it was not an HTTP error."""
+    """Kind of failure if it was not an HTTP error."""
     code: str = ""
     """The provider's error code."""
     param: str = ""
@@ -71,13 +82,17 @@ class Failure:
     retry_after_s: float | None = None
     """Seconds to wait, as the server asked."""
     final: bool = False
-    """Whether waiting does not help."""
+    """True if waiting does not help."""
 
 
-def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fatal:
-    """What a failure means: a finish reason of a reply, a fault that may pass, or a fatal error.
+def judge(
+    failure: Failure, speaker: str, clean: Cleaner, parameters: Collection[str] = ()
+) -> Finish | Fault | Fatal:
+    """Return what a failure means: the finish reason of a reply, a fault that may pass, or a fatal
+    error.
 
-    `speaker` is who failed, the provider's name or an address.
+    speaker: who failed, the provider's name or an address.
+    parameters: names of the parameters that calls of the run have.
     """
     code, status = failure.code, failure.status
     if failure.kind is not None:
@@ -88,8 +103,7 @@ def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fa
         return Finish.TOO_LONG
     if status in {400, 403} and code in FILTER_CODES:
         return Finish.CONTENT_FILTER
-    named = f" ({code})" if code else ""
-    line = clean(f"{speaker} answered {status}{named}: {failure.message}")
+    line = error_line(failure, speaker, clean)
     if failure.final or code in FINAL_CODES or status == 501:
         return Fatal(line)
     if status >= 500 or status in _PASSING:
@@ -99,11 +113,28 @@ def judge(failure: Failure, speaker: str, clean: Cleaner) -> Finish | Fault | Fa
         elif status == 429:
             kind = "rate_limit"
         return Fault(kind, line, failure.retry_after_s, status)
+    if status in {400, 422} and not _is_of_the_run(failure, parameters):
+        return Finish.PROVIDER_REFUSED
     return Fatal(line)
 
 
+def error_line(failure: Failure, speaker: str, clean: Cleaner) -> str:
+    """Return an HTTP error as one line: who answered, status, code and message."""
+    named = f" ({failure.code})" if failure.code else ""
+    return clean(f"{speaker} answered {failure.status}{named}: {failure.message}")
+
+
+def _is_of_the_run(failure: Failure, parameters: Collection[str]) -> bool:
+    """Return whether every prompt would get this error, not only this one."""
+    if _OF_THE_RUN.search(f"{failure.code.replace('_', ' ')}: {failure.message}"):
+        return True
+    if failure.param:
+        return failure.param.split(".")[0] in {"model", *parameters}
+    return _names(failure.message, parameters)
+
+
 def refused(failure: Failure, sent: Mapping[str, Sequence[str]]) -> list[str]:
-    """Which of the parameters sent the server refuses.
+    """Return the parameters that the server refuses.
 
     `sent` gives for each parameter the spellings under which a server may name it.
     """
@@ -120,12 +151,12 @@ def refused(failure: Failure, sent: Mapping[str, Sequence[str]]) -> list[str]:
     return [name for name, words in sent.items() if _names(text, (name, *words))]
 
 
-def _names(text: str, words: Sequence[str]) -> bool:
+def _names(text: str, words: Iterable[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE) for w in words)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that a server asks to wait, from its headers (a number or a date)."""
+    """Return the seconds that a server asks to wait, from its headers (a number or a date)."""
     milliseconds = headers.get("retry-after-ms")
     value = headers.get("retry-after")
     try:
@@ -141,7 +172,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def cleaner(*keys: str) -> Cleaner:
-    """A function that turns a message into one short line without control characters and keys.
+    """Return a function that turns a message into one short line without control characters and
+    keys.
 
     The first half of a key is removed as well, because servers echo truncated keys. Text too short
     for a key ("x", "EMPTY") is a placeholder for local servers and left alone.
@@ -153,7 +185,7 @@ def cleaner(*keys: str) -> Cleaner:
     ]
 
     def clean(text: str) -> str:
-        for secret in secrets:
+        for secret in (*secrets, _BEARER):
             text = secret.sub("[key]", text)
         text = CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split()))
         return text if len(text) <= 400 else text[:397] + "..."

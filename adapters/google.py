@@ -1,41 +1,40 @@
 """Google's Gemini models, through the Gemini API.
 
-A call is one POST with the key in a header. Google's SDK cannot send a body that is prepared, and
-sends further billed requests by itself when a reply is cut, so it is not used. The prompt cache
-finds shared prefixes by itself; nothing is marked. Written against the API's reference and
-google-genai 3.4, November 2026.
+Calls go through google-genai. With GOOGLE_GENAI_USE_VERTEXAI=true (or GOOGLE_GENAI_USE_ENTERPRISE)
+they go to Vertex AI, with the project, location and credentials that the SDK finds in its own
+environment variables and files. The prompt cache finds shared prefixes by itself; nothing is
+marked. Written against google-genai 3.4, November 2026.
 """
 
 from __future__ import annotations
 
-import json
 import math
+import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from binascii import b2a_base64
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-from urllib.parse import quote
-
-import msgspec
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters import image_rules, prices
-from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
+from adapters.api import ApiAdapter, Json, hosted
+from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
-from adapters.conversation import Finish, Message, Reply, Text, Tier, Usage
-from adapters.endpoints import Endpoint, find_endpoint, need_model
-from adapters.faults import Failure, retry_after
+from adapters.conversation import Message, Reply, Text, Tier
+from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
+from adapters.faults import Failure
+from adapters.google_answers import Answer, failure_of, reply_of
 
 if TYPE_CHECKING:
     import httpx2
+    from google import genai
+    from google.genai import types
 
-    from adapters.deferred.contract import Deferring
 
-FILTERED = {
-    *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
-    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "ESCALATION", "MODEL_ARMOR"),
-}
-CUT = {"MAX_TOKENS", "CONTINUATION"}
+VERTEX_SWITCHES = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
+"""Environment variables of google-genai; the first that is set decides."""
 RESOLUTIONS = {"low", "medium", "high", "ultra_high"}
 EMPTY_REPLY = "(no reply)"
 
@@ -49,23 +48,31 @@ def google(
     concurrency: int = 8,
     media_resolution: str | None = None,
 ) -> Adapter:
-    """Google's Gemini models. `media_resolution`: low, medium, high, ultra_high (None: the
-    provider's default). Raises `Fatal` for a missing key, a bad address or resolution."""
+    """Make an adapter for Gemini, through the Gemini API or Vertex AI. `media_resolution`: low,
+    medium, high, ultra_high (None: the provider's default). Raises `Fatal` for a missing key, a bad
+    address or resolution."""
+    need_package("google.genai", "google-genai")
     model = need_model(model, "google:gemini-3.8-flash")
     if media_resolution is not None and media_resolution not in RESOLUTIONS:
         raise Fatal(f"media_resolution is one of {', '.join(sorted(RESOLUTIONS))}")
+    vertex = next((os.environ[name] for name in VERTEX_SWITCHES if name in os.environ), "")
+    on_vertex = vertex.lower() in {"true", "1"}
     endpoint = find_endpoint(
         "google",
         base_url=base_url,
         api_key=api_key,
-        default="https://generativelanguage.googleapis.com/",
+        default=f"https://{'aiplatform' if on_vertex else 'generativelanguage'}.googleapis.com/",
         hosts=["googleapis.com"],
-        url_variable="GOOGLE_GEMINI_BASE_URL",
+        url_variable=f"GOOGLE_{'VERTEX' if on_vertex else 'GEMINI'}_BASE_URL",
         key_variables=["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        needs_key=not on_vertex,
     )
     return GoogleAdapter(
         model,
         endpoint,
+        # On Vertex AI the SDK chooses between the environment's key, project and credentials.
+        api_key=api_key if on_vertex else endpoint.key or "none",
+        on_vertex=on_vertex,
         timeout_s=timeout_s,
         concurrency=concurrency,
         media_resolution=media_resolution,
@@ -83,7 +90,7 @@ class GeminiFacts:
 
 
 def facts_of(model: str, resolution: str | None) -> GeminiFacts:
-    """What holds for a Gemini model at a media resolution (None: the provider's default)."""
+    """Return the facts of a Gemini model at a media resolution (None: the provider's default)."""
     if re.match(r"gemini-[12]\.", model):
         few = {"low": 64, "medium": 256}.get(resolution or "")
         return GeminiFacts(
@@ -93,42 +100,6 @@ def facts_of(model: str, resolution: str | None) -> GeminiFacts:
         )
     tokens = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
     return GeminiFacts(image_rules.gemini_fixed(tokens[resolution or "high"]), levels=True)
-
-
-class _Part(msgspec.Struct, rename="camel"):
-    text: str | None = None
-    thought: bool | None = None
-    thought_signature: str | None = None
-
-
-class _Content(msgspec.Struct):
-    parts: list[_Part] | None = None
-
-
-class _Candidate(msgspec.Struct, rename="camel"):
-    finish_reason: str | None = None
-    content: Json | None = None
-
-
-class _Feedback(msgspec.Struct, rename="camel"):
-    block_reason: str | None = None
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    # Not worth a malformed reply.
-    service_tier: object = None
-
-
-class _Answer(msgspec.Struct, rename="camel"):
-    candidates: list[_Candidate] | None = None
-    prompt_feedback: _Feedback | None = None
-    usage_metadata: _Usage | None = None
-    model_version: str | None = None
-    response_id: str | None = None
 
 
 class GoogleAdapter(ApiAdapter):
@@ -141,7 +112,8 @@ class GoogleAdapter(ApiAdapter):
         "thinking_level": ("thinkingLevel", "thinking level", "thinking"),
         "thinking_budget": ("thinkingBudget", "thinking budget", "thinking"),
     }
-    answers = _Answer
+    answers = Answer
+    strict = True
     tier_field = "serviceTier"
     tier_words: ClassVar[Mapping[Tier, str]] = {
         "default": "standard",
@@ -154,44 +126,57 @@ class GoogleAdapter(ApiAdapter):
         model: str,
         endpoint: Endpoint,
         *,
+        api_key: str | None,
+        on_vertex: bool,
         timeout_s: float,
         concurrency: int,
         media_resolution: str | None,
     ) -> None:
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
+        self._endpoint, self._api_key, self._on_vertex = endpoint, api_key, on_vertex
         # A part's own resolution and the moving aliases exist in the older version only.
-        version = "v1beta" if media_resolution or model.endswith("-latest") else "v1"
-        self._root = endpoint.url.rstrip("/")
-        self._path = quote(model if "/" in model else f"models/{model}")
-        # Tiers are documented for the older version only; the model is the same.
-        self._url, self._tier_url = (
-            f"{self._root}/{one}/{self._path}:generateContent" for one in (version, "v1beta")
-        )
-        self._headers = {
-            "content-type": "application/json",
-            "x-goog-api-key": endpoint.key or "none",
-            "x-server-timeout": str(math.ceil(timeout_s)),
-        }
+        beta = media_resolution or model.endswith("-latest")
+        self._version = "v1beta1" if on_vertex else "v1beta" if beta else "v1"
         info = hosted(
             endpoint,
             model,
-            settings={"api": f"generateContent {version}", "media_resolution": media_resolution},
+            settings={
+                "api": f"{'Vertex AI ' * on_vertex}generateContent {self._version}",
+                "media_resolution": media_resolution,
+            },
             concurrency=concurrency,
             context_tokens=prices.context_tokens("google", model),
             image_rule=self._facts.rule,
             coordinates="per-mille",
             cache_minimum=self._facts.cache_minimum,
-            tiers=(*self.tier_words, "batch"),
+            tiers=() if on_vertex else (*self.tier_words, "batch"),
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
 
-    def deferring(self, folder: Path) -> Deferring:
-        """How requests are sent in batches."""
-        from adapters.deferred.google import GeminiAccess, GoogleBatches
+    @cached_property
+    def client(self) -> genai.Client:
+        """The SDK's client. Raises `Fatal` if Vertex AI lacks a project or credentials."""
+        from google import genai
+        from google.genai.types import HttpOptions
 
-        key = {"x-goog-api-key": self._headers["x-goog-api-key"]}
-        return GoogleBatches(self, GeminiAccess(self.http, self._root, self._path, key))
+        endpoint = self._endpoint
+        return genai.Client(
+            enterprise=self._on_vertex,
+            api_key=self._api_key,
+            http_options=HttpOptions(
+                base_url=endpoint.custom_url if self._on_vertex else endpoint.url,
+                api_version=self._version,
+                timeout=math.ceil(1000 * self._timeout_s),
+                httpx_async_client=self.http,
+            ),
+        )
+
+    def deferring(self, folder: Path) -> Any:
+        """Return the way to send requests in batches."""
+        return BATCHES.make(
+            "google", adapter=self, endpoint=self._endpoint, sdk=lambda: self.client
+        )
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         messages = request.conversation.messages
@@ -213,8 +198,8 @@ class GoogleAdapter(ApiAdapter):
                 parts.append({"text": part.text})
                 continue
             picture = await pictures.encoded(part)
-            data = {"mimeType": picture.media_type, "data": picture_text(picture)}
-            parts.append({"inlineData": data})
+            data = b2a_base64(picture.data, newline=False).decode()
+            parts.append({"inlineData": {"mimeType": picture.media_type, "data": data}})
             if self._level and self._facts.levels:
                 parts[-1]["mediaResolution"] = {"level": self._level}
         return {"role": "user", "parts": parts}
@@ -251,93 +236,58 @@ class GoogleAdapter(ApiAdapter):
             config["mediaResolution"] = self._level
         return content | {"generationConfig": config}
 
-    async def _send(self, body: bytes) -> httpx2.Response:
-        # Quotes within texts are escaped, so that this is the field.
-        url = self._tier_url if b'"serviceTier":' in body else self._url
-        response = await self.http.post(url, content=body, headers=self._headers)
-        return response.raise_for_status()
+    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
+        from google.genai import types
+
+        # The whole body goes as an extra: what Google signed goes back unchanged, with fields that
+        # the SDK does not know. Tiers are documented for the older version only.
+        options = types.HttpOptions(
+            extra_body=body, api_version="v1beta" if self.tier_field in body else None
+        )
+        config = types.GenerateContentConfig(
+            http_options=options,
+            should_return_http_response=True,
+            automatic_continuation=False,
+            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+        )
+        return self._generated(config)
+
+    async def _generated(self, config: types.GenerateContentConfig) -> httpx2.Response:
+        import httpx2
+        from google.auth.exceptions import GoogleAuthError, TransportError
+
+        try:
+            answer = await self.client.aio.models.generate_content(
+                model=self._info.model, contents="", config=config
+            )
+        except (GoogleAuthError, ValueError) as error:
+            if isinstance(error, TransportError):
+                raise
+            raise Fatal(self.clean(f"{self.speaker}: {error}")) from None
+        raw: Any = answer.sdk_http_response
+        return httpx2.Response(200, headers=raw.headers, content=raw.body)
 
     def _failure(self, error: Exception) -> Failure | None:
         import httpx2
+        from google.auth.exceptions import TransportError
 
         if isinstance(error, httpx2.HTTPStatusError):
-            return _status_failure(error.response)
+            return failure_of(error.response)
         if isinstance(error, httpx2.TimeoutException):
             return Failure("no answer in time", kind="timeout")
-        if isinstance(error, httpx2.RequestError):
+        if isinstance(error, httpx2.RequestError | TransportError):
             return Failure(f"no connection ({error})", kind="connection")
         return None
 
     def failed(self, status: int, body: object) -> Failure:
         import httpx2
 
-        return _status_failure(httpx2.Response(status, json=body))
+        return failure_of(httpx2.Response(status, json=body))
 
-    def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
-        base = Reply(
-            text="",
-            finish=Finish.CONTENT_FILTER,
-            usage=_usage(answer.usage_metadata),
-            model=answer.model_version or "",
-            request_id=answer.response_id or "",
-            tier=_tier(answer.usage_metadata, headers),
-        )
-        if not answer.candidates:
-            if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
-                raise ValueError("neither candidates nor a block reason")
-            return base
-        content = answer.candidates[0].content or {}
-        parts = msgspec.convert(content, _Content).parts or []
-        text = "".join(part.text for part in parts if part.text and not part.thought)
-        thoughts = "".join(part.text for part in parts if part.text and part.thought)
-        reason = answer.candidates[0].finish_reason or "none"
-        finish = Finish.CONTENT_FILTER if reason in FILTERED else Finish.STOP
-        finish = Finish.LENGTH if reason in CUT else finish
-        if finish is Finish.STOP and reason != "STOP" and not text:
-            raise ValueError(f"no text, finish reason {reason}")
-        signed = any(part.thought_signature for part in parts)
-        native = content if signed else None
-        return replace(base, text=text, finish=finish, native=native, reasoning=thoughts)
+    def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
+        return reply_of(answer, headers)
 
 
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
-
-
-def _status_failure(response: httpx2.Response) -> Failure:
-    try:
-        body = json.loads(response.content)
-    except (ValueError, RecursionError):
-        body = None
-    plain = body.get("error", body) if isinstance(body, dict) else None
-    error: Json = plain if isinstance(plain, dict) else {}
-    listed = json.dumps(error.get("details") or [])
-    delay = re.search(r'"retryDelay": "(\d+(?:\.\d+)?)s"', listed)
-    reason = re.search(r'"reason": "(\w+)"', listed)
-    return Failure(
-        str(error.get("message") or response.text or response.reason_phrase),
-        status=response.status_code,
-        code=reason[1] if reason else str(error.get("status") or ""),
-        retry_after_s=float(delay[1]) if delay else retry_after(response.headers),
-        # A day's quota, or none at all, comes back with no waiting of a reasonable length.
-        final=bool(re.search(r'"quotaId": "\w*PerDay|"quotaValue": "0"', listed)),
-    )
-
-
-def _tier(usage: _Usage | None, headers: Mapping[str, str]) -> Tier | Literal[""]:
-    """The tier that served: a header says it, or the usage where there are no headers."""
-    header = headers.get("x-gemini-service-tier")
-    return served_on(header or (usage.service_tier if usage else None))
-
-
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
-        return None
-    thoughts = usage.thoughts_token_count or 0
-    return Usage(
-        input=usage.prompt_token_count or 0,
-        cached=usage.cached_content_token_count or 0,
-        output=(usage.candidates_token_count or 0) + thoughts,
-        reasoning=thoughts,
-    )

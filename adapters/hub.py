@@ -16,21 +16,21 @@ _LOG_IN = "`hf auth login` or HF_TOKEN"
 
 
 def hub_page(repo: str, kind: Literal["model", "dataset"]) -> str:
-    """The address of a repository."""
+    """Return the address of a repository."""
     return _PAGES[kind] + repo
 
 
 def downloaded(repo: str, revision: str | None, patterns: Sequence[str], otherwise: str) -> Path:
-    """The folder with those files of a model's repository that match any of the patterns.
+    """Return the folder with those files of a model's repository that match any of the patterns.
 
-    What is there already is not downloaded again. Raises `Fatal`; `otherwise` as in `hub_error`.
+    Files that exist are not downloaded again. Raises `Fatal`; `otherwise` as in `hub_error`.
     """
     from huggingface_hub import snapshot_download
 
     try:
         return Path(snapshot_download(repo, revision=revision, allow_patterns=list(patterns)))
     except Exception as error:
-        # What the client raises without a network differs between versions.
+        # The client's errors without a network differ between versions.
         raise Fatal(hub_error(error, repo, "model", revision, otherwise)) from error
 
 
@@ -41,7 +41,7 @@ def hub_error(
     revision: str | None,
     otherwise: str,
 ) -> str:
-    """What an error of `huggingface_hub`, or of what it stands on, means.
+    """Describe an error of `huggingface_hub` or of its HTTP client.
 
     Args:
         error: what was raised.
@@ -75,6 +75,6 @@ def _reason(error: Exception) -> str:
         return f"it refuses access (HTTP {status}; {_LOG_IN})"
     if status is not None:
         return f"it answers with HTTP {status}"
-    # What stands in front of it is how the client came upon it.
+    # The prefix says where in the client it was raised.
     text = (str(error).splitlines() or [""])[0].removeprefix("Got: ").removeprefix("ConnectError: ")
     return text or type(error).__name__

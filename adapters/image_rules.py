@@ -1,4 +1,4 @@
-"""How models resize pictures, and how many tokens a picture costs: pure functions.
+"""Rules of models for resizing pictures and counting their tokens: pure functions.
 
 The formulas are the vendors' own, checked against their published examples:
 OpenAI "Images and vision" guide, Anthropic "Vision" and its page on coordinates, Google "Image
@@ -21,7 +21,7 @@ QWEN = "Qwen-VL smart_resize with the published checkpoints' pixel limits, 2026-
 
 
 def within(width: int, height: int, edge: float) -> Size:
-    """The size scaled down until the long side is at most `edge`, to the nearest pixel."""
+    """Return the size scaled down until the long side is at most `edge`, to the nearest pixel."""
     scale = min(1.0, edge / max(width, height))
     return max(1, round(width * scale)), max(1, round(height * scale))
 
@@ -46,7 +46,7 @@ def openai_tiles(base: int, tile: int, detail: str = "high") -> ImageRule:
 def openai_patches(multiplier: float, edge: int, budget: int | None) -> ImageRule:
     """Newer models: patches of 32 px, a longest side, and for most a budget of patches.
 
-    Over the budget a picture is scaled so that its sides are close to whole patches.
+    Over the budget a picture is scaled to sides close to whole patches.
     """
 
     def patches(width: float, height: float) -> int:
@@ -151,7 +151,8 @@ def qwen(factor: int, least: int, most: int) -> ImageRule:
 
 
 def qwen_exact(factor: int, least: int, most: int) -> ImageRule:
-    """The same where the limits are known to be the processor's own: `fit` gives the size it uses.
+    """Return the same where the limits are known to be the processor's own: `fit` gives the size it
+    uses.
 
     So a picture is resized once, and a point in the picture sent is a point in the one seen.
     """

@@ -1,8 +1,8 @@
-"""What is known of open models by their names: the sizes of their pictures, and their coordinates.
+"""Facts of open models by name: the sizes of their pictures, and their coordinates.
 
-Behind a server and on this machine alike. Read in November 2026 from the models' repositories,
-papers and evaluation code; the pixel limits are those of the published checkpoint, or narrower
-where the authors' own code sets them.
+They apply behind a server and on this machine alike. Read in November 2026 from the models'
+repositories, papers and evaluation code; the pixel limits are those of the published checkpoint, or
+narrower where the authors' own code sets them.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class OpenModel:
     """A family of open models."""
 
     coordinates: Coordinates | None
-    """What their numbers mean; None where what was published contradicts itself."""
+    """Units of their coordinates; None if publications contradict each other."""
     pixels: Pixels | None = None
-    """How they resize; None: by another rule."""
+    """Their resizing; None: by another rule."""
     special_tokens: bool = False
-    """Whether they mark places by special tokens, which must not be left out of a reply."""
+    """True if they mark places by special tokens, which a reply must keep."""
 
     @property
     def exact(self) -> bool:
-        """Whether pictures are sent in the very size that the model sees.
+        """True if pictures are sent in the very size that the model sees.
 
         One that answers in pixels means those of the picture after its own resizing, so nothing may
         be left to resize. Where it is open what numbers mean, they may be pixels.
@@ -47,7 +47,7 @@ class OpenModel:
         return self.pixels is not None and self.coordinates in (None, "absolute")
 
     def image_rule(self) -> ImageRule | None:
-        """How pictures are sized before they are sent; None where the model's rule is not known.
+        """Return the rule to resize pictures before sending; None if the model's is unknown.
 
         Where the size does not matter they are only shrunk to the limit.
         """
@@ -110,7 +110,7 @@ OPEN_MODELS: dict[str, OpenModel] = {
 
 
 def open_model(name: str) -> OpenModel | None:
-    """What is known of the model of a name (a hub id, a folder); None if nothing is.
+    """Return the facts of a named model (a hub id, a folder); None if it is unknown.
 
     >>> known = open_model("ByteDance-Seed/UI-TARS-1.5-7B")
     >>> known.coordinates, open_model("UI-TARS-7B-DPO").coordinates
@@ -122,5 +122,5 @@ def open_model(name: str) -> OpenModel | None:
 
 
 def longest(names: Iterable[str], model: str) -> str | None:
-    """The longest of the names that a model's name begins with."""
+    """Return the longest of the names that a model's name begins with."""
     return max((name for name in names if model.startswith(name)), key=len, default=None)

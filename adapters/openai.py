@@ -1,8 +1,8 @@
 """OpenAI's models: what is known of each family, and how they are asked.
 
 The families were read in November 2026 from the vendor's guides (vision, reasoning, prompt caching,
-model pages). A model that is not here gets the newest row; what the provider refuses all the same
-is dropped with a notice by the adapter, so that a wrong row costs one request.
+model pages). A model that is not here gets the newest row; the adapter drops what the provider
+refuses, with a notice: a wrong row costs one request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CACHE_MINIMUM = 1024
 
 
 def openai_endpoint(base_url: str | None, api_key: str | None) -> Endpoint:
-    """Where OpenAI's API is asked. Raises `Fatal` for a missing key or a bad address."""
+    """Return the endpoint of OpenAI's API. Raises `Fatal` for a missing key or a bad address."""
     return find_endpoint(
         "openai",
         base_url=base_url,
@@ -53,22 +53,24 @@ def openai(
     extra_body: Mapping[str, object] | None = None,
     recorded_as: str | None = None,
 ) -> Adapter:
-    """OpenAI's models, and with `base_url` any server that speaks its chat protocol.
+    """Make an adapter for OpenAI's models, or with `base_url` for any server of its chat protocol.
 
-    `detail` is sent with every picture ("auto" is replaced by what it stands for); a compatible
-    server gets it only when given. `family` is the name of the open model that a server of the
-    user's own runs under another one, `min_pixels` and `max_pixels` are the limits between which it
-    resizes pictures, where they are not as published. `extra_body` is added to the body as it is, a
-    value of None takes a parameter out. `recorded_as` is on record instead of `base_url`, for a
-    server whose address changes. Raises `Fatal` for a missing key, a bad address or detail,
-    and as `served`.
+    `detail` is sent with every picture ("auto" is replaced by its meaning); a compatible server
+    gets it only when given. `family` is the name of the open model that a server of the user's own
+    runs under another one, `min_pixels` and `max_pixels` are the limits between which it resizes
+    pictures, where they are not as published. `extra_body` is added to the body unchanged; a value
+    of None removes a parameter. `recorded_as` is on record instead of `base_url`, for a server
+    whose address changes. Raises `Fatal` for a missing key, a bad address or detail, and as
+    `served`.
     """
     need_package("openai", "openai")
     model = need_model(model, "openai:gpt-4o")
     endpoint = openai_endpoint(base_url, api_key)
     if recorded_as is not None:
         if endpoint.is_official:
-            raise Fatal("recorded_as stands for the address of a server of your own: --base-url")
+            raise Fatal(
+                "recorded_as replaces the recorded address of your own server: give --base-url"
+            )
         endpoint = replace(endpoint, recorded_as=recorded_as)
     facts = facts_of(model) if endpoint.is_official else None
     recorded: Mapping[str, object] = {}
@@ -125,7 +127,7 @@ class OpenAIFacts:
     sizes: tuple[tuple[str, int, int | None], ...] = ()
 
     def rule(self, detail: str) -> ImageRule:
-        """How pictures are sized at a detail. Raises KeyError for one the family does not have."""
+        """Return the picture rule of a detail. Raises KeyError if the family lacks the detail."""
         if detail == "auto":
             detail = self.detail
         if self.tiles is not None:
@@ -179,7 +181,7 @@ OPENAI: dict[str, OpenAIFacts] = {
 
 
 def facts_of(model: str) -> OpenAIFacts:
-    """The row of one of OpenAI's own models, fine-tuned ones included."""
+    """Return the row of one of OpenAI's own models, fine-tuned ones included."""
     return OPENAI[longest(OPENAI, model.removeprefix("ft:")) or "gpt-6"]
 
 

@@ -6,13 +6,15 @@ Written against openai 3.52, November 2026.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
-from adapters.api import ApiClient, Info
+import msgspec
+
+from adapters.api import ApiClient, Info, Json
 from adapters.endpoints import Endpoint
 from adapters.faults import Failure, retry_after
 
@@ -48,10 +50,12 @@ class OpenAIClient(ApiClient[Info]):
             http_client=self.http,
         )
 
-    async def _send(self, body: bytes) -> httpx2.Response:
+    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
         import httpx2
 
-        return await self.client.post(self.path, content=body, cast_to=httpx2.Response)
+        return self.client.post(
+            self.path, content=msgspec.json.encode(body), cast_to=httpx2.Response
+        )
 
     def _failure(self, error: Exception) -> Failure | None:
         from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
@@ -76,7 +80,7 @@ class OpenAIClient(ApiClient[Info]):
         return None
 
     def failed(self, status: int, body: object) -> Failure:
-        """What a failure means that came with this HTTP status and body, other than by HTTP."""
+        """Interpret an HTTP status and body that did not arrive by HTTP."""
         import httpx2
         from openai import APIStatusError
 
@@ -90,7 +94,7 @@ class OpenAIClient(ApiClient[Info]):
 
 
 def _server_message(error: Any) -> str:
-    """The server's message: `message` in OpenAI's body, `detail` in a FastAPI server's."""
+    """Return the server's message: `message` in OpenAI's body, `detail` in a FastAPI server's."""
     body = error.body
     if not isinstance(body, dict):
         return json.dumps(body) if isinstance(body, list) else str(body or error)

@@ -26,8 +26,8 @@ SWITCHES = {
 
 
 def parameters_of(declared: type, *, but: AbstractSet[str] = frozenset()) -> inspect.Signature:
-    """The keyword-only fields of a dataclass as the signature of a factory that takes a model's
-    name and these."""
+    """Return the keyword-only fields of a dataclass as the signature of a factory that takes a
+    model's name and these."""
     kinds = get_type_hints(declared, include_extras=True)
     model = inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
     parameters = [
@@ -39,7 +39,7 @@ def parameters_of(declared: type, *, but: AbstractSet[str] = frozenset()) -> ins
 
 
 def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, object]:
-    """The options that are given, as the types that a class or factory declares for them.
+    """Return the options that are given, as the types that a class or factory declares for them.
 
     Raises `Fatal` naming the option whose value is of another type.
     """
@@ -52,7 +52,7 @@ def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, objec
 
 
 def read_option(name: str, value: object, kind: Any) -> Any:
-    """One value as a type. What types here do not describe is left as it is.
+    """Read one value as a type. Types other than those above leave it unchanged.
 
     >>> read_option("kv_reuse", "no", bool), read_option("devices", "cuda:0, cpu", tuple[str, ...])
     (False, ('cuda:0', 'cpu'))

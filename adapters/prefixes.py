@@ -23,7 +23,7 @@ class Prefixes:
         self._written: OrderedDict[str, float] = OrderedDict()
 
     def marks(self, request: Request) -> set[int]:
-        """The indexes of the messages whose end is to be marked."""
+        """Return the indexes of the messages whose end is to be marked."""
         conversation = request.conversation
         marks: set[int] = set()
         if conversation.earlier is not None and self._alive(conversation.earlier):

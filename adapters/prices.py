@@ -1,4 +1,4 @@
-"""What calls cost in US dollars: the price sheet of the `genai-prices` package, or one's own file.
+"""Prices of calls in US dollars: the sheet of the `genai-prices` package, or the user's file.
 
 A file, TOML or JSON, names models (as asked for, or in full as `openai:gpt-4o`) with dollars per
 million tokens, and wins over the package:
@@ -8,8 +8,8 @@ million tokens, and wins over the package:
     cached = 1.25
     output = 10.0
 
-`cached` and `cache_write` default to `input`. A provider's tiers (`Tier`) have prices of their own
-in the package; the rates of a file are those of every tier.
+`cached` and `cache_write` default to `input`. A provider's tiers (`Tier`) have separate prices in
+the package; the rates of a file apply to every tier.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _CONTEXTS: Mapping[str, Mapping[str, str]] = {
     "priority": {"service_tier": "priority"},
     "batch": {"processing": "batch"},
 }
-"""What the package calls the tiers whose prices are not the standard ones."""
+"""The package's names for the tiers with other than standard prices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Dollars per million tokens."""
+    """Return the dollars per million tokens."""
 
     input: float
     output: float
@@ -43,7 +43,7 @@ class Rates:
     cache_write: float | None = None
 
     def cost(self, usage: Usage) -> float:
-        """Dollars for a call."""
+        """Return the dollars for a call."""
         plain = max(0, usage.input - usage.cached - usage.cache_write)
         cached = self.input if self.cached is None else self.cached
         written = self.input if self.cache_write is None else self.cache_write
@@ -63,7 +63,7 @@ class PriceSheet:
 
     @classmethod
     def read(cls, path: Path) -> PriceSheet:
-        """The sheet in a file. Raises `Fatal` if the file is not valid TOML or JSON."""
+        """Return the sheet in a file. Raises `Fatal` if the file is not valid TOML or JSON."""
         try:
             text = path.read_text(encoding="utf-8")
             plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -76,8 +76,8 @@ class PriceSheet:
         return cls({name: _rates(name, rates, path) for name, rates in plain.items()})
 
     def has_price(self, info: ModelInfo, tiers: Sequence[Tier] = ()) -> bool:
-        """Whether calls of this model have a known price on each of these tiers (free counts as
-        known)."""
+        """Return whether calls of this model have a known price on each of these tiers (free
+        counts as known)."""
         usage = Usage(input=1000, output=1)
         return all(self.price_of(info, usage, tier=tier) is not None for tier in tiers or ("",))
 
@@ -89,7 +89,8 @@ class PriceSheet:
         *,
         tier: Tier | Literal[""] = "",
     ) -> float | None:
-        """Dollars for a call made at `when` (None: now); 0.0 if not billed, None if unknown.
+        """Return the dollars for a call made at `when` (None: now); 0.0 if not billed, None if
+        unknown.
 
         A tier whose price is not listed (`lists`) is priced as the standard one, but for priority,
         which is dearer: unknown.
@@ -104,12 +105,12 @@ class PriceSheet:
         return _listed(info, usage, when, _CONTEXTS.get(tier))
 
     def lists(self, info: ModelInfo, tier: Tier, when: datetime | None = None) -> bool:
-        """Whether the price of a tier is known; free calls are known to be free on each."""
+        """Return whether the price of a tier is known; free calls are free on each."""
         known = self._own_rates(info) is None and info.billed and tier in _CONTEXTS
         return not known or _CONTEXTS[tier] in _variants(info, when)
 
     def sells(self, info: ModelInfo, tier: Tier) -> bool | None:
-        """Whether the provider sells a tier for this model; None if only it can say.
+        """Return whether the provider sells a tier for this model; None if only it can say.
 
         It does not where the package lists others of the same kind.
         """
@@ -122,8 +123,8 @@ class PriceSheet:
     def upper_bound(
         self, info: ModelInfo, input: int, output: int, *, tiers: Sequence[Tier] = ()
     ) -> float | None:
-        """Dollars that a call with so many tokens costs at most (None: not known), on the dearest
-        of these tiers.
+        """Return the dollars that a call with so many tokens costs at most (None: not known), on
+        the dearest of these tiers.
 
         The most expensive case is that the whole prompt is written to the provider's cache.
         """
@@ -139,7 +140,7 @@ class PriceSheet:
 
 
 def _rates(name: str, rates: Any, path: Path) -> Rates:
-    """A model's entry. Raises `Fatal` naming it if it is malformed."""
+    """Return a model's entry. Raises `Fatal` naming it if it is malformed."""
     known = [f.name for f in fields(Rates)]
     if not isinstance(rates, dict) or not set(rates) <= set(known):
         raise Fatal(f"price file {path}: '{name}' must be a table of {', '.join(known)}")
@@ -153,30 +154,30 @@ def _rates(name: str, rates: Any, path: Path) -> Rates:
 
 
 def price_of(info: ModelInfo, usage: Usage, when: datetime | None = None) -> float | None:
-    """Dollars for a call by the package's prices; see `PriceSheet.price_of`."""
+    """Return the dollars for a call by the package's prices; see `PriceSheet.price_of`."""
     return PriceSheet().price_of(info, usage, when)
 
 
 def has_price(info: ModelInfo) -> bool:
-    """Whether the cost of calls is known from the package, or they are free."""
+    """Return whether calls are free, or the package knows their cost."""
     return PriceSheet().has_price(info)
 
 
 def source() -> str:
-    """The package and version that prices come from, for a run's record."""
+    """Return the package and version that prices come from, for a run's record."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"
 
 
 def context_tokens(provider: str, model: str) -> int | None:
-    """The model's context in tokens as the package lists it, None when it does not."""
+    """Return the model's context in tokens as the package lists it, None when it does not."""
     listed = _find(provider, model)
     return None if listed is None else listed.context_window
 
 
 def _variants(info: ModelInfo, when: datetime | None = None) -> list[Mapping[str, str]]:
-    """The contexts in which a model has other prices than the standard ones, at this time."""
+    """Return the contexts with other than standard prices for a model at this time."""
     listed = _find(info.provider, info.price_ref) if info.price_ref else None
     when = when or datetime.now(UTC)
     return [
@@ -190,7 +191,7 @@ def _listed(
     info: ModelInfo, usage: Usage, when: datetime | None, context: Mapping[str, str] | None
 ) -> float | None:
     if info.price_ref is None:
-        # Billed by somebody whose prices nobody here knows.
+        # The biller's prices are unknown.
         return None
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price

@@ -6,16 +6,15 @@
     POLICIES.names()           # {"random": "element by chance"}; imports nothing
     POLICIES.make("random")    # imports harness.policies.baselines now, and makes a policy
 
-Packages add names of their own through the entry-point group, which is read only when a name is not
-built in, or for a listing. A built-in name wins over an entry point of the same name. A name may
+Packages add names through the entry-point group, which is read only if a name is not built in, or
+for a listing. A built-in name wins over an entry point of the same name. A name may
 carry an argument after a colon (`openai:gpt-4o`); `split` takes it apart.
 
-What stands under a name, built in or from an entry point, may be one of three things for every
-kind:
+The object of a name, built in or from an entry point, is one of three things for every kind:
 
 - a class, which `make` calls,
 - a factory: a function, or anything else that can be called, which `make` calls,
-- an instance, which `make` returns as it is.
+- an instance, which `make` returns.
 
 An instance is recognised by the attributes that every thing of the kind has (`has`). Classes
 and factories are called with what the kind hands over:
@@ -44,7 +43,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Generic, TypeVar, cast
 
-from adapters.entry_points import EntryPoint, entry_points
+from adapters.entry_points import EntryPoint, entry_points, look_again
 
 T = TypeVar("T")
 
@@ -60,6 +59,10 @@ class UnknownName(LookupError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
+
+
+class NotInstalled(UnknownName):
+    """The module of a name is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class Registry(Generic[T]):
 
     Args:
         kind: the word for messages ("model").
-        group: the entry-point group in which packages add to it.
+        group: the entry-point group for names of other packages.
         has: attributes that every thing of the kind has.
     """
 
@@ -97,6 +100,7 @@ class Registry(Generic[T]):
         self.has = has
         self._entries: dict[str, Entry[T]] = {}
         self._foreign: Mapping[str, EntryPoint] | None = None
+        self._missed: set[str] = set()
 
     def add(
         self,
@@ -117,7 +121,7 @@ class Registry(Generic[T]):
         self._entries[name] = Entry(name, target, summary, plain, heading)
 
     def entries(self) -> Iterator[Entry[T]]:
-        """All entries, the built-in ones in the order in which they were added."""
+        """Return all entries, the built-in ones in order of addition."""
         points = self._points()
         for entry in self._entries.values():
             if entry.target is not None or entry.name in points:
@@ -127,15 +131,15 @@ class Registry(Generic[T]):
                 yield Entry(name, None, f"from {point.package or 'an entry point'}")
 
     def names(self) -> dict[str, str]:
-        """Every name with its one-line description; nothing is imported."""
+        """Return every name with its one-line description; nothing is imported."""
         return {entry.name: entry.summary for entry in self.entries()}
 
     def plain(self, name: str) -> tuple[str, ...]:
-        """The beginnings of arguments that mean a built-in name by themselves."""
+        """Return the beginnings of arguments that mean a built-in name by themselves."""
         return self._entries[name].plain if name in self._entries else ()
 
     def split(self, text: str) -> tuple[str, str]:
-        """What was written to (name, argument); the argument is "" when there is none.
+        """Split a text into (name, argument); the argument is "" without one.
 
         Raises `UnknownName` when neither the part before the first colon is a name nor the whole
         begins like an argument that needs none.
@@ -151,7 +155,7 @@ class Registry(Generic[T]):
         raise UnknownName(self._unknown(text))
 
     def get(self, name: str) -> Any:
-        """What stands under a name: a class, a factory or an instance; see the module's docstring.
+        """Return the object of a name: a class, a factory or an instance (see above).
 
         Raises `UnknownName`, also when it cannot be loaded.
         """
@@ -159,11 +163,11 @@ class Registry(Generic[T]):
         return _load(self.kind, name, target) if isinstance(target, str) else target
 
     def is_instance(self, target: object) -> bool:
-        """Whether what stands under a name is an instance, rather than what makes one."""
+        """Return whether the object of a name is an instance, not a maker of one."""
         return not isinstance(target, type) and all(hasattr(target, needed) for needed in self.has)
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
-        """The parameters of the class or factory of a name; an instance has none.
+        """Return the parameters of the class or factory of a name; an instance has none.
 
         Raises `UnknownName`.
         """
@@ -171,7 +175,7 @@ class Registry(Generic[T]):
         return {} if self.is_instance(target) else _parameters(target)
 
     def make(self, name: str, argument: str | None = None, /, **values: object) -> T:
-        """The instance that a name stands for: what its class or factory returns, or itself.
+        """Return the instance of a name: the result of its class or factory, or the object itself.
 
         Args:
             name: the name.
@@ -179,8 +183,8 @@ class Registry(Generic[T]):
             values: further values for the class or factory, by name.
 
         Raises:
-            UnknownName: there is no such name, or what stands there cannot be loaded, does not take
-                these values, or does not make a thing of this kind.
+            UnknownName: the name is unknown, or its object cannot be loaded, does not take these
+                values, or does not make a thing of this kind.
         """
         target = self.get(name)
         made = target
@@ -198,7 +202,8 @@ class Registry(Generic[T]):
     def _call_with(
         self, name: str, factory: object, argument: str | None, values: Mapping[str, object]
     ) -> tuple[str, ...]:
-        """The positional values for a factory. Raises `UnknownName` if it does not take them."""
+        """Return the positional values for a factory. Raises `UnknownName` if it does not take
+        them."""
         parameters = _parameters(factory).values()
         positional = any(parameter.kind in _BY_POSITION for parameter in parameters)
         handed = () if argument is None or (argument == "" and not positional) else (argument,)
@@ -218,6 +223,10 @@ class Registry(Generic[T]):
         entry = self._entries.get(name)
         if entry is not None and entry.target is not None:
             return entry.target
+        if name not in self._points() and name not in self._missed:
+            self._missed.add(name)
+            look_again()
+            self._foreign = None
         point = self._points().get(name)
         if point is None:
             raise UnknownName(self._unknown(name))
@@ -249,7 +258,7 @@ class Registry(Generic[T]):
         return f"unknown {self.kind} '{text}'; {hint}"
 
     def _plain_like(self, text: str) -> str | None:
-        """The beginning of plain names that the text's own beginning is a misspelling of."""
+        """Return the beginning of plain names that the text's own beginning is a misspelling of."""
         import difflib
 
         starts = [start for entry in self._entries.values() for start in entry.plain]
@@ -261,15 +270,31 @@ class Registry(Generic[T]):
         return near[max(near)] if near and max(near) >= 0.75 else None
 
 
-def _load(kind: str, name: str, target: str) -> object:
+def load(target: str) -> Any:
+    """Import what "module:attribute" names.
+
+    Raises `NotInstalled` if the module is missing, `ImportError` or `AttributeError` if it is
+    broken.
+    """
     module, _, attribute = target.partition(":")
     try:
-        loaded: object = import_module(module)
-        for part in attribute.split("."):
-            loaded = getattr(loaded, part)
+        loaded: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and f"{module}.".startswith(f"{error.name}."):
+            raise NotInstalled(f"leaf {error.name} is not installed") from error
+        raise
+    for part in attribute.split("."):
+        loaded = getattr(loaded, part)
+    return loaded
+
+
+def _load(kind: str, name: str, target: str) -> object:
+    try:
+        return load(target)
+    except NotInstalled as error:
+        raise NotInstalled(f"{kind} '{name}': {error}") from error
     except (ImportError, AttributeError) as error:
         raise UnknownName(f"{kind} '{name}' cannot be loaded from {target}: {error}") from error
-    return loaded
 
 
 def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:

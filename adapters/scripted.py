@@ -11,10 +11,10 @@
 
 A line with `step`, `place` or both answers the calls that match, the more precise line first (both,
 then `step`, then `place`). Lines with the same key are used one after the other and the last one
-stays. Lines with neither key answer the remaining calls in the order in which they are asked, once
-each; then `default` (or, without one, a `Fatal`) answers. Besides `text` a line may hold
+stays. Lines with neither key answer the remaining calls in the order of asking, once each; then
+`default` (or, without one, a `Fatal`) answers. A line may also have
 
-    finish         "stop", "length", "refusal", "content_filter", "too_long"
+    finish         "stop", "length", "refusal", "content_filter", "provider_refused", "too_long"
     usage          input, cached, cache_write, output, reasoning (tokens)
     latency_s      how long the call takes, really waited for
     model          what the reply names as its model
@@ -40,7 +40,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 from adapters.contract import (
     Adapter,
@@ -52,7 +52,7 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Picture, Reply, Usage
+from adapters.conversation import Finish, Reply, Usage
 
 Line = Mapping[str, Any]
 Answer = str | Reply | Line
@@ -103,7 +103,6 @@ class Scripted:
         self._info = info
         self._look = look
         self.asked: list[Request] = []
-        self.released: list[str] = []
 
     @property
     def info(self) -> AdapterInfo:
@@ -115,7 +114,7 @@ class Scripted:
         self.asked.append(request)
         if self._look:
             for picture in request.conversation.pictures:
-                await self._see(picture, pictures)
+                await pictures.encoded(picture)
         answer = self._answer(request)
         if inspect.isawaitable(answer):
             answer = await answer
@@ -132,9 +131,6 @@ class Scripted:
             sent=request.generation.plain(),
         )
 
-    async def _see(self, picture: Picture, pictures: PictureSource) -> None:
-        await pictures.encoded(picture)
-
     def notices(self) -> list[str]:
         return []
 
@@ -142,44 +138,19 @@ class Scripted:
         return None
 
 
-class ScriptedBatch(Scripted):
-    """The same as a batch adapter, which looks at pixels as a model on this machine does."""
-
-    async def _see(self, picture: Picture, pictures: PictureSource) -> None:
-        await pictures.pixels(picture)
-
-    async def ask_many(
-        self, requests: Sequence[Request], pictures: PictureSource
-    ) -> list[Reply | Fault]:
-        """One result per request, in order. Raises `Fatal` where the script says so."""
-        results = await asyncio.gather(
-            *(self.ask(request, pictures) for request in requests), return_exceptions=True
-        )
-        for result in results:
-            if isinstance(result, BaseException) and not isinstance(result, Fault):
-                raise result
-        return cast("list[Reply | Fault]", results)
-
-    async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        return sum(len(message.text) for message in request.conversation.messages) // 4
-
-    async def release(self, unit_id: str) -> None:
-        self.released.append(unit_id)
-
-
 def scripted(
     model: str = "",
     *,
     function: AnswerFunction | None = None,
     lines: Sequence[Line] | None = None,
-    batch_size: int | None = None,
     concurrency: int = 8,
     open_dialogues: int | None = None,
     context_tokens: int | None = None,
     image_rule: ImageRule | None = None,
     look: bool = False,
 ) -> Adapter:
-    """The scripted model; `model` is the file or `module:function` unless one is given directly.
+    """Return the scripted model; `model` is the file or `module:function` unless one is given
+    directly.
 
     `look` makes it fetch the pictures as a real model would. Raises `Fatal` for a script that is
     missing or not as described above.
@@ -201,14 +172,12 @@ def scripted(
         model=Path(model).stem if model else "scripted",
         provider="scripted",
         concurrency=concurrency,
-        batch_size=batch_size,
         open_dialogues=open_dialogues,
         context_tokens=context_tokens,
         image_rule=image_rule,
         settings=settings,
     )
-    kind = Scripted if batch_size is None else ScriptedBatch
-    return kind(function, info, look=look)
+    return Scripted(function, info, look=look)
 
 
 def _load(model: str) -> tuple[list[Line] | None, AnswerFunction | None]:

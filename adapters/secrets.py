@@ -25,7 +25,7 @@ _HARMLESS = {
 
 
 def words_of(name: str) -> list[str]:
-    """The words of an option's name, in small letters.
+    """Return the words of an option's name, in small letters.
 
     >>> words_of("BASE_URL"), words_of("baseUrl")
     (['base', 'url'], ['base', 'url'])
@@ -34,7 +34,7 @@ def words_of(name: str) -> list[str]:
 
 
 def is_secret(name: str) -> bool:
-    """Whether an option is a key, a token or a password, by its name.
+    """Return whether an option is a key, a token or a password, by its name.
 
     >>> [is_secret(name) for name in ("api_key", "X-Auth-Token", "clientSecret", "max_tokens")]
     [True, True, True, False]
@@ -48,12 +48,13 @@ def is_secret(name: str) -> bool:
 
 
 def masked(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with the values of those that are secrets masked, at any depth and in JSON texts."""
+    """Return options with the values of those that are secrets masked, at any depth and in JSON
+    texts."""
     return {name: _masked(value, is_secret(name)) for name, value in options.items()}
 
 
 def secrets(value: object, hidden: bool = False) -> Iterator[str]:
-    """The texts that `masked` masks."""
+    """Return the texts that `masked` masks."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from secrets(inner, hidden or is_secret(str(name)))
@@ -77,7 +78,7 @@ def _masked(value: Any, hidden: bool) -> Any:
 
 
 def _masked_json(text: str) -> str:
-    """An option in JSON as a command line gives it; left as it is where nothing is masked."""
+    """Mask secrets in an option in JSON from a command line; unchanged if it has none."""
     try:
         plain = json.loads(text)
         safe = _masked(plain, False)

@@ -1,7 +1,7 @@
-"""Which models think before they reply, by name.
+"""Models that think before they reply, by name.
 
-Tokens of thought count towards the limit of a reply, so that a limit that is ample for an answer
-can leave such a model without any. The names are those of providers and of checkpoints on the hub,
+Tokens of thought count towards the limit of a reply: a limit that is ample for an answer can leave
+such a model without any. The names are those of providers and of checkpoints on the hub,
 also behind a gateway (`openai/gpt-5.4`). Read in November 2026 from the vendors' reasoning guides
 and the model cards. A wrong row makes a limit too high or too low, and changes nothing else.
 """
@@ -29,7 +29,7 @@ class Thinking:
     switches: tuple[Switch, ...] = ()
 
     def happens(self, effort: str | None, thinking_budget: int | None) -> bool:
-        """Whether the model thinks with these parameters (None: not given).
+        """Return whether the model thinks with these parameters (None: not given).
 
         Examples:
             >>> Thinking(True, ("effort",)).happens("none", None)
@@ -76,10 +76,10 @@ _ROWS: tuple[tuple[str, Thinking], ...] = (
 
 
 def thinking_of(model: str, extra_body: Mapping[str, object] | None = None) -> Thinking:
-    """When a model of this name thinks; of one that is not known, only if an effort is asked for.
+    """Return when a model of this name thinks; an unknown one thinks only if asked for an effort.
 
-    `extra_body` is what goes into every request beside our own parameters: servers of open models
-    are told there (`chat_template_kwargs`) whether to let them think.
+    `extra_body` has the further fields of every request: `chat_template_kwargs` there switches
+    thinking on servers of open models.
 
     Examples:
         >>> thinking_of("Qwen/Qwen3-VL-8B-Thinking").by_default, thinking_of("gpt-4o").by_default
@@ -94,7 +94,7 @@ def thinking_of(model: str, extra_body: Mapping[str, object] | None = None) -> T
 
 
 def _told(body: Mapping[str, object]) -> bool | None:
-    """What a request's additions say about thinking, in the words of several servers."""
+    """Return the thinking switch in a request's additions, in the words of several servers."""
     template = body.get("chat_template_kwargs")
     places = [body, template if isinstance(template, Mapping) else {}]
     for place in places:

@@ -17,6 +17,8 @@ from adapters.endpoints import public
 from adapters.faults import Failure
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
+PADDING = b" \t\r\n\0"
+"""Padding at the end of lines: a file system pads a file with zeros after a crash."""
 _DECODED = {"content-encoding", "content-length", "transfer-encoding"}
 
 
@@ -31,7 +33,9 @@ class Undelivered(Exception):
 class HostedClient(httpx2.AsyncClient):
     """An HTTP client that reads bounded replies and stays at one origin."""
 
-    def __init__(self, timeout_s: float) -> None:
+    def __init__(self, timeout_s: float, *, strict: bool = False) -> None:
+        """strict: also raise for an error status and for a reply that is not UTF-8."""
+        self._strict = strict
         super().__init__(
             timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
             limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
@@ -45,6 +49,8 @@ class HostedClient(httpx2.AsyncClient):
         streamed = options.get("stream", False)
         options |= {"stream": True, "follow_redirects": False}
         origin = request.url.origin
+        # An SDK's own limits may leave more time to connect.
+        request.extensions.setdefault("timeout", {})["connect"] = self.timeout.connect
         for _ in range(self.max_redirects):
             response = await super().send(request, **options)
             handed_out = False
@@ -52,7 +58,8 @@ class HostedClient(httpx2.AsyncClient):
                 following = response.next_request
                 if following is None:
                     handed_out = streamed and response.is_success
-                    return response if handed_out else await _read(response)
+                    whole = response if handed_out else await _read(response)
+                    return _checked(whole) if self._strict and not handed_out else whole
                 if following.url.origin != origin:
                     raise Undelivered(_redirect(response.status_code, following.url))
             finally:
@@ -63,37 +70,45 @@ class HostedClient(httpx2.AsyncClient):
 
 
 async def lines_of(response: httpx2.Response) -> AsyncGenerator[bytes]:
-    """The lines of a streamed reply, without line breaks and without empty ones; closes it.
+    """Return the lines of a streamed reply, without line breaks and without empty ones; closes it.
 
-    Raises `Undelivered` for a line that is too long, and for one without its line break that is not
-    whole JSON: the reply was torn; and where the connection fails.
+    Every whole line is yielded first. Raises `Undelivered` then if one was too long, if the last
+    one has neither a line break nor whole JSON, and where the connection fails.
     """
-    rest = bytearray()
+    rest, too_long, skips = bytearray(), False, False
     try:
         async for chunk in response.aiter_bytes():
             *ended, last = chunk.split(b"\n")
             for piece in ended:
-                line = bytes(rest + piece).strip()
+                line = b"" if skips else bytes(rest + piece).strip(PADDING)
                 rest.clear()
+                skips = False
                 if line:
                     yield line
-            rest += last
+            if not skips:
+                rest += last
             if len(rest) > MAX_REPLY_BYTES:
-                limit = f"{MAX_REPLY_BYTES >> 20} MB"
-                raise Undelivered(Failure(f"a line is larger than {limit}", kind="malformed"))
+                rest.clear()
+                too_long = skips = True
     except httpx2.TimeoutException:
         raise Undelivered(Failure("no answer in time", kind="timeout")) from None
     except httpx2.RequestError as error:
         raise Undelivered(Failure(f"no connection ({error})", kind="connection")) from None
     finally:
         await response.aclose()
-    line = bytes(rest).strip()
+    line, torn = bytes(rest).strip(PADDING), False
     if line:
         try:
             json.loads(line)
         except (ValueError, RecursionError):
-            raise Undelivered(Failure("the reply ends within a line", kind="connection")) from None
-        yield line
+            torn = True
+        else:
+            yield line
+    if too_long:
+        limit = f"{MAX_REPLY_BYTES >> 20} MB"
+        raise Undelivered(Failure(f"a line is larger than {limit}", kind="malformed"))
+    if torn:
+        raise Undelivered(Failure("the reply ends within a line", kind="malformed"))
 
 
 async def _read(response: httpx2.Response) -> httpx2.Response:
@@ -107,6 +122,16 @@ async def _read(response: httpx2.Response) -> httpx2.Response:
     return httpx2.Response(
         response.status_code, headers=headers, content=bytes(data), request=response.request
     )
+
+
+def _checked(response: httpx2.Response) -> httpx2.Response:
+    """Raise for a reply that an SDK should not read."""
+    response.raise_for_status()
+    try:
+        response.content.decode()
+    except UnicodeDecodeError as error:
+        raise Undelivered(Failure(f"the reply is not UTF-8: {error}", kind="malformed")) from None
+    return response
 
 
 def _redirect(status: int, url: httpx2.URL) -> Failure:

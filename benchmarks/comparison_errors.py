@@ -1,11 +1,11 @@
-"""How often the tests of `vlm-eval compare` see a difference where there is none.
+"""Measure false positives of the tests of `vlm-eval compare` on equal runs.
 
     python -m benchmarks.comparison_errors
 
 Two runs are simulated on the same tasks with the same true rate, each with its own luck in every
 task (beta-binomial, as in `interval_coverage.py`), 4,000 times per cell with a fixed seed. Printed
-as Markdown is the share of p values of at most 0.05, which should be 5 % or less, beside that of
-McNemar's test as it is without a correction for tasks.
+as Markdown is the share of p values of at most 0.05, which should be 5 % or less, next to that
+of McNemar's test without a correction for tasks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def claims(tasks: int, rate: float, correlation: float, simulations: int) -> dic
         sizes = lengths(tasks, min(BATCH, simulations - start), chance)
         first = successes(sizes, rate, correlation, chance)
         second = successes(sizes, rate, correlation, chance)
-        # Which steps of a task succeed is drawn for each run apart: this many succeed in both.
+        # Successful steps of a task are drawn separately for each run: this many succeed in both.
         won = first.astype(np.int64)
         both = chance.hypergeometric(won, sizes - won, second.astype(np.int64))
         discordant = (first + second - 2 * both).sum(-1)

@@ -1,4 +1,4 @@
-"""How fast the engine alone is: an instant model, steps prepared beforehand, every call synced.
+"""Speed of the engine alone: an instant model, steps prepared beforehand, every call synced.
 
     python benchmarks/engine_throughput.py --steps 3000
 
@@ -25,10 +25,12 @@ from pathlib import Path
 
 from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, system, user
+from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome, ReplyCache
 from harness.pictures import PictureStore
 from harness.runs import CallRecord, RunDirectory, Setup
+from parsers.mind2web import MIND2WEB
 from parsers.records import Prediction, Status
 
 PROMPT_CHARACTERS = 6_000
@@ -53,21 +55,26 @@ class Instant:
         return None
 
 
-class InstantBatches(Instant):
-    """The same, asked in batches, two of which may be under way."""
+class InstantBatches(BatchAdapter):
+    """The same in batches of 32, with up to two in flight."""
 
-    info = AdapterInfo("instant", "instant", "instant", batch_size=32, batches_at_once=2)
+    def __init__(self) -> None:
+        super().__init__(Instant.info, BatchRules(32, at_once=2))
+        self._model = Instant()
 
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
     ) -> list[Reply | Fault]:
         await asyncio.sleep(0)
-        return [await self.ask(request, pictures) for request in requests]
+        return [await self._model.ask(request, pictures) for request in requests]
 
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         return len(request.conversation.messages)
 
-    async def release(self, unit_id: str) -> None:
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
         return None
 
 
@@ -146,7 +153,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def with_run(folder: Path, jobs: list[Job], cache: Path | None) -> float:
     """Seconds that the dialogues take, the run directory's opening and closing left out."""
-    setup = Setup(config={})
+    setup = Setup(declaration=MIND2WEB, config={})
     with RunDirectory.start(folder, setup) as run:
         store = None if cache is None else ReplyCache(cache, print)
         return timed(lambda: asyncio.run(engine(jobs, run, store)))

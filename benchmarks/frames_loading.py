@@ -1,9 +1,9 @@
-"""How long runs take to become a frame: `reports.steps_frame` against a bare read by pyarrow.
+"""Time to load runs into a frame: `reports.steps_frame` against a bare read by pyarrow.
 
     python benchmarks/frames_loading.py --runs 20 --steps 6418
 
 Writes one complete run as the harness would, copies it, and reads all copies both ways, one after
-the other and several times over, so that a busy machine slows both. The bare read is
+the other and several times over; a busy machine then slows both. The bare read is
 `pyarrow.parquet.read_table(...).to_pandas()` of the same files, without types, checks or settings.
 """
 
@@ -22,18 +22,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from adapters.conversation import Usage
-from harness.runs import ChoiceRecord, RunDirectory, Setup, StepRecord
+from harness.runs import RunDirectory, Setup, StepUnit
 from parsers.mind2web import MIND2WEB
-from parsers.records import Gold, Prediction, Status
+from parsers.records import Choice, Gold, Prediction, Status
 from tests.units import step_of
 
 CHOICES = tuple(
-    ChoiceRecord(chr(65 + place), str(place), "a", f"<a id={place}> Link", None, place == 4)
-    for place in range(21)
+    Choice(chr(65 + place), str(place), "a", f"<a id={place}> Link") for place in range(21)
 )
 
 
-def step(number: int) -> StepRecord:
+def step(number: int) -> StepUnit:
     """A step of a made-up task of six steps; two of five steps are right."""
     task, index = divmod(number, 6)
     right = number % 5 < 2
@@ -84,7 +83,12 @@ def step(number: int) -> StepRecord:
 def write_runs(folder: Path, runs: int, steps: int) -> list[Path]:
     """Equal runs of so many steps; only their names differ."""
     first = folder / "run-00"
-    setup = Setup(config={"benchmark": "synthetic"}, model={"name": "m"}, dataset={"rows": steps})
+    setup = Setup(
+        declaration=MIND2WEB,
+        config={"benchmark": "synthetic"},
+        model={"name": "m"},
+        dataset={"rows": steps},
+    )
     with RunDirectory.start(first, replace(setup, seed=1)) as run:
         for number in range(steps):
             run.append_step(step(number))

@@ -3,12 +3,12 @@
     python benchmarks/gpu_day.py                                    # on a GPU: Qwen2.5-VL 7B
     python benchmarks/gpu_day.py --device cpu --shape tiny-wide     # to see that it runs
 
-Every part is a process of its own, which is ended when its time is up; what it has said by then
-stands. Random weights: nothing is downloaded.
+Every part is a separate process that ends when its time is up; the output until then
+counts. Random weights: nothing is downloaded.
 
 * tests: those marked `gpu`, and with vLLM installed those marked `vllm`;
 * ours: throughput of the adapter with and without reuse, and of a script that asks one step at a
-  time; the share of time with kernels running; the most memory beside what was planned;
+  time; the share of time with kernels running; the most memory next to what was planned;
 * vLLM, where it can be imported: the same steps with the same weights through `vllm:`;
 * agreement: at how many steps the ways of asking got different replies, in the type of the run.
 """
@@ -97,7 +97,7 @@ def facts() -> str:
 
 
 def measure(arguments: argparse.Namespace) -> None:
-    """All ways of asking after each other; every figure is printed as soon as it is known."""
+    """Measure one way of asking after the other; print every figure at once."""
     asked = local_two_rounds.parse(bench_line(arguments))
     measured: list[Measured] = []
 
@@ -135,7 +135,7 @@ def measure(arguments: argparse.Namespace) -> None:
 def bench_line(arguments: argparse.Namespace) -> list[str]:
     """The arguments of `local_two_rounds`."""
     line = ["--shape", arguments.shape, "--device", arguments.device, "--profile-s", "10"]
-    line += ["--steps", str(arguments.steps), "--naive-steps", "4", "--no-compile"]
+    line += ["--steps", str(arguments.steps), "--naive-steps", "4"]
     for name in ("dtype", "batch_size", "max_pixels", "tokens"):
         value = getattr(arguments, name)
         line += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
@@ -151,7 +151,7 @@ def engine(arguments: argparse.Namespace) -> dict[str, object]:
 
 
 def memory(loaded: Loaded, rows: int | None, measured: Measured) -> str:
-    """What was planned for a batch beside the most that was held."""
+    """Compare the memory planned for a batch with the most that was used."""
     plan = planned(loaded, rows)
     tokens = typical_tokens(loaded.family, loaded.context_tokens)
     weights = sum(tensor.nbytes for tensor in loaded.model.state_dict().values())

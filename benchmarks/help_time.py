@@ -1,4 +1,4 @@
-"""How long `vlm-eval --help` and `vlm-eval run --help` take, against the interpreter alone.
+"""Time of `vlm-eval --help` and `vlm-eval run --help`, against the interpreter alone.
 
     python benchmarks/help_time.py
 

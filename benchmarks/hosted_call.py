@@ -1,13 +1,14 @@
-"""What a hosted call costs in processor time, against an HTTP client that only sends the bytes.
+"""Processor time of a hosted call, against an HTTP client that only sends the bytes.
 
     python benchmarks/hosted_call.py --rounds 5
 
 Every call of the sample in SeeAct's two rounds, with its picture (prepared beforehand), goes to a
-server in a process of its own: through the provider's adapter, from the conversation to the checked
+separate server process: through the provider's adapter, from the conversation to the checked
 reply, and as the same bytes through a bare `httpx2.AsyncClient`, in turns. Only the processor time
 of this process counts.
 
-Exit status 1 when a provider's calls take more than `--require` times the bare client's time.
+Exit status 1 when a provider's calls take more than `--require` times the bare client's time: 2.5
+times, 3.5 for Google, whose SDK types every call anew.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ import httpx2
 
 from adapters import Reply, Request, make
 from harness.dialogue import Ask, hold
-from harness.evaluation.model import generation
-from harness.evaluation.plan import plan_run
 from harness.pictures import PictureStore
+from harness.planning.model import generation
+from harness.planning.plan import plan_run
 from harness.settings import Settings, read_settings
 
 MODELS = {
@@ -35,13 +36,14 @@ MODELS = {
     "anthropic": "anthropic:claude-sonnet-5-5",
     "google": "google:gemini-3.8-flash",
 }
+MOST = {"google": 3.5}
 KEY = "no-real-key-0123456789"
 DESCRIPTION = "I would click the button that searches for flights."
 Work = Callable[[], Awaitable[object]]
 
 
 def sample_requests(settings: Settings, store: PictureStore) -> list[Request]:
-    """Every call that a run over the sample makes, the pictures' sources held by the store."""
+    """List every call of a run over the sample, with the pictures' sources in the store."""
     plan = plan_run(settings, asks=False)
     requests: list[Request] = []
     for question in plan.questions_of(plan.dataset):
@@ -110,9 +112,9 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--provider", choices=MODELS, action="append")
-    parser.add_argument("--require", type=float, default=2.5)
+    parser.add_argument("--require", type=float)
     given = parser.parse_args()
-    worst = 0.0
+    over = False
     with subprocess.Popen(
         [sys.executable, "-m", "tests.servers", "--reply", DESCRIPTION],
         stdout=subprocess.PIPE,
@@ -123,7 +125,7 @@ def main() -> int:
             port = int(server.stdout.readline())
             for provider in given.provider or MODELS:
                 mine, bare, size = asyncio.run(measure(provider, port, given.rounds))
-                worst = max(worst, mine / bare)
+                over |= mine / bare > (given.require or MOST.get(provider, 2.5))
                 print(
                     f"{provider:10} {1000 * mine:5.2f} ms a call, bare {1000 * bare:5.2f} ms: "
                     f"{mine / bare:.2f} times, bodies of {size / 1000:,.0f} kB on average",
@@ -131,7 +133,7 @@ def main() -> int:
                 )
         finally:
             server.terminate()
-    return int(worst > given.require)
+    return int(over)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""What the same steps take as a run of ours and as a task of inspect_ai, with a model that answers
+"""Cost of the same steps as a run of ours and as a task of inspect_ai, with a model that answers
 at once: processor time, memory of the process, size of what is written.
 
     python benchmarks/inspect_bridge.py            # the whole sample: 153 steps, 2 rounds each
     python benchmarks/inspect_bridge.py --limit 3
 
-Each is run in a process of its own, in turns, and pictures are prepared and encoded in all of them.
+Each is run in a separate process, in turns, and pictures are prepared and encoded in all of them.
 Needs the extra [inspect]. Exit status 1 if the numbers of calls or the scores differ.
 """
 
@@ -25,7 +25,7 @@ REPLY = "The next action is to press the button.\n\nELEMENT: C\nACTION: CLICK\nV
 
 
 class Took(NamedTuple):
-    """What a process took; `cpu_s` with the processes that it has started."""
+    """Resources that a process used; `cpu_s` includes its child processes."""
 
     wall_s: float
     cpu_s: float
@@ -61,7 +61,7 @@ def bridged(limit: int | None, folder: Path, *, images: bool) -> dict[str, Any]:
     from inspect_ai import eval as inspect_eval
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-    from harness.inspect_tasks import benchmark
+    from harness.bridge.tasks import benchmark
 
     calls = 0
 
@@ -88,7 +88,7 @@ def bridged(limit: int | None, folder: Path, *, images: bool) -> dict[str, Any]:
 
 
 def measured(side: str, limit: int | None) -> Took:
-    """Run one side in a process of its own."""
+    """Run one side in a separate process."""
     with tempfile.TemporaryDirectory() as name:
         folder, told = Path(name) / "out", Path(name) / "told.json"
         command = [sys.executable, __file__, "--side", side, "--folder", str(folder)]

@@ -1,11 +1,11 @@
-"""How often the intervals of `parsers` hold the true rate.
+"""Coverage of the true rate by the intervals of `parsers`.
 
     python -m benchmarks.interval_coverage
 
 Benchmarks with known rates are simulated, 4,000 per cell with a fixed seed, and the tables of
 `docs/statistics.md` are printed as Markdown. Exit status 1 where a cell misses what is promised
 there: task success at 95 % or more; from 142 tasks on, step rates of 40 and 70 % between 93.5 and
-96.5 %, and no step rate below 93 %; rates of 5 % and less never below 93.5 % as they are printed.
+96.5 %, and no step rate below 93 %; printed intervals of rates up to 5 % never below 93.5 %.
 
 The last table is how `parsers.FEW` was set: the coverage of intervals that are t, but bootstrap-t
 where fewer tasks than that have a success, or a failure.
@@ -13,7 +13,7 @@ where fewer tasks than that have a success, or a failure.
 Task lengths are drawn like those of Mind2Web's test splits: 2 to 28 steps with a median of 6 (a
 lognormal, rounded and cut). The successes within a task are beta-binomial: the task's own rate is
 drawn from a beta distribution whose mean is the cell's rate and whose intra-task correlation is the
-cell's. Task success is drawn apart, as a binomial, so that its rate can be set.
+cell's. Task success is drawn separately, as a binomial, to control its rate.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _averaged(totals: Floats, sizes: NDArray[np.int64], average: str) -> tuple[F
 
 
 def _moved(totals: Floats, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many tasks have a success, and a failure, by data set."""
+    """Count the tasks that have a success, and a failure, by data set."""
     return np.stack([(totals > 0).sum(-1), (totals < sizes).sum(-1)])
 
 
@@ -250,7 +250,7 @@ def missed(
     step_cells: Sequence[StepCell],
     low_cells: Sequence[StepCell] = (),
 ) -> list[str]:
-    """What falls short of the promise, a line each."""
+    """List the cells that fall short of the promise, a line each."""
     lines = [
         f"task success, {cell.tasks} tasks at {cell.rate:g}: {cell.clopper_pearson:.4f}"
         for cell in task_cells

@@ -1,4 +1,4 @@
-"""What of a time a GPU spent computing: the union of its kernels' intervals, of all streams."""
+"""Share of time that a GPU spent computing: the union of its kernels' intervals, of all streams."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Interval = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """Seconds watched, and the share of them in which at least one kernel ran."""
+    """Seconds watched, and their share with at least one kernel running."""
 
     seconds: float
     share: float

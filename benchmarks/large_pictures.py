@@ -1,4 +1,4 @@
-"""How fast a run is on screenshots of 2 to 20 megapixels, against a bare Pillow loop.
+"""Speed of a run on screenshots of 2 to 20 megapixels, against a bare Pillow loop.
 
 The pictures are drawn in the sizes of ScreenSpot-Pro, in its proportions, half of them with an
 alpha channel as macOS saves them; every one differs. The run goes through everything but a model:
@@ -9,7 +9,7 @@ recipes, in turns with the runs.
     python benchmarks/large_pictures.py --pictures 28 --rounds 5
 
 Prints both rates, their ratio, the ratio of the processor times, which a busy machine disturbs
-less, and the most memory that this process and its children held during a run. Exit status 1 below
+less, and the most memory of this process and its children during a run. Exit status 1 below
 80 % of the bare loop.
 """
 
@@ -174,7 +174,7 @@ class Instant:
 
 
 class Memory:
-    """The most memory that this process and its children held, in MB, while in a `with` block."""
+    """Peak memory of this process and its children, in MB, while in a `with` block."""
 
     def __init__(self) -> None:
         self.peak = self.peak_here = 0.0

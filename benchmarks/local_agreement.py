@@ -1,4 +1,4 @@
-"""How often a local model's replies depend on how a run is carried out.
+"""Share of a local model's replies that depend on the way a run is carried out.
 
     python benchmarks/local_agreement.py                        # a tiny Qwen2.5-VL, on the CPU
     python benchmarks/local_agreement.py --family qwen3-vl --dtype float32
@@ -8,33 +8,32 @@ The sample's steps are asked in two rounds, greedily, several times: in batches 
 keys and values, then one at a time, then without anything kept, then by two workers. Each line
 says at how many steps a reply (of either round) and the prediction differ from the first run. In
 float32 none should; in 16 bits sums are rounded differently, and now and then another token wins.
-With `--again` the first run is repeated as it was, which shows what the device itself varies.
+With `--again` the first run is repeated unchanged, which shows the device's own variation.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.engine import Observer
-from harness.evaluation.plan import plan_run
-from harness.evaluation.run import carry_out
+from harness.planning.plan import plan_run
+from harness.session.observers import SessionObserver
+from harness.session.run import carry_out
 from harness.settings import Settings
 
 BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a run said: every step's replies and prediction, and how long it took in seconds."""
+class RunReplies:
+    """Replies and prediction of every step of a run, and its duration in seconds."""
 
     replies: Mapping[str, tuple[Any, ...]]
     predictions: Mapping[str, Any]
@@ -42,9 +41,10 @@ class Told:
     reused: int
 
 
-def asked(options: argparse.Namespace, out: Path, **changes: Any) -> Told:
-    """One run of the sample, in a folder of its own."""
+def asked(options: argparse.Namespace, out: Path, **changes: Any) -> RunReplies:
+    """Run the sample once, in a separate folder."""
     device: dict[str, Any] = {"batch_size": BATCH, "devices": options.devices, **changes}
+    device |= {"model_path": options.model_path, "dtype": options.dtype}
     settings = Settings(
         model=options.model,
         benchmark="sample",
@@ -56,21 +56,15 @@ def asked(options: argparse.Namespace, out: Path, **changes: Any) -> Told:
         out=str(out),
         cache=False,
         preflight=False,
-        model_path=options.model_path,
-        dtype=options.dtype,
         max_pixels=options.max_pixels,
         **device,
     )
 
-    @contextlib.contextmanager
-    def watching(total: int, done: int) -> Iterator[Observer]:
-        yield Observer()
-
     started = time.monotonic()
-    result = asyncio.run(carry_out(plan_run(settings), watching, lambda record: None, print))
+    result = asyncio.run(carry_out(plan_run(settings), SessionObserver()))
     seconds = time.monotonic() - started
     manifest = json.loads((out / "manifest.json").read_text())
-    return Told(
+    return RunReplies(
         replies_of(out),
         {record.unit_id: record.prediction for record in result.records},
         seconds,

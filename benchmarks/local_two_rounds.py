@@ -1,4 +1,4 @@
-"""What a local model gains from batches, and from reading each screenshot once.
+"""Gain of a local model from batches, and from reading each screenshot once.
 
     python benchmarks/local_two_rounds.py --shape tiny
     python benchmarks/local_two_rounds.py --shape qwen2.5-vl-7b --repeats 4
@@ -9,13 +9,12 @@ engine and the adapter as in any run, with the same number of generated tokens i
 
 * naive: transformers' `generate`, a step at a time, both rounds in full (a part of the steps);
 * batched: the adapter, every round in full;
-* reuse: the adapter as it is, round 2 going on from round 1's keys and values;
-* compiled: the same with caches of fixed size and CUDA graphs (GPUs only).
+* reuse: the unchanged adapter, round 2 going on from round 1's keys and values.
 
 Times of waiting are shares of the time since the first batch: `starved`, the adapter would have
 taken another batch and none was ready; `idle`, none was under way at all; `still`, the device
 itself had nothing to do between two batches. `kernels` is the share of `--profile-s` seconds of
-steady state in which the GPU computed (torch.profiler, in a pass of its own); a CPU has none.
+steady state with the GPU computing (torch.profiler, in a separate pass); a CPU has none.
 
 With `--pretend SECONDS` nothing is computed: a device takes that long for every batch, and only the
 waiting is measured, of whatever feeds it with real pages, pictures and prompts.
@@ -51,7 +50,7 @@ from benchmarks.naive_adapter import Naive
 from benchmarks.pretended_worker import PretendedWorker
 from benchmarks.shape_figures import SHAPES
 from benchmarks.two_rounds import Clocked, Measured, kernel_time, measure, opened, questions
-from harness.evaluation.plan import Plan
+from harness.planning.plan import Plan
 
 HEAD = "way        steps   steps/h  tokens/s  rows prompt starved   idle  still   memory naive"
 LEARNED_FROM = 60
@@ -59,7 +58,7 @@ LEARNED_FROM = 60
 
 
 class Bench:
-    """One model and the ways of asking it, each in a run directory of its own."""
+    """One model and the ways of asking it, each in a separate run directory."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
         self._arguments = arguments
@@ -93,8 +92,8 @@ class Bench:
         plan = self._opened(name, steps=tuple(chosen))
         return measure(name, plan, Naive(self._info, self.loaded), self._arguments.device)
 
-    def batched(self, name: str, *, reuse: bool, compiled: bool = False) -> Measured:
-        adapter = self._adapter(reuse=reuse, compiled=compiled)
+    def batched(self, name: str, *, reuse: bool) -> Measured:
+        adapter = self._adapter(reuse=reuse)
         return measure(name, self._at(name), adapter, self._arguments.device)
 
     def pretended(self, name: str, rows: int, seconds: float) -> Measured:
@@ -121,29 +120,21 @@ class Bench:
         return measure(name, self._at(name), Clocked(adapter), self._arguments.device)
 
     def replies(self, name: str) -> dict[str, tuple[Any, ...]]:
-        """What a way of asking was answered, by step."""
+        """Return the replies of one way of asking, by step."""
         return replies_of(self._folder / name)
 
-    def kernels(self, name: str, *, compiled: bool = False) -> str:
-        """How much of the time the GPU computed, in words."""
+    def kernels(self, name: str) -> str:
+        """Describe the share of time that the GPU computed."""
         if torch.device(self._arguments.device).type != "cuda":
             return "not measured (no GPU)"
-        adapter = self._adapter(reuse=True, compiled=compiled)
+        adapter = self._adapter(reuse=True)
         found = kernel_time(self._at(f"{name}-profiled"), adapter, self._arguments.profile_s)
         if found is None:
             return "not measured (the run was too short: raise --repeats)"
         return f"{found.share:.1%} of {found.seconds:.0f} s"
 
-    def compile(self) -> None:
-        """Let a few steps pay for the compiling."""
-        count = 2 * (self._arguments.batch_size or 32)
-        plan = self._opened("compiling", steps=tuple(self.steps[:count]))
-        adapter = self._adapter(reuse=True, compiled=True)
-        measure("compiling", plan, adapter, self._arguments.device)
-
-    def _adapter(self, *, reuse: bool, compiled: bool = False) -> LocalAdapter:
-        rows = self._arguments.batch_size
-        worker = ThreadWorker(self.loaded, rows=rows, kv_reuse=reuse, compiled=compiled)
+    def _adapter(self, *, reuse: bool) -> LocalAdapter:
+        worker = ThreadWorker(self.loaded, rows=self._arguments.batch_size, kv_reuse=reuse)
         dtype = getattr(torch, self._arguments.dtype)
         return LocalAdapter(self._info, self.loaded.family, [worker], threads=4, dtype=dtype)
 
@@ -172,15 +163,10 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None] = print) -> li
             bench.batched("batched", reuse=False),
             bench.batched("reuse", reuse=True),
         ]
-        kernels = {"reuse": bench.kernels("reuse")}
-        if arguments.compile:
-            bench.compile()
-            measured.append(bench.batched("compiled", reuse=True, compiled=True))
-            kernels["compiled"] = bench.kernels("compiled", compiled=True)
+        kernels = bench.kernels("reuse")
     for line in table(measured):
         say(line)
-    for name, found in kernels.items():
-        say(f"kernels, {name}: {found}")
+    say(f"kernels, reuse: {kernels}")
     rates = {m.name: m.steps_per_hour for m in measured}
     say(f"reuse is {rates['reuse'] / rates['naive']:.2f} times naive (wanted on a large GPU: 8)")
     say(f"reuse is {rates['reuse'] / rates['batched']:.2f} times batched (wanted there: 1.3)")
@@ -188,7 +174,7 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None] = print) -> li
 
 
 def described(arguments: argparse.Namespace) -> str:
-    """What is measured on what, in a line."""
+    """Describe the measured model and device in a line."""
     device = torch.device(arguments.device)
     gpu = device.type == "cuda"
     where = torch.cuda.get_device_name(device) if gpu else f"CPU, {torch.get_num_threads()} threads"
@@ -240,7 +226,6 @@ def parse(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--naive-steps", type=int, default=8)
     parser.add_argument("--profile-s", type=float, default=60.0)
     parser.add_argument("--pretend", type=float, metavar="SECONDS", help="instead of computing")
-    parser.add_argument("--no-compile", dest="compile", action="store_false")
     arguments = parser.parse_args(line)
     cuda = torch.device(arguments.device).type == "cuda"
     arguments.dtype = arguments.dtype or ("bfloat16" if cuda else "float32")
@@ -248,7 +233,6 @@ def parse(line: Sequence[str] | None = None) -> argparse.Namespace:
     arguments.tokens = arguments.tokens or (128 if cuda else 16)
     if arguments.steps is None and not cuda and arguments.pretend is None:
         arguments.steps = 48
-    arguments.compile &= cuda
     if "tiny" in arguments.shape:
         # Threads wait for each other longer than such matrices take.
         torch.set_num_threads(1)

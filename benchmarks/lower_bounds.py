@@ -29,19 +29,19 @@ PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "macos", "window
 FROM_SOURCE = ("jieba",)
 """Packages of Python alone that have no wheel."""
 TOGETHER = ("test,local,rank",)
-"""Extras that are installed together, beside each by itself."""
+"""Extras that are installed together, in addition to each alone."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is resolved: extras (none: the package alone), and for what."""
+    """A set of requirements to resolve: extras (none: the package alone), and their purpose."""
 
     extras: str
     python: str
     platform: str = ""
 
     def command(self, lowest: bool) -> list[str]:
-        """What uv is asked. Only what is declared is lowered: what that needs is the newest."""
+        """Return uv's command. Only declared packages are lowered; the rest are the newest."""
         words = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate"]
         words += ["pyproject.toml", "--python-version", self.python, "--only-binary", ":all:"]
         for name in FROM_SOURCE:
@@ -61,7 +61,7 @@ def cases(extras: Sequence[str]) -> Iterator[Case]:
 
 
 def reason(error: str) -> str:
-    """What uv says of a failure, in one line."""
+    """Extract the cause of a failure from uv's output, in one line."""
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     found = [line for line in lines if line.startswith(("cause:", "×", "╰─▶"))] or lines
     return re.sub(r"\s+", " ", found[0] if found else "no reason given")

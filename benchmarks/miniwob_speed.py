@@ -1,4 +1,4 @@
-"""Time of one-click episodes of MiniWoB++, beside the official environment on equal work.
+"""Time of one-click episodes of MiniWoB++, next to the official environment on equal work.
 
     python benchmarks/miniwob_speed.py [--episodes 20] [--scale 2]
 
@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from harness.benchmarks.miniwob.tasks import SCALE, SIZE, episode_of, pages
-from harness.benchmarks.miniwob.world import MiniWoBWorld
+from harness.kinds.episode.miniwob.tasks import SCALE, SIZE, episode_of, pages
+from harness.kinds.episode.miniwob.world import MiniWoBWorld
 from harness.live.chromium import chromium
 from parsers.actions import Action
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,26 +11,23 @@ import torch
 from adapters import AdapterInfo
 from adapters.contract import Fault, PictureSource, Request
 from adapters.conversation import Reply
+from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.contract import Encoded, Loaded
 from adapters.local.padding import pad
 from adapters.local.prepared import Prepared
 
 
-class Naive:
+class Naive(BatchAdapter):
     """transformers' own `generate` with its own cache, which ends with the call. `tokens` counts
     what was generated."""
 
     def __init__(self, info: AdapterInfo, loaded: Loaded) -> None:
+        super().__init__(info, BatchRules(1, kept=1))
         self._loaded = loaded
         self._prepared = Prepared(loaded.family, 1, 2**30)
-        self._info = replace(info, batch_size=1, batches_at_once=1, open_dialogues=1)
         self.tokens = 0
 
-    @property
-    def info(self) -> AdapterInfo:
-        return self._info
-
-    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+    async def _one(self, request: Request, pictures: PictureSource) -> Reply:
         encoded = await self._prepared.take(request, pictures)
         ids = await asyncio.to_thread(self._generated, encoded, request.generation.max_tokens)
         self.tokens += len(ids)
@@ -41,7 +37,7 @@ class Naive:
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
     ) -> list[Reply | Fault]:
-        return [await self.ask(request, pictures) for request in requests]
+        return [await self._one(request, pictures) for request in requests]
 
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         return 1

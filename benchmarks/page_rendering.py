@@ -16,7 +16,7 @@ from pathlib import Path
 
 from lxml import etree
 
-# Behind everything else: what is timed is the package as it is installed.
+# Last on the path: the installed package is timed.
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.recorded_step import arguments, medians, print_times, read_row

@@ -1,4 +1,4 @@
-"""How fast screenshots are prepared, against a bare pool of processes that does nothing else.
+"""Speed of preparing screenshots, against a bare pool of processes that does nothing else.
 
 Both do the same work on the same pages, in turns, in one run: the bare pool only decodes, resizes
 and encodes; the other side goes through planning, the picture store and its processes. Every
@@ -158,7 +158,7 @@ async def compare(options: argparse.Namespace) -> bool:
             await measure(warm_up, policy, options.in_flight)
             for number in range(options.rounds):
                 sources = distinct(pages, serial, options.pictures)
-                if number % 2:  # who goes first changes, so that drift favours neither
+                if number % 2:  # The first one alternates: drift favours neither.
                     ours = await measure(sources, policy, options.in_flight)
                     bare = bare_pool(pool, sources, policy)
                 else:

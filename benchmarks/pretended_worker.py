@@ -1,4 +1,4 @@
-"""A device that takes its time and computes nothing: all that is measured is whoever feeds it."""
+"""A device that takes its time and computes nothing: only the code that feeds it is measured."""
 
 from __future__ import annotations
 

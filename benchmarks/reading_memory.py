@@ -1,10 +1,10 @@
-"""How much memory reading takes: our loader against pyarrow's defaults, on rows of a megabyte.
+"""Memory for reading: our loader against pyarrow's defaults, on rows of a megabyte.
 
     python benchmarks/reading_memory.py --rows 400 --group 100
 
-Writes a synthetic file in Multimodal-Mind2Web's columns (incompressible, so that nothing is won by
+Writes a synthetic file in Multimodal-Mind2Web's columns (incompressible: nothing is won by
 luck), reads it in child processes, and prints the largest amount of anonymous memory that the
-child and its own children held at any moment, beyond what the interpreter held before reading.
+child and its own children used at any moment, beyond the interpreter's before reading.
 Linux only: anonymous memory is read from `/proc/<pid>/smaps_rollup`. Pages of a memory-mapped file
 do not count; the system takes them back when it likes.
 """

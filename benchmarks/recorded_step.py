@@ -1,4 +1,4 @@
-"""What the scripts that time rendering share: the recorded step, and medians of tasks in turn."""
+"""Shared code of scripts that time rendering: the recorded step, and medians of tasks in turn."""
 
 from __future__ import annotations
 

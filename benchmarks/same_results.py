@@ -1,11 +1,12 @@
-"""Whether two revisions give the same results: every run, table and interrupted run of theirs.
+"""Check that two revisions give the same results: every run, table and interrupted run of theirs.
 
     python benchmarks/same_results.py v0.1.0                   # against this working tree
     python benchmarks/same_results.py BASE HEAD --only 'openai-*' --keep FOLDER
     python benchmarks/same_results.py ../base --base-python ../base/.venv/bin/python \\
         --head-python .venv/bin/python                         # no environments to be made
+    python benchmarks/same_results.py BASE --results-only      # settings and files may differ
 
-Both are driven through their command lines only, in environments of their own, against servers on
+Both are driven through their command lines only, in separate environments, against servers on
 this machine that answer the same to the same request. BASE and HEAD are revisions of git or
 folders; HEAD is this working tree unless given. Compared are
 
@@ -15,9 +16,14 @@ folders; HEAD is this working tree unless given. Compared are
 - what HEAD makes of BASE's files: complete runs started again, runs that were killed or cut off
   and are taken up, shards merged, runs scored and reported, replies from the cache.
 
-Times and the server's request ids do not count. Differences that are meant stand with their
-reasons in benchmarks/same_results.toml. Exit status 1 for any other, or when a command fails. It
-takes about five minutes on two cores, a part of that with `--only`.
+With `--results-only` settings and layouts may differ between the two. Then BASE and HEAD are
+compared in predictions, scores, contents of requests, replies and printed numbers, and HEAD takes
+over its own files instead of BASE's, where everything is compared.
+
+Times and the server's request ids do not count. benchmarks/same_results.toml lists options and
+commands that BASE spells differently, and intended differences with their reasons. Exit status 1
+for any other, or when a command fails. It takes about five minutes on two cores, a part of that
+with `--only`.
 """
 
 from __future__ import annotations
@@ -34,6 +40,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -54,6 +61,7 @@ from benchmarks.revisions.equality import (
     Outcome,
     compared,
     left_by,
+    results_of,
 )
 from benchmarks.revisions.fake_models import FakeModels
 from benchmarks.revisions.material import (
@@ -64,14 +72,14 @@ from benchmarks.revisions.material import (
     write_predictions,
 )
 
-INTENDED = Path(__file__).with_suffix(".toml")
+TABLES = Path(__file__).with_suffix(".toml")
 CHECKPOINT = Path(__file__).parent / "revisions" / "tiny_checkpoint.py"
 PATIENCE_S = 300.0
 
 
 @dataclass(slots=True)
 class Comparison:
-    """The two revisions, the server, and the folder in which everything happens."""
+    """The two revisions, the server, and the working folder."""
 
     base: Revision
     head: Revision
@@ -79,11 +87,17 @@ class Comparison:
     work: Path
     pool: ThreadPoolExecutor
     intended: Intended
+    results_only: bool = False
     done: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     """By the place (a folder of `work`) and the name of the case."""
     unlike: list[str] = field(default_factory=list)
     equal: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def first(self) -> Revision:
+        """The side whose files HEAD takes over."""
+        return self.head if self.results_only else self.base
 
     def perform(self, revision: Revision, place: str, name: str, commands: Sequence[str]) -> None:
         """Carry out a case in `<work>/<place>/<name>`."""
@@ -91,7 +105,7 @@ class Comparison:
         folder.mkdir(parents=True, exist_ok=True)
         calls = [
             subprocess.run(
-                revision.command(self.words(folder, line)),
+                revision.command(self.words(folder, revision.spelled(line))),
                 cwd=folder,
                 env=revision.environment(f"{place}:{name}", folder),
                 capture_output=True,
@@ -105,7 +119,8 @@ class Comparison:
             if (document := printed_by(line, call.stdout)) is not None
         }
         codes = tuple(call.returncode for call in calls)
-        self.done[place, name] = Outcome(folder, codes, printed)
+        sent = self.models.contents[f"{place}:{name}"]
+        self.done[place, name] = Outcome(folder, codes, printed, sent)
         for call in calls:
             if call.returncode not in (0, 1):
                 words = " ".join(call.args[3:])
@@ -133,9 +148,12 @@ class Comparison:
     def compare(
         self, place: str, name: str, title: str, ignored: frozenset[str] = frozenset(), of: str = ""
     ) -> None:
-        """Compare what BASE left of a case, or of the case `of`, with what is in `place`."""
-        base = left_by(self.done["base", of or name], ignored)
-        head = left_by(self.done[place, name], ignored)
+        """Compare what a case, or the case `of`, left at first with what is in `place`."""
+        if self.results_only and place == "head":
+            base, head = (results_of(self.done[side, name]) for side in ("base", "head"))
+        else:
+            base = left_by(self.done[self.first.side, of or name], ignored)
+            head = left_by(self.done[place, name], ignored)
         with self.lock:
             if compared(f"{title} {name}", base, head, self.intended, partial(print, flush=True)):
                 self.equal += 1
@@ -165,26 +183,27 @@ def both(comparison: Comparison, names: Iterable[str], cases: dict[str, tuple[st
 
 
 def take_over(comparison: Comparison, runs: Iterable[str], reads: Iterable[str]) -> None:
-    """HEAD in a copy of BASE's folders: complete runs started again, then read."""
-    runs = list(runs)
+    """HEAD in a copy of the first side's folders: complete runs started again, then read."""
+    runs, first = list(runs), comparison.first.side
 
     def again(name: str) -> None:
-        copied(comparison.work / "base" / name, comparison.work / "taken" / name)
+        copied(comparison.work / first / name, comparison.work / "taken" / name)
         comparison.perform(comparison.head, "taken", name, RUNS[name])
-        comparison.compare("taken", name, "head starts base's complete run:", RESUMED)
+        comparison.compare("taken", name, f"head starts {first}'s complete run:", RESUMED)
         if calls := comparison.models.calls[f"taken:{name}"]:
             comparison.fail(f"taken {name}", f"{calls} calls for a complete run")
 
     def read(name: str) -> None:
         comparison.perform(comparison.head, "taken", name, READS[name])
-        comparison.compare("taken", name, "head reads base's runs:", RESUMED)
+        comparison.compare("taken", name, f"head reads {first}'s runs:", RESUMED)
 
     comparison.each((name for name in runs if name != "snapshot"), again)
     comparison.each(reads, read)
 
 
 def kill(comparison: Comparison, name: str) -> None:
-    """BASE is killed after some calls of the server, HEAD goes on."""
+    """The first side is killed after some calls of the server, HEAD goes on."""
+    first = comparison.first
     for calls in KILLED[name]:
         case = f"{name}-after-{calls}-calls"
         folder = comparison.work / "killed" / case
@@ -192,15 +211,15 @@ def kill(comparison: Comparison, name: str) -> None:
         client = f"killed:{case}"
         reached = comparison.models.hold(client, calls)
         process = subprocess.Popen(
-            comparison.base.command(comparison.words(folder, RUNS[name][0])),
+            first.command(comparison.words(folder, first.spelled(RUNS[name][0]))),
             cwd=folder,
-            env=comparison.base.environment(client, folder),
+            env=first.environment(client, folder),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
         if not reached.wait(PATIENCE_S):
-            comparison.fail(case, f"BASE did not make its call {calls + 1}")
+            comparison.fail(case, f"{first.side} did not make its call {calls + 1}")
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         shutil.rmtree(folder / "cache", ignore_errors=True)
@@ -208,34 +227,37 @@ def kill(comparison: Comparison, name: str) -> None:
         shutil.rmtree(comparison.work / "resumed" / case)
         folder.rename(comparison.work / "resumed" / case)
         comparison.perform(comparison.head, "resumed", case, RUNS[name])
-        comparison.compare("resumed", case, "head resumes base's killed run:", KILLED_TOO, of=name)
+        title = f"head resumes {first.side}'s killed run:"
+        comparison.compare("resumed", case, title, KILLED_TOO, of=name)
 
 
 def cut(comparison: Comparison, name: str) -> None:
-    """The journals of a run of BASE end too early, within a line; HEAD goes on."""
+    """The journals of a run of the first side end too early, within a line; HEAD goes on."""
+    first = comparison.first.side
     for kept in (0.0, 0.5, 1.0):
         case = f"{name}-cut-at-{kept:.0%}"
         folder = comparison.work / "resumed" / case
-        copied(comparison.work / "base" / name, folder)
+        copied(comparison.work / first / name, folder)
         (run,) = (folder / "runs").iterdir()
         shorten(run, kept)
         comparison.perform(comparison.head, "resumed", case, RUNS[name])
-        comparison.compare("resumed", case, "head resumes base's cut run:", CUT_TOO, of=name)
+        comparison.compare("resumed", case, f"head resumes {first}'s cut run:", CUT_TOO, of=name)
 
 
 def use_cache(comparison: Comparison, name: str) -> None:
-    """HEAD makes a run of BASE's anew, with BASE's replies in the cache: no call is left."""
+    """HEAD makes a run anew with the first side's replies in the cache: no call is left."""
+    first = comparison.first.side
     folder = comparison.work / "cached" / name
     folder.mkdir(parents=True)
-    shutil.copytree(comparison.work / "base" / name / "cache", folder / "cache")
+    shutil.copytree(comparison.work / first / name / "cache", folder / "cache")
     comparison.perform(comparison.head, "cached", name, [f"{RUNS[name][0]} --no-preflight"])
-    comparison.compare("cached", name, "head with base's cache:", FROM_CACHE)
+    comparison.compare("cached", name, f"head with {first}'s cache:", FROM_CACHE)
     if calls := comparison.models.calls[f"cached:{name}"]:
         comparison.fail(f"cached {name}", f"{calls} calls although all replies were in the cache")
 
 
 def printed_by(line: str, output: str) -> Any:
-    """What a command printed that does not depend on words: JSON, else numbers, or None."""
+    """Extract the part of a command's output that is not wording: JSON, else numbers, or None."""
     if output.lstrip().startswith("{"):
         return json.loads(output)
     if line.startswith("show") or "--dry-run" in line:
@@ -287,6 +309,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("head", nargs="?", default=str(ROOT), help="default: this working tree")
     parser.add_argument("--base-python", type=Path, help="instead of an environment made for it")
     parser.add_argument("--head-python", type=Path)
+    parser.add_argument("--results-only", action="store_true", help="not settings and layouts")
     parser.add_argument("--only", nargs="+", default=["*"], help="names or patterns of cases")
     parser.add_argument("--list", action="store_true", help="print the names of all cases")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
@@ -311,13 +334,17 @@ def main() -> int:
     if options.list:
         print("\n".join([*RUNS, *READS]))
         return 0
-    intended = Intended.read(INTENDED)
+    tables = tomllib.loads(TABLES.read_text("utf-8"))
+    intended = Intended.of(tables.get("intended", ()))
+    spellings = {table["head"]: table["base"] for table in tables.get("spelled", ())}
     with working_folder(options.keep) as work:
         try:
-            base = prepared("base", options.base, options.base_python, work)
+            base = prepared("base", options.base, options.base_python, work, spellings)
             head = prepared("head", options.head, options.head_python, work)
             with FakeModels() as models, ThreadPoolExecutor(options.jobs) as pool:
-                comparison = Comparison(base, head, models, work, pool, intended)
+                comparison = Comparison(
+                    base, head, models, work, pool, intended, options.results_only
+                )
                 compare_all(comparison, options.only)
         finally:
             discard(work)

@@ -1,4 +1,4 @@
-"""How much faster a run gets its pictures from those that another run has kept on disk.
+"""Speed-up of a run that gets its pictures from those that another run has kept on disk.
 
 Rounds of the same screenshots, drawn pages of 3,000 to 7,400 rows: prepared by two processes
 without a disk; prepared and kept; and found by a store of a later run. Their medians are compared.
@@ -21,7 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.pictures import DiskPictures, PicturePolicy, PictureStore
+from harness.pictures import PicturePolicy, PictureStore
+from harness.pictures.disk import DiskPictures
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

@@ -1,4 +1,4 @@
-"""How long the shortest run takes, against the packages that every run has to import.
+"""Time of the shortest run, against the packages that every run has to import.
 
     python benchmarks/start_time.py
 

@@ -1,4 +1,4 @@
-"""What a run over all valid steps of Multimodal-Mind2Web takes, by model and tier.
+"""Estimated time of a run over all valid steps of Multimodal-Mind2Web, by model and tier.
 
     python benchmarks/tiers.py [MODEL ...]
 
@@ -14,16 +14,17 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from adapters.conversation import Tier
-from harness.evaluation.estimate import estimate
-from harness.evaluation.plan import Plan, plan_run
-from harness.evaluation.tier_table import WAVE_HOURS, Wave, deferring_of, reads_cache
+from harness.batches.estimate import WAVE_HOURS, deferring_of
+from harness.planning.estimate import estimate
+from harness.planning.plan import Plan, plan_run
+from harness.planning.tier_table import Wave, reads_cache
 from harness.settings import read_settings
 
 STEPS = 6060
 MODELS = ("gpt-5.4", "gpt-5.4-mini", "claude-sonnet-5-5", "gemini-3.8-flash")
 AT_ONCE = 8
 SECONDS: dict[Tier, float] = {"default": 10, "flex": 60, "priority": 5}
-"""Assumed for a call; nobody publishes them, and those of flex vary with the hour."""
+"""Assumed for a call; no provider publishes them, and those of flex vary with the hour."""
 
 
 def main() -> None:
@@ -73,7 +74,7 @@ def rows(model: str) -> Iterator[tuple[str, ...]]:
 
 
 def batches(plan: Plan, waves: Sequence[Wave], sizes: Sequence[float], times: float) -> str:
-    """How long batches may take at most, and how many there are."""
+    """Describe the longest time of batches, and their number."""
     limits = deferring_of(plan).limits
     hours, number = 0, 0
     for wave, size in zip(waves, sizes, strict=True):

@@ -16,14 +16,14 @@ from pathlib import Path
 
 from harness.benchmarks import open_steps
 from harness.candidates import page_of
-from harness.rankers.cross_encoder import document, query
+from harness.ranker_models.cross_encoder import document, query
 from harness.records import Row
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def texts(rows: Iterable[Row]) -> Iterator[str]:
-    """What a ranker reads of the rows, each query and candidate once."""
+    """Yield the texts that a ranker reads of the rows, each query and candidate once."""
     for row in rows:
         page = page_of(row)
         yield query(row.info.task, row.history)

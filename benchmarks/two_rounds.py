@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,10 +20,10 @@ from adapters.vllm.adapter import VllmAdapter
 from benchmarks.kernel_time import KernelTime, watched
 from benchmarks.naive_adapter import Naive
 from harness.dialogue import Ask
-from harness.engine import Observer
-from harness.evaluation.model import Model
-from harness.evaluation.plan import Plan, plan_run
-from harness.evaluation.run import Finished, carry_out
+from harness.planning.model import Model
+from harness.planning.plan import Plan, plan_run
+from harness.session.observers import Finished, SessionObserver
+from harness.session.run import carry_out
 from harness.settings import Settings
 
 Work = Callable[[Awaitable[Finished]], Awaitable[Finished]]
@@ -58,7 +58,7 @@ class Measured:
 
 
 class MostMemory:
-    """The most that torch held of the device while this is entered; looks ten times a second,
+    """Peak of torch's memory on the device while this is entered; looks ten times a second,
     because the adapter resets torch's own count for every batch."""
 
     def __init__(self, device: str) -> None:
@@ -161,17 +161,16 @@ def measure(
     """Carry out a run and read its clocks. Raises SystemExit when it does not end."""
     with MostMemory(device) as memory:
         result = asyncio.run(_carried_out(plan, adapter))
-    waits = result.starvation
-    if not result.complete or (waits is None and not isinstance(adapter, Clocked)):
+    if not result.complete:
         raise SystemExit(f"{name}: the run did not end: {result.stopped}")
     steps = sum(record.asked for record in result.records)
     if isinstance(adapter, Clocked):
         counts = adapter.counts()
         prompt = (counts["prompt_tokens"] + counts["cached_tokens"]) / counts["replies"]
         tokens = counts["generated_tokens"]
-        at_once = min(adapter.info.concurrency, steps)
+        at_once = min(adapter.info.concurrency or steps, steps)
         return Measured(name, steps, tokens, adapter.seconds, at_once, prompt)
-    assert waits is not None
+    waits = adapter.starvation
     rows = waits.rows / waits.batches
     if isinstance(adapter, Naive):
         tokens, seconds = adapter.tokens, waits.total_s
@@ -212,10 +211,6 @@ def kernel_time(plan: Plan, adapter: LocalAdapter, seconds: float) -> KernelTime
 async def _carried_out(
     plan: Plan, adapter: LocalAdapter | Naive | Clocked, around: Work | None = None
 ) -> Finished:
-    @contextlib.contextmanager
-    def observer(total: int, done: int) -> Iterator[Observer]:
-        yield Observer()
-
     plan = replace(plan, model=Model(adapter, None, PriceSheet()))
-    work = carry_out(plan, observer, lambda record: None, lambda text: None)
+    work = carry_out(plan, SessionObserver())
     return await (work if around is None else around(work))

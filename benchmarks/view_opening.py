@@ -1,4 +1,4 @@
-"""How long the page of a run as large as the benchmark takes to open in headless Chromium.
+"""Time to open the page of a run as large as the benchmark in headless Chromium.
 
     python benchmarks/view_opening.py [--steps 6418] [--rounds 5]
 
@@ -21,7 +21,7 @@ LIMIT_S = 2.0
 
 
 def opening_times(folder: Path, rounds: int, program: str) -> list[float]:
-    """Seconds from the request for the page to the first rows, in contexts of their own."""
+    """Return seconds from the request for the page to the first rows, in separate contexts."""
     from playwright.sync_api import sync_playwright
 
     times = []
@@ -47,7 +47,7 @@ def main() -> int:
     options = parser.parse_args()
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
-        print("there is no Chromium", file=sys.stderr)
+        print("Chromium was not found", file=sys.stderr)
         return 2
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from tests.reports.view.pages import many, page

@@ -1,8 +1,8 @@
-"""How long a page with pictures takes to write, against decoding, resizing and encoding alone.
+"""Time to write a page with pictures, against decoding, resizing and encoding alone.
 
     python benchmarks/view_pictures.py [--rows 200] [--image-policy candidates]
 
-Every row has a page and a screenshot of its own (see `whole_run.py`). The baseline makes the same
+Every row has a different page and screenshot (see `whole_run.py`). The baseline makes the same
 pictures from the same bytes in as many threads, and does nothing else. The estimate for a whole
 benchmark is in proportion to its rows. Exit status 1 below 75 % of the baseline.
 """
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.whole_run import run_rate, written
-from harness.evaluation.plan import plan_run
+from harness.planning.plan import plan_run
 from harness.runs import open_run
 from harness.settings import Settings
 from reports.view.parts import UnitPage

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.evaluation.evaluate import aevaluate, evaluate
     from harness.runs import Run, open_run
+    from harness.session.evaluate import aevaluate, evaluate
 
 __version__ = "0.1.0"
 __all__ = ["Run", "__version__", "aevaluate", "evaluate", "open_run"]
@@ -21,8 +21,8 @@ __all__ = ["Run", "__version__", "aevaluate", "evaluate", "open_run"]
 # Loaded when asked for: the command line looks whether our packages are ours before any is used.
 _MODULES = {
     "Run": "harness.runs",
-    "aevaluate": "harness.evaluation.evaluate",
-    "evaluate": "harness.evaluation.evaluate",
+    "aevaluate": "harness.session.evaluate",
+    "evaluate": "harness.session.evaluate",
     "open_run": "harness.runs",
 }
 

@@ -40,9 +40,9 @@ def main() -> None:
     if problem is not None:
         print(f"vlm-eval: {problem}", file=sys.stderr)
         raise SystemExit(2)
-    from harness.commands.main import run
-
     try:
+        from harness.commands.main import run
+
         run()
     except SystemExit as end:
         feed = sys.modules.get("harness.trackers.feed")
@@ -52,6 +52,14 @@ def main() -> None:
             sys.stderr.flush()
             os._exit(end.code if isinstance(end.code, int) else 1)
         raise
+    except BaseException as error:
+        from harness.errors import memory_error
+
+        reason = memory_error(error)
+        if not reason:
+            raise
+        print(f"vlm-eval: {reason}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 if __name__ == "__main__":

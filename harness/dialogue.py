@@ -40,7 +40,7 @@ class Ask:
         about: what a policy is given to answer it, where a unit is asked about step by step;
             nothing of it is sent.
         shared: id of a parent of the unit, for a call that is made once for all its units and
-            repeat by repeat: whoever asks first makes and pays it. It must be one of the level that
+            repeat by repeat: the first to ask makes and pays it. It must be one of the level that
             shards keep whole (`Dataset.whole`), and all must ask the same under one place.
     """
 
@@ -94,7 +94,7 @@ SCREENSHOT = "screenshot"
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an environment shows after an action.
+    """An environment after an action.
 
     Attributes:
         content: anything with a form in JSON; a dialogue receives it in that form, with lists for
@@ -222,7 +222,7 @@ def together(*dialogues: Generator[Asks, Replies, T]) -> Generator[Asks, Replies
 
 
 def as_tuple(value: S | tuple[S, ...]) -> tuple[S, ...]:
-    """What was yielded or answered, one alone or several, as a tuple."""
+    """Return what was yielded or answered as a tuple, one alone included."""
     return value if isinstance(value, tuple) else (value,)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import re
 from collections.abc import Iterable
 
 _SHOWN = 8
+_NO_MEMORY = re.compile(r"cannot allocate memory|failed to map segment|malloc of size", re.I)
 
 
 class UserError(Exception):
@@ -14,6 +17,28 @@ class UserError(Exception):
 
 class DataError(UserError):
     """Data that is missing, unreadable or not of the expected form."""
+
+
+def memory_error(error: BaseException) -> str:
+    """Return why an error, or what caused it, is a lack of memory or of threads; "" if it is not.
+
+    Loaders of libraries, pyarrow and asyncio wrap it in errors of their own.
+    """
+    left: list[BaseException] = [error]
+    seen: set[int] = set()
+    while left:
+        one = left.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        lack = isinstance(one, MemoryError) or getattr(one, "errno", None) == errno.ENOMEM
+        if lack or (isinstance(one, (ImportError, OSError)) and _NO_MEMORY.search(str(one))):
+            return "out of memory"
+        if isinstance(one, RuntimeError) and "start new thread" in str(one):
+            return "no further thread can be started (memory or process limit)"
+        causes = one.__cause__, one.__context__, *getattr(one, "exceptions", ())
+        left += [cause for cause in causes if cause is not None]
+    return ""
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

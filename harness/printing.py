@@ -6,6 +6,7 @@ Everything that a command prints goes through `say` or a `terminal`.
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,11 @@ def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     import click
 
     click.echo(printable(text), err=err, nl=nl)
+
+
+def terminal_width() -> int | None:
+    """Return the width of the terminal; None if standard output is not a terminal."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def terminal(*, err: bool = False, bar: bool | None = None) -> Console:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from adapters.conversation import Picture
-from harness.page import Box, Brackets, Candidate, Style
-from parsers.records import Description, Gold, Operation, StepInfo
+from harness.page import Brackets, Candidate, Style
+from parsers.records import Choice as Choice
+from parsers.records import Gold, Operation, PastAction, StepInfo, Turn
 
 T = TypeVar("T")
 
@@ -21,33 +22,7 @@ NO_POSITIVE = "no_positive"
 NO_SCREENSHOT = "no_screenshot"
 UNREADABLE = "unreadable_row"
 SEGMENT_ID = "*"
-"""Stands for the id of the element in `Earlier.segment`: who shows the segment gives the id."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A candidate as listed to the model.
-
-    Attributes:
-        letter: option letter; "" if the protocol letters each group of choices by itself.
-        box: in page pixels, None if unknown.
-        rank: place in the ranker's order, from 0.
-        description: only for protocols that need it.
-        place: place in document order among the choices, from 0; None if the page is unknown.
-    """
-
-    letter: str
-    id: str
-    tag: str
-    text: str
-    box: Box | None = None
-    rank: int | None = None
-    description: Description | None = None
-    place: int | None = None
-
-    def __reduce__(self) -> tuple[type[Choice], tuple[object, ...]]:
-        # There are many, and dataclasses are slow to pickle.
-        return Choice, tuple(map(self.__getattribute__, self.__slots__))
+"""Placeholder for the element's id in `Earlier.segment`; the protocol that shows it fills it in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +35,7 @@ class Listing:
 
 
 class Scene(Protocol):
-    """What a protocol may look up about a step's page while it asks.
+    """Lookups of a step's page for a protocol while it asks.
 
     Answers depend on the step and the arguments alone. Where a run is read without its data, the
     scene knows no page: listings then have an empty snippet and the texts of the choices.
@@ -73,7 +48,7 @@ class Scene(Protocol):
         ...
 
     def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """What the run's screenshot policy shows for a question about these candidates."""
+        """Return the pictures that the run's policy shows for a question about these candidates."""
         ...
 
     def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
@@ -176,13 +151,10 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class PastAction:
-    """A recorded action of a finished turn, as memories of a conversation show it.
+class SeenAction(PastAction):
+    """A past action with its candidates and its page, as memories of a conversation show it.
 
     Attributes:
-        index: its place in its turn, from 0.
-        told: its representation (`[button]  Search -> CLICK`).
-        positives: ids of the acceptable elements that are on its page; () if it has none.
         candidates: (id, rank) of the elements that the ranker offers, best first, acceptable ones
             among them; without a ranker, those of the row, with rank None. () when a run is scored
             again without its data.
@@ -190,23 +162,8 @@ class PastAction:
             texts.
     """
 
-    index: int
-    action_uid: str
-    told: str
-    operation: Operation
-    value: str
-    positives: tuple[str, ...]
     candidates: tuple[tuple[str, int | None], ...]
     scene: Scene = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A finished turn of a conversation: an instruction, and what was done about it, in order."""
-
-    turn_id: str
-    task: str
-    actions: tuple[PastAction, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +183,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a protocol knows of a step: the page before it, the task, the actions so far.
+    """A step as a protocol sees it: the page before it, the task, the actions so far.
 
     Attributes:
         shuffle: number of the shuffle, for protocols that deal candidates out at random.
@@ -247,14 +204,14 @@ class Step:
     earlier: tuple[Earlier, ...] = ()
     scene: Scene | None = field(default=None, compare=False, repr=False)
     page_size: tuple[int, int] | None = None
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[Turn[SeenAction], ...] = ()
     tokens: Callable[[str], int] | None = field(default=None, compare=False, repr=False)
     window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Item(Generic[T]):
-    """What a protocol knows of a unit that comes ready from its benchmark.
+    """A unit that comes ready from its benchmark, as a protocol sees it.
 
     Attributes:
         content: what is asked about it; `asked` of the unit's detail.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Unattempted,
         UnitMetrics,
     )
-    from parsers.mind2web import ELEMENT_ONLY, MIND2WEB, declaration_of
+    from parsers.mind2web import ELEMENT_ONLY, MIND2WEB
     from parsers.rates import mean_interval
     from parsers.records import (
         F1_VARIANTS,
@@ -102,7 +102,6 @@ __all__ = [
     "clopper_pearson",
     "cluster_t",
     "count_tokens",
-    "declaration_of",
     "in_box",
     "index_of",
     "letter",
@@ -128,7 +127,7 @@ _NAMES = {
     "parsers.letters": "index_of letter letters_for",
     "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
     "ParentRate Rate Unattempted UnitMetrics",
-    "parsers.mind2web": "ELEMENT_ONLY MIND2WEB declaration_of",
+    "parsers.mind2web": "ELEMENT_ONLY MIND2WEB",
     "parsers.token_scores": "operation_exact operation_f1 operation_string token_f1",
     "parsers.rates": "mean_interval",
     "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "

@@ -1,7 +1,7 @@
 """Actions, and the action spaces that benchmarks and protocols declare.
 
-An action space is plain values, so that a run can keep it: which actions there are, what they take,
-and how two of them are compared. `parsers.settling` says what becomes of answers outside of it.
+An action space is plain values that a run can store: its actions, their arguments,
+and the comparison of two actions. `parsers.settling` handles answers outside of it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Value = str | int | float | bool | None
-"""What an argument can be: a scalar of JSON."""
+"""The value of an argument: a scalar of JSON."""
 
 Comparison = Literal["exact", "folded", "ignored"]
-"""How the argument of two actions is compared: as it is, with white space folded, or not at all."""
+"""Comparison of an argument: exact, with white space folded, or none."""
 
 LONGEST = 100_000
 """Longest text in an action, in characters; more of what a model wrote is not kept."""
@@ -47,7 +47,7 @@ class Action:
     arguments: Mapping[str, Value] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The action in one line for people, whatever a model has put in it.
+        """Return the action in one line for people, whatever a model has put in it.
 
         Examples:
             >>> print(Action("fill", "7", arguments={"text": "Ohio\\n", "n": 2}))
@@ -78,7 +78,7 @@ class Argument:
     compared: Comparison = "exact"
 
     def takes(self, value: object) -> bool:
-        """Whether it can have this value.
+        """Return True if it can have this value.
 
         Examples:
             >>> Argument("way", "choice", ("up", "down")).takes("left")
@@ -128,14 +128,14 @@ class ActionSpace:
         return any(action.name == name for action in self.actions)
 
     def __getitem__(self, name: str) -> ActionKind:
-        """The action of that name. Raises `KeyError`."""
+        """Return the action of that name. Raises `KeyError`."""
         for action in self.actions:
             if action.name == name:
                 return action
         raise KeyError(name)
 
     def same(self, one: Action, other: Action) -> bool:
-        """Whether two actions count as the same one.
+        """Return True if two actions count as the same one.
 
         Examples:
             >>> value = Argument("value", "text", compared="folded")
@@ -154,10 +154,10 @@ class ActionSpace:
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """What an action of a protocol's space is in the space of a benchmark.
+    """The counterpart of a protocol's action in the space of a benchmark.
 
     Attributes:
-        name: of the action there. Element and point stay as they are.
+        name: of the action there. Element and point do not change.
         arguments: names of arguments there, by the names here; all others are left out.
         mapped: whether it is another action that only counts as this one, as hovering does as
             clicking in Mind2Web. Predictions then have the flag `mapped_operation`.
@@ -173,7 +173,7 @@ Counterparts = Mapping[str, Counterpart]
 
 
 def is_readable(value: object) -> bool:
-    """Whether a value can be written and read again as it is.
+    """Return True if a value can be written and read back unchanged.
 
     Examples:
         >>> [is_readable(value) for value in (None, 0.5, 2**64, float("nan"), "a", ["a"])]
@@ -190,7 +190,7 @@ def is_readable(value: object) -> bool:
 
 
 def mended(text: str) -> str:
-    """A text that can be written: at most `LONGEST` characters, lone surrogates replaced."""
+    """Return a text that can be written: at most `LONGEST` characters, lone surrogates replaced."""
     return _HALF.sub("\N{REPLACEMENT CHARACTER}", str.__str__(text)[:LONGEST])
 
 
@@ -210,7 +210,7 @@ def _problems(space: ActionSpace) -> Iterator[str]:
 def _named(what: str, names: list[str]) -> Iterator[str]:
     for number, name in enumerate(names):
         if not name or len(name) > SHOWN or not name.isprintable():
-            yield f"{_shown(name)} is no name for an {what}"
+            yield f"{_shown(name)} is not a name for an {what}"
         if name in names[:number]:
             yield f"two of its {what}s are named {name}"
 
@@ -240,7 +240,7 @@ def _shown(value: object) -> str:
 
 
 def _visible(character: str) -> str:
-    """A character as it is, or escaped if it is no sign of its own."""
+    """Return a character, escaped if it is not printable on its own."""
     if character.isprintable() or unicodedata.category(character) == "Zs":
         return character
     return json.dumps(character)[1:-1]

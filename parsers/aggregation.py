@@ -1,6 +1,6 @@
 """Aggregate the scores of units into the metrics of a run and of its subgroups.
 
-What is averaged, and over which parents, the benchmark declares (`parsers.declaration`). Every sum
+The benchmark declares measures and parents (`parsers.declaration`). Every sum
 is taken with `math.fsum`, whose result does not depend on the order of the terms, so the same units
 give bit-identical metrics in whatever order they finished.
 """
@@ -87,7 +87,7 @@ def aggregate(
 
 
 def unmeasured(rows: Iterable[ScoredUnit], declared: Declaration) -> frozenset[str]:
-    """The names of measures whose flag (`Measure.unmeasured`) every answer has."""
+    """Return the names of measures whose flag (`Measure.unmeasured`) every answer has."""
     answered = [row for row in rows if row.scores is not None and row.status not in _UNASKED]
     if not answered:
         return frozenset()
@@ -102,7 +102,7 @@ def _check_unique(rows: Iterable[ScoredUnit]) -> None:
 
 
 def after_exclusion(units: Iterable[ScoredUnit], rules: AggregationRules) -> list[ScoredUnit]:
-    """The rows, those of excluded statuses as invalid ones."""
+    """Return the rows, those of excluded statuses as invalid ones."""
 
     def excluded(row: ScoredUnit) -> ScoredUnit:
         return replace(row, invalid=row.invalid or f"excluded_{row.status}")
@@ -127,21 +127,21 @@ class _Scored:
         )
 
     def parents(self, level: str) -> list[Hashable]:
-        """The parent of each row."""
+        """Return the parent of each row."""
         if level not in self._keys:
             of = self.declared.level(level)
             self._keys[level] = [parent_of(unit, of) for unit in self.units]
         return self._keys[level]
 
     def cells(self, names: tuple[str, ...]) -> list[Hashable]:
-        """The cell of each row."""
+        """Return the cell of each row."""
         if names not in self._keys:
             self._keys[names] = [tuple(map(unit.group, names)) for unit in self.units]
         return self._keys[names]
 
 
 def _valid(rows: Iterable[ScoredUnit], declared: Declaration, rules: AggregationRules) -> _Scored:
-    """The valid rows with scores; unsettled ones, too, if the rules count them as failed."""
+    """Return the valid rows with scores; unsettled ones, too, if the rules count them as failed."""
     units, scores, failed = [], [], declared.failed
     for row in rows:
         known = failed if row.scores is None and rules.unattempted == "fail" else row.scores
@@ -152,7 +152,7 @@ def _valid(rows: Iterable[ScoredUnit], declared: Declaration, rules: Aggregation
 
 
 def _failed(rows: Iterable[ScoredUnit], declared: Declaration) -> list[tuple[ScoredUnit, Scores]]:
-    """The invalid rows, as failed ones, but for those whose environment failed."""
+    """Return the invalid rows, as failed ones, but for those whose environment failed."""
     failed = declared.failed
     return [(row, failed) for row in rows if row.invalid is not None and not row.lost]
 
@@ -197,7 +197,7 @@ def _averaged(
     average: Average,
     measure: Measure,
 ) -> Sequence[float]:
-    """What the mean is taken over: the means of parents or of cells, or the values themselves."""
+    """Return the values to average: the means of parents or of cells, or the scores themselves."""
     if average == "micro":
         return values
     keys = scored.cells(measure.cells) if average == "cells" else scored.parents(measure.over)
@@ -242,7 +242,7 @@ def headline_value(
     rules: AggregationRules = DEFAULT_AGGREGATION,
     measure: Measure | None = None,
 ) -> float | None:
-    """The headline of a measure (the main one unless given), without an interval.
+    """Return the headline of a measure (the main one unless given), without an interval.
 
     None where it is not measured.
     """
@@ -293,7 +293,7 @@ def by(
     *,
     lengths: Mapping[str, int] | None = None,
 ) -> dict[str, Metrics]:
-    """The metrics of every subgroup by name, in alphabetical order.
+    """Return the metrics of every subgroup by name, in alphabetical order.
 
     Each row is in exactly one group, so the micro means weighted by `n_units` average to the
     overall micro mean; if groups hold whole parents, the macro means weighted by `n_parents`
@@ -318,7 +318,8 @@ def by(
 def mean_of_groups(
     groups: Mapping[str, Metrics], pick: Callable[[Metrics], float | None]
 ) -> float | None:
-    """The unweighted mean over groups of the value that `pick` returns; None if any value is None.
+    """Return the unweighted mean over groups of the value that `pick` returns; None if any value
+    is None.
 
     Over splits this is the mean of split means; for `micro` operation F1 over operations it is
     the operation F1 of SeeClick.

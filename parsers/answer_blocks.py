@@ -29,7 +29,7 @@ class Block:
     finished: bool = True
 
     def content(self, key: Key) -> Source | None:
-        """What stands behind a key; None if the key is missing."""
+        """Return the text after a key; None if the key is missing."""
         field = self.fields.get(key)
         return field.content if field else None
 
@@ -47,36 +47,36 @@ class Block:
 
     @property
     def operation(self) -> OperationReading:
-        """What the ACTION line says; unreadable if there is none."""
+        """The reading of the ACTION line; unreadable without one."""
         return read_operation(self.action.shadow) if self.action else OperationReading()
 
     @property
     def template(self) -> bool:
-        """Whether this echoes the format description instead of answering."""
+        """Return True if this echoes the format description instead of answering."""
         if self.element and _TEMPLATE.search(self.element.shadow[:200]):
             return True
         return self.operation.several
 
     @property
     def complete(self) -> bool:
-        """Whether element and action are both present."""
+        """Return True if element and action are both present."""
         present = self.element and self.element.shadow.strip(" *_`\"'")
         return bool(present and self.action and self.action.shadow.strip(" *_`\"'"))
 
     @property
     def whole(self) -> bool:
-        """Whether nothing can be missing even if the reply was cut off."""
+        """Return True if nothing can be missing even if the reply was cut off."""
         takes_value = self.operation.operation in ("TYPE", "SELECT")
         return self.operation.readable and (self.finished or not takes_value)
 
     def corrected(self, later: Block) -> Block:
-        """This answer with what `later` says in place of its own."""
+        """Return this answer with the parts of `later` replaced."""
         said = {key: field for key, field in later.fields.items() if field.content.shadow.strip()}
         return Block({**self.fields, **said}, self.start, later.end, later.finished)
 
 
 def read_blocks(reply: Source, layout: Layout = LETTERED) -> list[Block]:
-    """The answers of a reply and parts of answers, keyed lines and JSON, in order."""
+    """Return the answers of a reply and parts of answers, keyed lines and JSON, in order."""
     fields = read_fields(reply, layout)
     objects = _read_json(reply, fields, layout)
     is_line = outside([(block.start, block.end) for block in objects])
@@ -142,7 +142,7 @@ def _read_json(reply: Source, fields: Sequence[Field], layout: Layout) -> list[B
 
 
 def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] | None:
-    """The contents of a JSON object's keys; None if it is no answer."""
+    """Return the contents of a JSON object's keys; None if it is not an answer."""
     contents: dict[Key, Source] = {}
     for name, value in parts.items():
         key, content = key_of(name), _plain(value)
@@ -155,7 +155,8 @@ def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] 
 
 
 def _plain(value: object) -> str | None:
-    """A JSON value as text; None if objects are nested in it, which may be answers themselves."""
+    """Return a JSON value as text; None if objects are nested in it, which may be answers
+    themselves."""
     if value is None:
         return "None"
     if isinstance(value, str):
@@ -168,7 +169,7 @@ def _plain(value: object) -> str | None:
 
 
 def outside(spans: Sequence[tuple[int, int]]) -> Callable[[int], bool]:
-    """A test of whether a position lies outside all spans, which are in order."""
+    """Return a test of whether a position lies outside all spans, which are in order."""
     starts = [start for start, _ in spans]
 
     def is_outside(position: int) -> bool:

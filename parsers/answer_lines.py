@@ -49,7 +49,7 @@ _FOLLOWERS: dict[Key, re.Pattern[str]] = {
 # Before a key inside a line: "Final answer: ELEMENT: H".
 _LABEL = re.compile(r"[^:]{1,40}:[\s*_`\"'(\[]{0,8}")
 _LONGEST_LABEL = 80
-# A line that begins with a letter of its own, as in MindAct: "C." or "C. Search".
+# A line that begins with a single letter, as in MindAct: "C." or "C. Search".
 _LETTER_LINE = re.compile(
     r"[\s*_`\"'(\[>#-]*+[A-Z]{1,2}(?:[\s.,:;*_`\"')\]]*+$|[\s*_`\"')\]]*+[.:)]\s)"
 )
@@ -64,11 +64,11 @@ _NOT_LETTERS = re.compile(r"[^A-Z]")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which keys a block has, and how much may stand on a line.
+    """The keys of a block, and the texts that a line may have.
 
     line: matches a line that begins with a key.
     keys: the keys of a JSON object.
-    free: the keys whose content is any text, in which nothing is looked for.
+    free: the keys with any text, which is not searched.
     """
 
     line: re.Pattern[str]
@@ -109,12 +109,12 @@ class Field:
 
 
 def key_of(name: str) -> Key | None:
-    """The key that a name in any spelling stands for: `element_text`, `ELEMENT 2`."""
+    """Return the key for a name in any spelling: `element_text`, `ELEMENT 2`."""
     return _KEYS.get(_NOT_LETTERS.sub("", name.upper()))
 
 
 def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
-    """The keyed lines in order.
+    """Return the keyed lines in order.
 
     If no line begins with an ELEMENT key, one inside a line counts, else `Answer:` or a letter on
     the line before an action (MindAct's format).
@@ -144,7 +144,7 @@ def _scan(
         if "ELEMENT" not in layout.free and (match is None or match["key"].upper() == "ANSWER"):
             match = _element_inside(line, anywhere=inside) or match
         if match is not None:
-            # "Final answer:" above a block is no field but a word about it.
+            # "Final answer:" above a block is not a field but a word about it.
             if waiting is not None and waiting.key != "ANSWER":
                 yield waiting
             *whole, waiting = _on_line(reply, line, match, start, finished, layout)
@@ -171,14 +171,14 @@ def _scan(
 
 
 def _content_of(key: Key, line: str) -> bool:
-    """Whether a line below a key can be its content: marks alone can only be a value."""
+    """Return True if a line below a key can be its content: marks alone can only be a value."""
     if key == "VALUE":
         return bool(line.strip()) and not _RULE.match(line)
     return _WORD.search(line) is not None and not _RULE.match(line)
 
 
 def _element_inside(line: str, *, anywhere: bool) -> re.Match[str] | None:
-    """An ELEMENT key inside a line: `Step 2: ELEMENT: H`, `No, wait, ELEMENT: H`."""
+    """Return an ELEMENT key inside a line: `Step 2: ELEMENT: H`, `No, wait, ELEMENT: H`."""
     match = _ELEMENT_INSIDE.search(line)
     if match is None or anywhere:
         return match
@@ -197,7 +197,7 @@ def _on_line(
     finished: bool,
     layout: Layout,
 ) -> Iterator[Field]:
-    """The fields of one line; an action may follow the element, and a value the action."""
+    """Yield the fields of one line; an action may follow the element, and a value the action."""
     while match is not None:
         key = key_of(match["key"])
         assert key is not None
@@ -223,7 +223,7 @@ def _without(content: Source, trailing: str) -> Source:
 
 
 def _unmarked(content: Source, before: str, after: str) -> Source:
-    """The content without the closing mark of markup that began before the key.
+    """Return the content without the closing mark of markup that began before the key.
 
     The closing mark precedes the content in `**ELEMENT:** H` and follows it in `**VALUE: x**`.
     """

@@ -36,9 +36,10 @@ def read_answer(
         text: the reply; no text raises an exception.
         options: the choice texts in listed order.
         none_letter: the letter of the None option, which may be the first (MindAct) or the last
-            (SeeAct); None if there is no such option. The word "none" is understood in any case.
+            (SeeAct); None without such an option. The word "none" is understood in any case.
         letters: the letters of the options; by default A, B, ... without `none_letter`.
-        finish: why the reply ended: `stop`, `length`, `refusal`, `content_filter` or `too_long`.
+        finish: why the reply ended: `stop`, `length`, `refusal`, `content_filter`,
+            `provider_refused` or `too_long`.
         first_of_many: take the first of several letters on the ELEMENT line instead of treating
             the answer as ambiguous.
         value_style: see `clean_value`.
@@ -103,7 +104,7 @@ def read_named(
 
 
 def _why_nothing(reply: Source, block: Block) -> Status:
-    """The status of an answer block in which neither element nor operation can be read.
+    """Return the status of an answer block without a readable element or operation.
 
     A lone ELEMENT line that names no option still is an answer about the element. An empty one, an
     echoed template, and one next to an unreadable action are not.
@@ -129,7 +130,8 @@ def _labels(options: Sequence[str], letters: Sequence[str] | None, none: str | N
 
 
 def _best(blocks: Sequence[Block]) -> Block | None:
-    """The block to use if none is complete: the last that names an element, else the last."""
+    """Return the block to use if none is complete: the last that names an element, else the
+    last."""
     for block in reversed(blocks):
         if block.element is not None and block.element.shadow.strip() and not block.template:
             return block
@@ -143,7 +145,7 @@ def _from_prose(
     flags: set[str],
     style: ValueStyle,
 ) -> Answer:
-    """The answer of a reply without an ELEMENT line."""
+    """Return the answer of a reply without an ELEMENT line."""
     shadow = reply.shadow
     refused = refuses(shadow)
     if block is not None and block.action is not None:
@@ -185,7 +187,7 @@ def spell_answer(
 ) -> str:
     """Write ELEMENT, ACTION and VALUE lines that `read_answer` parses into the same answer.
 
-    `option` is an index into `letters`; None stands for the None option. A value whose own quotes
+    `option` is an index into `letters`, None for the None option. A value whose own quotes
     or bold marks would be stripped on parsing is wrapped in quotes that it does not contain. The
     format does not preserve everything: line breaks and runs of blanks become one blank, and a
     value that is itself a word for "no value" (None, N/A, null) is read as missing.

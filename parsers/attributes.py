@@ -81,7 +81,7 @@ def _about_element(block: Block) -> bool:
 
 
 def _lists_types(block: Block) -> bool:
-    """Whether a block lists the types of elements, as an echoed format description does."""
+    """Return True if a block lists the types of elements, as an echoed format description does."""
     return bool(_TEMPLATE.search(_written(block, "ELEMENT TYPE")[:200]))
 
 

@@ -14,7 +14,7 @@ The script evaluates replies as Python; here they are only read. What it does:
 
 Answers are read as the script reads them where arguments are literals (`parsers.calls`). It would
 execute all others; they count as exceptions. Rows that abort it are left out as well. So garbage
-raises these means, and the number of rows that were left out belongs beside them.
+raises these means, and the number of rows that were left out is reported with them.
 
 Our own scores are over all rows, and what cannot be read is wrong.
 """
@@ -45,7 +45,7 @@ _DOTS = re.compile(r"(\.{6})([^”’])")
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What the script reads from a text: its function, label and param; None for what it lacks."""
+    """The script's reading of a text: function, label and param; None for missing ones."""
 
     type: str | None = None
     label: Value = None
@@ -53,7 +53,7 @@ class Extracted:
 
 
 def extract(text: str) -> Extracted | None:
-    """What the script reads from a text; None if it would raise, or execute the text.
+    """Return the script's reading of a text; None if it would raise, or execute the text.
 
     >>> extract("type_string('A', 'Ohio', False)  # state")
     Extracted(type='type_string', label='A', param='Ohio')
@@ -81,7 +81,7 @@ def extract(text: str) -> Extracted | None:
 
 
 def reference(reply: str) -> dict[str, Value]:
-    """What the script reads from a whole reply, for `Prediction.parsed`.
+    """Return the script's reading of a whole reply, for `Prediction.parsed`.
 
     >>> reference("Q: what now? A: click('SD')")
     {'awb_ref.type': 'click', 'awb_ref.label': 'SD'}
@@ -96,16 +96,16 @@ def reference(reply: str) -> dict[str, Value]:
 
 
 def _kept(value: Value) -> Value:
-    """A value that a run can hold. Of what is no string, only that it is none is looked at."""
+    """Return a value that a run can store: a mended text, or 0 for an unreadable value."""
     if isinstance(value, str):
         return mended(value)
     return value if is_readable(value) else 0
 
 
 def reference_scores(parsed: Mapping[str, Value], target: str) -> Scores:
-    """The script's scores of one row: `awb_ref.type`, `label`, `param` and `all`.
+    """Return the script's scores of one row: `awb_ref.type`, `label`, `param` and `all`.
 
-    None stands for what the script leaves out. `awb_ref.raises` is 1 for rows that it leaves out
+    A score is None for rows that the script leaves out. `awb_ref.raises` is 1 for rows left out
     because of an exception, `awb_ref.aborts` for those that end it; their other scores are None.
 
     Args:
@@ -157,7 +157,7 @@ def _predicted(parsed: Mapping[str, Value]) -> Extracted | None:
 
 
 def labels_of(target: str) -> Sequence[str]:
-    """The calls that a target holds: those of a JSON list of strings, else itself.
+    """Return the calls that a target holds: those of a JSON list of strings, else itself.
 
     >>> labels_of('["click(1)", "click(2)"]'), labels_of("click(1)")
     (['click(1)', 'click(2)'], ['click(1)'])
@@ -171,7 +171,7 @@ def labels_of(target: str) -> Sequence[str]:
 
 
 def rouge_1(one: Value, other: Value) -> float | None:
-    """The script's ROUGE-1 over the sets of words of both texts, at most 0.999999995.
+    """Return the script's ROUGE-1 over the sets of words of both texts, at most 0.999999995.
 
     None where it aborts: for what is blank or no text.
 
@@ -190,14 +190,14 @@ def rouge_1(one: Value, other: Value) -> float | None:
 
 @lru_cache(maxsize=64)
 def _vocabulary(text: str) -> frozenset[str]:
-    """The words of a text as a set, with an empty one for every line that is blank."""
+    """Return the words of a text as a set, with an empty one for every line that is blank."""
     broken = _DOTS.sub(r"\1\n\2", _SENTENCE.sub(r"\1\n\2", " ".join(words(text)))).rstrip()
     lines = [" ".join(line.split()) for line in broken.split("\n") if line]
     return frozenset(word for line in lines for word in line.split(" "))
 
 
 def scores(prediction: Prediction, target: str) -> Scores:
-    """All scores of one row: those of `reference_scores`, and our own.
+    """Return all scores of one row: those of `reference_scores`, and our own.
 
     `awb.step_success`: the same function, id and argument, blanks folded; flags do not count, and
     of what is said to the user (in `finish` and `user_input`) only that something is said where the
@@ -222,19 +222,19 @@ def scores(prediction: Prediction, target: str) -> Scores:
 
 @lru_cache(maxsize=256)
 def gold_action(target: str) -> Action:
-    """The right action of a row, raw line breaks in its target repaired.
+    """Return the right action of a row, raw line breaks in its target repaired.
 
-    Raises `ValueError` for a target that is no call of one of the functions.
+    Raises `ValueError` for a target that is not a call of one of the functions.
     """
     prediction = read(target)
     action = prediction.action
     if action is None or action.name not in FUNCTIONS or "multiple" in prediction.flags:
-        raise ValueError(f"the target {target[:80]!r} is no call of a function of AutoWebGLM")
+        raise ValueError(f"the target {target[:80]!r} is not a call of a function of AutoWebGLM")
     return action
 
 
 def _says(action: Action) -> bool:
-    """Whether something is said to the user."""
+    """Return True if something is said to the user."""
     text = action.arguments.get(_TEXTS.get(action.name, ""))
     return isinstance(text, str) and bool(text.strip())
 

@@ -16,7 +16,7 @@ from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, open_reply, refuses
 
 Order = Literal["position", "reference"]
-"""Which of several calls counts: the first one, or the one whose function AutoWebGLM's own runner
+"""The call that counts among several: the first, or the one whose function AutoWebGLM's runner
 looks for first, wherever it stands."""
 
 _ID = Argument("id", "element")
@@ -55,7 +55,7 @@ SEARCHED = (
     *("click", "type_string", "select", "scroll_page", "jump_to", "go", "hover", "finish"),
     *("switch_tab", "user_input"),
 )
-"""The functions in the order in which the released runner for WebArena looks for them; it knows no
+"""The functions in the order of the released runner for WebArena; it knows no
 `user_input`."""
 
 _NAMES = frozenset(SEARCHED)
@@ -65,9 +65,9 @@ _BRACKETED = re.compile(r"\[([A-Z]{1,4})\]")
 
 
 def read(text: str, *, finish: str = "stop", order: Order = "position") -> Prediction:
-    """The action that a reply calls for, not yet held against any action space.
+    """Return the action that a reply calls for, not yet checked against any action space.
 
-    Arguments may be given by name. Surplus ones are kept under names that no function has, so that
+    Arguments may be given by name. Surplus ones are kept under names that no function has:
     `parsers.settling` flags them. Flags: `multiple` for a reply with different calls, `repaired`
     for a call that Python could not read, `truncated` for a complete call in a reply that was cut.
 
@@ -111,7 +111,7 @@ def spell(action: Action) -> str:
 
 
 def _action(call: Call) -> tuple[Action, bool]:
-    """The action, and whether its id had to be taken out of brackets, as pages show them."""
+    """Return the action, and whether its id had to be taken out of brackets, as pages show them."""
     action = action_of(call, FUNCTIONS, _IN_PROMPTS)
     bracketed = _BRACKETED.fullmatch(action.element or "")
     return (replace(action, element=bracketed[1]), True) if bracketed else (action, False)

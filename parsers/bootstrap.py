@@ -1,6 +1,6 @@
 """Cluster bootstrap intervals, which resample whole tasks.
 
-They stand in for t intervals where few tasks have a success, and are a check on the others.
+They replace t intervals where few tasks have a success, and are a check on the others.
 
 `bootstrap-t` (Efron and Tibshirani 1993, *An Introduction to the Bootstrap*, section 12.5; Hall
 1992, section 3.5) replaces the quantiles of t by those of (mean* - mean) / error* over resamples,
@@ -85,7 +85,7 @@ def _ends(
     seed: int,
     level: float,
 ) -> tuple[float, float]:
-    """The ends of one interval; kept, as the metrics of a group often have equal values."""
+    """Return the ends of one interval; kept, as the metrics of a group often have equal values."""
     ends = studentised if method == "bootstrap-t" else accelerated
     drawn = _draws(len(totals), resamples, seed)
     low, high = ends(np.array([totals]), np.array([sizes]), drawn, level)
@@ -93,13 +93,13 @@ def _ends(
 
 
 def generator(purpose: str, seed: int) -> np.random.Generator:
-    """A random generator seeded by a hash of purpose and seed."""
+    """Return a random generator seeded by a hash of purpose and seed."""
     digest = hashlib.sha256(f"{purpose}/{seed}".encode()).digest()
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
 def draws(groups: int, resamples: int, seed: int) -> Floats:
-    """How many times each task is drawn: a row per resample, a column per task."""
+    """Return the number of draws of each task: a row per resample, a column per task."""
     equal = np.full(groups, 1 / groups)
     counts = generator("bootstrap", seed).multinomial(groups, equal, size=resamples)
     return counts.astype(np.float64)
@@ -125,7 +125,7 @@ def resampled(totals: Floats, sizes: Floats, drawn: Floats) -> tuple[Floats, Flo
 def studentised(
     totals: Floats, sizes: Floats, drawn: Floats, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """The ends of the bootstrap-t interval of every data set (one per row), not clipped.
+    """Return the ends of the bootstrap-t interval of every data set (one per row), not clipped.
 
     A resample without spread has an infinite t, so with many of them the interval is unbounded:
     tasks with so few distinct values do not support a finite one.
@@ -144,7 +144,7 @@ def studentised(
 def accelerated(
     totals: Floats, sizes: Floats, drawn: Floats, level: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """The ends of the BCa interval of every data set (one per row)."""
+    """Return the ends of the BCa interval of every data set (one per row)."""
     mean, _ = mean_and_error(totals, sizes)
     deviation, _ = resampled(totals, sizes, drawn)
     count = deviation.shape[-1]

@@ -71,7 +71,7 @@ _TAGGED = re.compile(r"<action>(.*?)(?:</action>|\Z)", re.DOTALL | re.IGNORECASE
 
 
 def answer_in(text: str) -> str:
-    """What stands in the last `<action>` of a reply; the whole reply where there is none.
+    """Return the text in the last `<action>` of a reply, the whole reply without one.
 
     >>> answer_in("It is click('3').\\n<action>click('4')</action>"), answer_in("click('3')")
     ("click('4')", "click('3')")
@@ -81,7 +81,7 @@ def answer_in(text: str) -> str:
 
 
 def read(text: str, space: ActionSpace = FUNCTIONS, finish: str = "stop") -> Prediction:
-    """The action in a string, a call of a function of the space, not yet held against it.
+    """Return the action in a string, a call of a function of the space, not yet checked against it.
 
     There may be words and comments around the call. Calls that differ are `ambiguous`, a text
     without a call is a `parse_error`. No text raises an exception, and reading takes linear time.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CHINESE = re.compile("[\u4e00-\u9fd5]|AT&T|[cC]#|[cC]\\+\\+")
 _MISSING = "words of Chinese texts need jieba ({}); install it with: pip install 'vlm-web-eval[zh]'"
-# Everything beside words is cut at spaces, and into single characters.
+# Everything except words is cut at spaces, and into single characters.
 _PIECES = re.compile(r"(?P<block>[a-zA-Z0-9+#&._%\-]+)|(?P<blank>\r\n|\s)|(?P<other>.)", re.DOTALL)
 _BLOCK = re.compile(r"[a-zA-Z0-9]+(?:\.[0-9]+)?%?|(?:(?![a-zA-Z0-9]).)+")
 
@@ -27,7 +27,7 @@ class WordsError(RuntimeError):
 
 
 def words(text: str) -> list[str]:
-    """The words of a text with everything between them: joined, they are the text.
+    """Return the words of a text with everything between them: joined, they are the text.
 
     >>> words("Scroll 3.5% down.\\n")
     ['Scroll', ' ', '3.5%', ' ', 'down', '.', '\\n']
@@ -45,7 +45,7 @@ def words(text: str) -> list[str]:
 def check_installed() -> None:
     """Raises `WordsError` if jieba is not installed; loads nothing.
 
-    Any reply may hold Chinese, so that whoever scores with words asks before the first one.
+    Any reply may be Chinese: callers that score words check before the first one.
     """
     if importlib.util.find_spec("jieba") is None:
         raise WordsError(_MISSING.format("it is not installed"))

@@ -69,7 +69,7 @@ def clustered(
 
 
 def mean_and_error(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    """The mean and its standard error over the last axis; leading axes are data sets.
+    """Return the mean and its standard error over the last axis; leading axes are data sets.
 
     Four tasks with means 0, 1/2, 1/2, 1: the mean is 1/2, the error sqrt(1/6 / 4).
 
@@ -86,7 +86,7 @@ def mean_and_error(totals: Floats, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def t_quantile(level: float, groups: int) -> float:
-    """The two-sided quantile of Student's t with `groups - 1` degrees of freedom.
+    """Return the two-sided quantile of Student's t with `groups - 1` degrees of freedom.
 
     >>> round(t_quantile(0.95, 31), 3)
     2.042

@@ -1,7 +1,7 @@
-"""What a benchmark declares of its results, once: measures, parents, groups and words.
+"""The declaration of a benchmark's results: measures, parents, groups and words.
 
 Everything that averages, prints, compares or exports scores reads the declaration, and a run keeps
-it in its manifest, so that results can be read without the benchmark's package. The records are
+it in its manifest: results can be read without the benchmark's package. The records are
 plain values; the functions that compute scores belong to the benchmark.
 """
 
@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from parsers.actions import ActionSpace
 
 Average = Literal["macro", "micro", "cells"]
-"""How a measure is averaged: `macro` is the mean over parents of each parent's mean, `micro` the
+"""Averages of a measure: `macro` is the mean over parents of each parent's mean, `micro` the
 mean over units, `cells` the mean over cells (combinations of groups) of each cell's mean."""
 
 SPLIT = "split"
@@ -64,12 +64,12 @@ class Measure:
         in_tables: whether tables of results show it. Frames and `summary.json` hold every average.
         over: the level of parents of `macro` and `all_of`; the innermost unless given.
         cells: the groups whose combinations are the cells of `cells`.
-        all_of: makes it a measure of parents: 1 for a parent in which the measure of this name is 1
+        all_of: makes it a measure of parents: 1 for a parent where the measure of this name is 1
             for every valid unit (task success). It is withheld while a parent is incomplete.
-        within: the level above, by which such a measure is averaged: the mean over its parents of
+        within: the level above for the average of such a measure: the mean over its parents of
             the share of theirs (turns of a conversation) that succeed. The share of all of them if
             "".
-        needs: measures that must all be 1 for it to be 1, by which it is decided again where a
+        needs: measures that must all be 1 for it to be 1; they decide it again where a
             report asks for another variant. That stands only under the usual value of the setting
             `rule`.
         partial: whether it is about some units only; the others have None for it. A unit without an
@@ -77,7 +77,7 @@ class Measure:
             as nothing says which of both it is.
         unmeasured: flag of predictions that leave it open. It is not measured where every answer of
             a run has that flag.
-        variants: ways in which it is computed, the usual one first. Their scores are named
+        variants: ways to compute it, the usual one first. Their scores are named
             `name.variant`; one of them is the headline.
         setting: the setting that chooses this variant.
         result: begins the names of its columns in tables of results, and the key by which published
@@ -118,7 +118,7 @@ class Measure:
         return tuple(f"{self.name}.{one}" for one in self.variants) or (self.name,)
 
     def score(self, variant: str = "") -> str:
-        """The name of its headline score, where `variant` may have been chosen.
+        """Return the name of its headline score, where `variant` may have been chosen.
 
         Examples:
             >>> Measure("f1", variants=("a", "b")).score("b"), Measure("hit").score("b")
@@ -137,7 +137,7 @@ class Level:
         name: its key in a unit's `parents`.
         one: the word for one parent; `name` unless given.
         many: the word for several; `name` + s unless given.
-        shared: whether the same id stands for the same parent in every split.
+        shared: True if the same id means the same parent in every split.
         extent: what intervals with these parents as clusters are for, after "for new".
         column: its column in frames of units; `name` unless given.
     """
@@ -156,7 +156,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A key by which results are told apart: `split`, a label of units, or a level of parents.
+    """A key that groups results: `split`, a label of units, or a level of parents.
 
     Attributes:
         meaning: what it says, in words.
@@ -176,12 +176,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What a benchmark declares of its results.
+    """The declaration of a benchmark's results.
 
     Attributes:
         measures: in the order of tables.
         levels: of parents, from the innermost to the outermost.
-        groups: by which results are told.
+        groups: keys of results.
         clusters: the levels that intervals can take as independent, the usual one first; the
             innermost unless given.
         shared: whether the same id stands for the same unit in every split, asked about in other
@@ -217,7 +217,7 @@ class Declaration:
             raise ValueError(problem)
 
     def __getitem__(self, name: str) -> Measure:
-        """The measure of that name. Raises `KeyError`."""
+        """Return the measure of that name. Raises `KeyError`."""
         for measure in self.measures:
             if measure.name == name:
                 return measure
@@ -230,7 +230,7 @@ class Declaration:
 
     @property
     def main_of_units(self) -> Measure:
-        """The main measure; where that is one of parents, the measure of which it is all."""
+        """The main measure; for one of parents, the measure of their units (`all_of`)."""
         return self[self.main.all_of] if self.main.all_of else self.main
 
     @property
@@ -287,18 +287,19 @@ class Declaration:
         return self.levels[0]
 
     def level(self, name: str) -> Level:
-        """The level of that name; "" stands for the innermost. Raises `KeyError`."""
+        """Return the level of that name, the innermost for "". Raises `KeyError`."""
         return self.levels[self.rank(name)]
 
     def rank(self, level: str) -> int:
-        """Its place among the levels, from the innermost; "" stands for that. Raises `KeyError`."""
+        """Return its place among the levels, from the innermost; "" stands for that. Raises
+        `KeyError`."""
         for place, one in enumerate(self.levels):
             if one.name == (level or self.levels[0].name):
                 return place
         raise KeyError(level)
 
     def group(self, name: str) -> Group:
-        """The group of that name. Raises `KeyError`."""
+        """Return the group of that name. Raises `KeyError`."""
         for group in self.groups:
             if group.name == name:
                 return group
@@ -320,10 +321,10 @@ def _problems(declared: Declaration) -> Iterator[str]:
     if sum(bool(measure.variants) for measure in declared.measures) > 1:
         yield "more than one measure has variants"
     if unknown := [name for name in declared.clusters if name not in levels]:
-        yield f"the cluster {unknown[0]} is no level ({', '.join(levels)})"
+        yield f"the cluster {unknown[0]} is not a level ({', '.join(levels)})"
     for group in declared.groups:
         if group.whole and group.whole not in levels:
-            yield f"the group {group.name} holds whole {group.whole}, which is no level"
+            yield f"the group {group.name} holds whole {group.whole}, which is not a level"
     known: dict[str, list[str]] = {"level": levels, "group": groups, "measure": names}
     for measure in declared.measures:
         for name, kind in (
@@ -366,7 +367,7 @@ def _names(what: str, listed: Iterable[str]) -> Iterator[str]:
     seen: set[str] = set()
     for name in listed:
         if not _NAME.fullmatch(name):
-            yield f"{name!r} is no name for a {what}: small letters, digits, _ and -, parts by dots"
+            yield f"{name!r} is not a name for a {what}: use small letters, digits, _, - and dots"
         if name in seen:
             yield f"two of the {what}s are named {name}"
         seen.add(name)

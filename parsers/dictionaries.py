@@ -7,10 +7,12 @@ text, so parsing takes linear time.
 from __future__ import annotations
 
 import json
-import re
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from parsers.literals import LENIENT, Literals, NotLiteral
 
 Value = str | float | tuple[float, ...] | None
 T = TypeVar("T")
@@ -20,19 +22,12 @@ _OBJECT_WINDOW = 65_536
 _LITERAL_WINDOW = 8_192
 # Numbers stay strings as written: a zip code typed as 10203 must not become 10203.0.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-_TOKEN = re.compile(
-    r"\s*(?:(?P<text>\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+')"
-    r"|(?P<number>[-+]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})(?![\w.]))"
-    r"|(?P<mark>[{}()\[\],:])|(?P<none>None|null)\b)",
-    re.DOTALL,
-)
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_MOST_NUMBERS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[T]):
-    """What was read from a dictionary in a text, with the dictionary's span."""
+    """The reading of a dictionary in a text, with the dictionary's span."""
 
     content: T
     start: int
@@ -44,7 +39,7 @@ def read_objects(
     read: Callable[[dict[str, object]], T | None],
     skip: Callable[[int, int], bool] = lambda position, covered: False,
 ) -> list[Found[T]]:
-    """The JSON objects that `read` understands, in order; numbers are strings, as written.
+    """Return the JSON objects that `read` understands, in order; numbers are strings, as written.
 
     Objects inside one that is understood are part of it. `skip(position, covered)` says of an
     opening brace whether it is part of something else; `covered` is where the last object ended.
@@ -64,7 +59,7 @@ def read_objects(
 
 
 def read_literals(text: str) -> list[Found[dict[str, Value]]]:
-    """The flat dictionaries in a text, in order.
+    """Return the flat dictionaries in a text, in order.
 
     Keys are strings, and values are strings, numbers, or tuples (or lists) of numbers; dictionaries
     with anything else are skipped.
@@ -73,7 +68,7 @@ def read_literals(text: str) -> list[Found[dict[str, Value]]]:
 
 
 def _attempts(text: str, attempt: Callable[[int, int], tuple[T, int] | None]) -> list[Found[T]]:
-    """What can be read at the first opening braces of a text and at the last ones, in order."""
+    """Return the readings at the first opening braces of a text and at the last ones, in order."""
     found: list[Found[T]] = []
     position, tries = text.find("{"), 0
     while position >= 0:
@@ -97,88 +92,43 @@ def _last_braces(text: str) -> int:
 
 
 def _read(text: str, start: int) -> tuple[dict[str, Value], int] | None:
-    tokens = _Tokens(text, start)
-    content: dict[str, Value] = {}
-    try:
-        tokens.mark("{")
-        while not tokens.skip("}"):
-            key = tokens.text()
-            tokens.mark(":")
-            content[key] = tokens.value()
-            if not tokens.skip(","):
-                tokens.mark("}")
-                break
-    except _NotOfThisForm:
-        return None
-    return content, tokens.position
+    reader = Literals(text, LENIENT, start, start + _LITERAL_WINDOW)
 
+    def entry() -> tuple[str, Value]:
+        key = reader.value()
+        reader.need(":")
+        if not isinstance(key, str):
+            raise NotLiteral
+        return key, value()
 
-class _NotOfThisForm(Exception):
-    pass
-
-
-class _Tokens:
-    def __init__(self, text: str, start: int) -> None:
-        self._text = text
-        self._end = min(len(text), start + _LITERAL_WINDOW)
-        self.position = start
-
-    def _next(self, kind: str) -> str | None:
-        match = _TOKEN.match(self._text, self.position, self._end)
-        if match is None or match.lastgroup != kind:
-            return None
-        self.position = match.end()
-        return match[kind]
-
-    def skip(self, mark: str) -> bool:
-        before = self.position
-        if self._next("mark") == mark:
-            return True
-        self.position = before
-        return False
-
-    def mark(self, mark: str) -> None:
-        if not self.skip(mark):
-            raise _NotOfThisForm
-
-    def text(self) -> str:
-        quoted = self._next("text")
-        if quoted is None:
-            raise _NotOfThisForm
-        return _ESCAPE.sub(_unescaped, quoted[1:-1])
-
-    def value(self) -> Value:
-        if (number := self._next("number")) is not None:
-            return float(number)
-        if self._next("none") is not None:
-            return None
+    def value() -> Value:
         for opening, closing in ("()", "[]"):
-            if self.skip(opening):
-                return self._numbers(closing)
-        return self.text()
+            if reader.skip(opening):
+                numbers = reader.items(closing, lambda: _finite(reader.value()))
+                if len(numbers) > _MOST_NUMBERS:
+                    raise NotLiteral
+                return tuple(numbers)
+        plain = reader.value()
+        return plain if plain is None or isinstance(plain, str) else _finite(plain)
 
-    def _numbers(self, closing: str) -> tuple[float, ...]:
-        numbers: list[float] = []
-        while not self.skip(closing):
-            number = self._next("number")
-            if number is None or len(numbers) == 8:
-                raise _NotOfThisForm
-            numbers.append(float(number))
-            if not self.skip(","):
-                self.mark(closing)
-                break
-        return tuple(numbers)
+    try:
+        reader.need("{")
+        return dict(reader.items("}", entry)), reader.position
+    except NotLiteral:
+        return None
 
 
-def _unescaped(match: re.Match[str]) -> str:
-    code = match[1]
-    if len(code) > 1:
-        return chr(int(code[1:], 16))
-    return _ESCAPED.get(code, code)
+def _finite(value: object) -> float:
+    try:
+        if isinstance(value, int | float) and math.isfinite(value) and not isinstance(value, bool):
+            return float(value)
+    except OverflowError:
+        pass
+    raise NotLiteral
 
 
 def literal_text(text: str) -> str:
-    """Quote a text so that `read_literals` reads it back.
+    """Quote a text for `read_literals`.
 
     >>> literal_text('say "so"')
     '"say \\\\"so\\\\""'

@@ -39,11 +39,12 @@ class Labels:
 
     @property
     def long(self) -> bool:
-        """Whether any letter has two characters."""
+        """Return True if any letter has two characters."""
         return any(len(known) > 1 for known in (*self.index, self.none_letter or ""))
 
     def text(self, letter: str) -> str | None:
-        """The text of the option with a letter, "" for None; None if the letter was not offered."""
+        """Return the text of the option with a letter, "" for None; None if the letter was not
+        offered."""
         if letter in self.index:
             return self.options[self.index[letter]]
         return "" if letter == self.none_letter else None
@@ -63,10 +64,10 @@ class ElementReading:
 
 
 def read_element(content: Source, labels: Labels, *, first_of_many: bool = False) -> ElementReading:
-    """The option that the content of an ELEMENT line names.
+    """Return the option that the content of an ELEMENT line names.
 
     Tried in this order: a word for none at its start; a whole choice text; letters (see
-    `named_letters`). A letter that was read from running text is flagged `in_text`, one beside a
+    `named_letters`). A letter that was read from running text is flagged `in_text`, one next to a
     choice text of another option `text_mismatch`.
     """
     shadow = content.shadow[:_LONGEST_LINE]
@@ -88,13 +89,14 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
 
 
 def says_none(content: str) -> bool:
-    """Whether the content of an ELEMENT line begins with a word for none (None, NA, N/A, ...)."""
+    """Return True if the content of an ELEMENT line begins with a word for none (None, NA, N/A,
+    ...)."""
     body = content[_LEAD.match(content).end() :]  # type: ignore[union-attr]
     return bool(_NONE.match(body) or _NONE_SHORT.match(body[:40]))
 
 
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
-    """The option that a reply without any ELEMENT line names."""
+    """Return the option that a reply without any ELEMENT line names."""
     shadow = shadow[-_LONGEST_PROSE:]
     names = named_letters(shadow, labels.text, long=labels.long)
     letters = _distinct(names.letters)

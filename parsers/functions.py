@@ -19,10 +19,10 @@ _AS_DECLARED: Mapping[str, str] = {}
 def action_of(
     call: Call, space: ActionSpace, spellings: Mapping[str, str] = _AS_DECLARED
 ) -> Action:
-    """The action that a call does, not yet held against the space.
+    """Return the action of a call, not yet checked against the space.
 
-    Arguments may be given by name, also by another one in `spellings`. None stands for one that was
-    left out. Surplus ones are kept under names that no function has, so that `parsers.settling`
+    Arguments may be given by name, also by another one in `spellings`; a None counts as left
+    out. Surplus ones are kept under names that no function has, so that `parsers.settling`
     flags them; so is an element or a point that is of another type than theirs.
 
     >>> from parsers.actions import Argument
@@ -69,12 +69,12 @@ def spelled_action(action: Action, space: ActionSpace) -> str:
 
 
 def _names(kind: ActionKind) -> list[str]:
-    """The names of the function's arguments, in order."""
+    """Return the names of the function's arguments, in order."""
     return [
         name for one in kind.arguments for name in (_POINT if one.kind == "point" else (one.name,))
     ]
 
 
 def _is_pixels(value: Value) -> bool:
-    """Whether a value is a number of pixels; larger ones might not even fit a float."""
+    """Return True if a value is a number of pixels; larger ones might not even fit a float."""
     return isinstance(value, int | float) and not isinstance(value, bool) and -FAR <= value <= FAR

@@ -1,8 +1,8 @@
-"""Whether a point lies in a box or a polygon: borders are inside, within a tolerance.
+"""Test if a point lies in a box or a polygon: borders are inside, within a tolerance.
 
-Points are products and quotients of measured numbers, so that one that is meant to lie on a border
-may miss it by the last digits. What is measured in pixels of a picture or a page is never told
-apart by less than `TOLERANCE`.
+Points are products and quotients of measured numbers: one that is meant to lie on a border
+may miss it by the last digits. Pixels of a picture or a page that differ by less than `TOLERANCE`
+are equal.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 Point = tuple[float, float]
 
 TOLERANCE = 1e-6
-"""Pixels by which a point may lie beside a border and still be on it."""
+"""Largest distance in pixels of a point on a border."""
 
 
 def within(point: Point, edges: tuple[float, float, float, float]) -> bool:
-    """Whether (x, y) lies between (left, top, right, bottom), the borders included.
+    """Return True if (x, y) lies between (left, top, right, bottom), the borders included.
 
     Examples:
         >>> within((10.0000005, 5), (0, 0, 10, 5)), within((10.000002, 5), (0, 0, 10, 5))
@@ -34,7 +34,7 @@ def within(point: Point, edges: tuple[float, float, float, float]) -> bool:
 
 
 def in_box(point: Point, box: tuple[float, float, float, float]) -> bool:
-    """Whether (x, y) lies in (x, y, width, height); a box without area contains no point.
+    """Return True if (x, y) lies in (x, y, width, height); a box without area contains no point.
 
     Examples:
         >>> in_box((10, 5), (0, 0, 10, 5)), in_box((0, 0), (0, 0, 0, 5))
@@ -45,9 +45,9 @@ def in_box(point: Point, box: tuple[float, float, float, float]) -> bool:
 
 
 def in_polygon(point: Point, corners: Sequence[Point]) -> bool:
-    """Whether (x, y) lies in the polygon with these corners in turn, the border included.
+    """Return True if (x, y) lies in the polygon with these corners in turn, the border included.
 
-    Inside is where a ray crosses the border an odd number of times (the even-odd rule), so that
+    Inside is where a ray crosses the border an odd number of times (the even-odd rule):
     where a border that crosses itself encloses a part twice, that part is outside.
 
     Examples:
@@ -68,12 +68,12 @@ def in_polygon(point: Point, corners: Sequence[Point]) -> bool:
 
 
 def distance(point: Point, start: Point, end: Point) -> float:
-    """The distance of a point to the stretch of a line between two others."""
+    """Return the distance of a point to the stretch of a line between two others."""
     along, down = end[0] - start[0], end[1] - start[1]
     length = math.hypot(along, down)
     if not length:
         return math.dist(point, start)
-    # Of unit length, so that no product becomes too small or too large.
+    # Of unit length: no product becomes too small or too large.
     along, down = along / length, down / length
     passed = (point[0] - start[0]) * along + (point[1] - start[1]) * down
     passed = min(max(passed, 0.0), length)

@@ -28,18 +28,18 @@ EDGES = ("left", "top", "right", "bottom")
 
 CLICK = "click"
 POINTING = ActionSpace("pointing", (ActionKind(CLICK, (Argument("point", "point"),)),))
-"""The one action of grounding. Declining is no action: a prediction with the status `none`."""
+"""The one action of grounding. Declining is not an action: a prediction with status `none`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What an instruction refers to.
+    """The target of an instruction.
 
     kind: a `box`, a `polygon`, or `absent` where nothing on the picture fits.
     numbers: left, top, right and bottom of a box; x and y of every corner of a polygon in turn; ()
         where it is absent.
 
-    Raises `ValueError` for numbers that are no target of that kind.
+    Raises `ValueError` for numbers that are not a target of that kind.
     """
 
     kind: TargetKind
@@ -96,13 +96,13 @@ class Target:
         return x, y
 
     def holds(self, point: Point) -> bool:
-        """Whether a point lies in it, the borders included (`parsers.geometry`)."""
+        """Return True if a point lies in it, the borders included (`parsers.geometry`)."""
         if self.kind == "polygon":
             return in_polygon(point, self.corners)
         return self.kind == "box" and within(point, self.bounds)
 
     def distance(self, point: Point) -> float | None:
-        """The way from a point to its nearest border, 0 inside; None where it is absent."""
+        """Return the way from a point to its nearest border, 0 inside; None where it is absent."""
         if self.kind == "absent":
             return None
         if self.holds(point):
@@ -129,7 +129,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroundingDetail:
-    """What only a grounding item has on its line.
+    """The part of a line that only a grounding item has.
 
     asked: the instruction.
     gold: what it refers to.
@@ -172,7 +172,8 @@ def distance_px(prediction: Prediction, detail: GroundingDetail) -> float | None
 
 
 def distance_diagonals(prediction: Prediction, detail: GroundingDetail) -> float | None:
-    """The same in diagonals of the target's bounds; None also for a target that is one point."""
+    """Return the same in diagonals of the target's bounds; None also for a target that is one
+    point."""
     pixels = distance_px(prediction, detail)
     if pixels is None:
         return None
@@ -182,7 +183,7 @@ def distance_diagonals(prediction: Prediction, detail: GroundingDetail) -> float
 
 
 def iou(prediction: Prediction, detail: GroundingDetail) -> float | None:
-    """The area that two boxes share, as a part of what they cover together.
+    """Return the area that two boxes share, as a part of what they cover together.
 
     None unless both the answer and the target are boxes, one of them with an area.
     """
@@ -220,16 +221,16 @@ SCORERS: Mapping[str, Callable[[Prediction, GroundingDetail], float | None]] = {
     "distance_diagonals": distance_diagonals,
     "iou": iou,
 }
-"""What computes the measures of grounding, by name."""
+"""The functions that compute the measures of grounding, by name."""
 
 
 def measures(
     averages: Sequence[Average] = ("micro",), cells: Sequence[str] = (), *, absent: bool = False
 ) -> tuple[Measure, ...]:
-    """The measures of a set of targets, whose scorers are `SCORERS`.
+    """Return the measures of a set of targets, whose scorers are `SCORERS`.
 
     `averages` has the official one first; `cells` are the groups whose combinations are the cells
-    of an average over cells. `absent` says whether some targets are absent, so that tables show
+    of an average over cells. With `absent`, some targets are absent, and tables show
     hits of the others as well.
     """
     averages, cells = tuple(averages), tuple(cells)
@@ -255,7 +256,7 @@ def measures(
         Measure(
             "declined",
             "Declined",
-            "absent targets of which the model says so",
+            "absent targets that the model declines",
             averages=("micro",),
             partial=True,
             in_tables=False,

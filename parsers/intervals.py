@@ -58,7 +58,7 @@ def clustered_values(
     average: Average,
     clusters: Sequence[Hashable] | None = None,
 ) -> tuple[list[float], list[Hashable]]:
-    """What is averaged (the means of tasks, or the steps), and the cluster of each.
+    """Return the averaged values (the means of tasks, or the steps), and the cluster of each.
 
     Examples:
         >>> clustered_values([1, 0, 1], ["a", "a", "b"], "macro")
@@ -81,14 +81,14 @@ def clustered_values(
 
 
 def few_moved(values: Sequence[float], clusters: Sequence[Hashable], kind: Kind = "rate") -> bool:
-    """Whether fewer than `FEW` clusters have a success, or a failure; or differ."""
+    """Return True if fewer than `FEW` clusters have a success, or a failure; or differ."""
     return any(number < FEW for number in moved(values, clusters, kind, FEW))
 
 
 def moved(
     values: Sequence[float], clusters: Sequence[Hashable], kind: Kind, enough: int | None = None
 ) -> list[int]:
-    """How many clusters have a success, and a failure; or differ. Counted up to `enough`."""
+    """Count the clusters with a success, and with a failure; or that differ; up to `enough`."""
     numbers = []
     for unmoved in _UNMOVED[kind]:
         found: set[Hashable] = set()
@@ -102,10 +102,10 @@ def moved(
 
 
 def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval | None:
-    """The exact binomial interval (Clopper and Pearson 1934) for `successes` of `n` tasks.
+    """Return the exact binomial interval (Clopper and Pearson 1934) for `successes` of `n` tasks.
 
     Its ends are quantiles of beta distributions: Beta(k, n-k+1) at (1-level)/2 and Beta(k+1, n-k)
-    at 1-(1-level)/2. None if there are no tasks.
+    at 1-(1-level)/2. None without tasks.
 
     Examples:
         >>> interval = clopper_pearson(0, 10)
@@ -157,7 +157,7 @@ def cluster_t(
     *,
     kind: Kind = "rate",
 ) -> Interval | None:
-    """A t interval for the mean of values in clusters of unequal size.
+    """Return a t interval for the mean of values in clusters of unequal size.
 
     The mean over steps is a ratio of two sums over tasks (Cochran 1977, chapter 9A), and its
     variance is estimated from the residual sums of the tasks: G/(G-1) * sum(u_g^2) / n^2 with

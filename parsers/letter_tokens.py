@@ -1,6 +1,6 @@
-"""Which tokens of a text can be option letters, by what touches and follows them.
+"""Find the tokens of a text that can be option letters, by their context.
 
-Most capitals that stand alone are no letters of options: an article ("A button"), a pronoun
+Most single capitals are not letters of options: an article ("A button"), a pronoun
 ("I agree"), part of a name ("Q&A", "T-shirt", "K Street"). What comes before a letter is judged in
 `named_letters`.
 """
@@ -15,7 +15,7 @@ from parsers.option_text import begins_with_text
 from parsers.wording import QUOTES, Token, before, is_correction, rejected, tokens_of
 
 NONE = ""
-"""The name of a word for none that is offered beside a letter ("C or none")."""
+"""The name of a word for none that is offered next to a letter ("C or none")."""
 
 OptionText = Callable[[str], str | None]
 """The text of the option with a letter; None if no such letter was offered."""
@@ -61,16 +61,17 @@ class LetterTokens:
         object.__setattr__(self, "tokens", tokens_of(self.text))
 
     def at(self, place: int) -> Token | None:
-        """The token at a place, None beyond the ends."""
+        """Return the token at a place, None beyond the ends."""
         return self.tokens[place] if 0 <= place < len(self.tokens) else None
 
     def low(self, place: int) -> str:
-        """The text of the token at a place in lower case, "" beyond the ends."""
+        """Return the text of the token at a place in lower case, "" beyond the ends."""
         token = self.at(place)
         return token.low if token is not None else ""
 
     def behind(self, place: int) -> int:
-        """The place of what follows a letter, behind closing quotes, brackets and emphasis."""
+        """Return the place of what follows a letter, behind closing quotes, brackets and
+        emphasis."""
         token = self.tokens[place]
         place += 1
         while (following := self.at(place)) and following.start == token.end:
@@ -80,24 +81,25 @@ class LetterTokens:
         return place
 
     def closing(self, place: int) -> set[str]:
-        """The marks that close around a letter."""
+        """Return the marks that close around a letter."""
         return {token.low for token in self.tokens[place + 1 : self.behind(place)]}
 
     def is_alone(self, place: int) -> bool:
-        """Whether nothing but marks follows on the line."""
+        """Return True if nothing but marks follows on the line."""
         for token in self.tokens[place + 1 : place + 1 + _LONGEST_REMARK]:
             if token.word or token.low == "\n":
                 return not token.word
         return True
 
     def is_letters(self, text: str) -> bool:
-        """Whether a text has the form of an option letter."""
+        """Return True if a text has the form of an option letter."""
         return 0 < len(text) <= 1 + self.long and all("A" <= capital <= "Z" for capital in text)
 
     # What a token is
 
     def name(self, place: int, *, at_start: bool) -> str | None:
-        """The letter that the token may be, or `NONE`; None if it is another word or a mark."""
+        """Return the letter that the token may be, or `NONE`; None if it is another word or a
+        mark."""
         token = self.tokens[place]
         if not token.word or len(token.text) > _LONGEST_WORD:
             return None
@@ -111,7 +113,7 @@ class LetterTokens:
         if not self.is_letters(name):
             return None
         if at_start and self.is_alone(place):
-            # A tag (`<a>`) is no letter.
+            # A tag (`<a>`) is not a letter.
             return name if token.text == name or self.low(place - 1) != "<" else None
         # Short words (OK, TV, to) are common.
         if len(name) > 1 and self.option_text(name) is None:
@@ -119,7 +121,7 @@ class LetterTokens:
         return name if token.text == name or self._is_small_letter(place, at_start) else None
 
     def _is_small_letter(self, place: int, at_start: bool) -> bool:
-        """Whether a letter in lower case is marked as one: `h.` or `option h`."""
+        """Return True if a letter in lower case is marked as one: `h.` or `option h`."""
         following = self.at(place + 1)
         if at_start:
             touches = following is not None and following.start == self.tokens[place].end
@@ -128,7 +130,7 @@ class LetterTokens:
         return (last is None or not last.word) and before(self.tokens, place).named
 
     def _is_glued(self, place: int) -> bool:
-        """Whether marks make one word or name of the token and its neighbours."""
+        """Return True if marks make one word or name of the token and its neighbours."""
         token, left, right = self.tokens[place], self.at(place - 1), self.at(place + 1)
         left = left if left and left.end == token.start else None
         right = right if right and right.start == token.end else None
@@ -149,7 +151,7 @@ class LetterTokens:
     # What follows a letter
 
     def begins_text(self, place: int) -> bool:
-        """Whether the text of the letter's option follows it."""
+        """Return True if the text of the letter's option follows it."""
         text = self.option_text(self.tokens[place].text)
         if not text:
             return False
@@ -162,7 +164,7 @@ class LetterTokens:
         return begins_with_text(rest, text)
 
     def may_be_letter(self, place: int, name: str, listed: int = 0) -> bool:
-        """Whether the token can be the letter `name`, judging by what follows it.
+        """Return True if the token can be the letter `name`, judging by what follows it.
 
         `listed` is the number of letters before it in a list.
         """
@@ -192,7 +194,7 @@ class LetterTokens:
         return low in TURNING or (name != "I" and rejected(self.tokens, place))
 
     def _may_follow(self, at: int, name: str, listed: int) -> bool:
-        """Whether the mark at a place can follow the letter `name`."""
+        """Return True if the mark at a place can follow the letter `name`."""
         mark, further = self.tokens[at], self.at(at + 1)
         touches = further is not None and further.latin and further.start == mark.end
         if mark.low in ("&", "+") or (mark.low == "/" and touches):
@@ -210,7 +212,7 @@ class LetterTokens:
         return True
 
     def _behind_pair(self, at: int) -> Token | None:
-        """What follows the bracket or quotation that opens at a place."""
+        """Return the place after the bracket or quotation that opens at a place."""
         closing = _PAIRS[self.tokens[at].low]
         for place in range(at + 1, min(len(self.tokens), at + _LONGEST_REMARK)):
             if self.low(place) == "\n":
@@ -220,7 +222,8 @@ class LetterTokens:
         return None
 
     def _goes_on(self, at: int, listed: int) -> bool:
-        """Whether joining words and marks lead to another letter, to none, or to a denial."""
+        """Return True if joining words and marks lead to another letter, to none, or to a
+        denial."""
         for place in range(at, min(len(self.tokens), at + 5)):
             token = self.tokens[place]
             if self._turns(place) or token.low in NONE_WORDS:
@@ -232,5 +235,5 @@ class LetterTokens:
         return False
 
     def _turns(self, place: int) -> bool:
-        """Whether a word of denial or correction stands at a place."""
+        """Return True if a word of denial or correction stands at a place."""
         return self.low(place) in NEGATING or is_correction(self.tokens, place)

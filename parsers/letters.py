@@ -12,7 +12,7 @@ _LAST = _BASE + _BASE * _BASE - 1
 
 
 def letter(index: int) -> str:
-    """The letter of the option at `index`, counted from zero.
+    """Return the letter of the option at `index`, counted from zero.
 
     Examples:
         >>> [letter(i) for i in (0, 25, 26, 27, 51, 52, 701)]
@@ -29,7 +29,7 @@ def letter(index: int) -> str:
 
 
 def index_of(letters: str) -> int:
-    """The zero-based index of an option letter, the inverse of `letter`.
+    """Return the zero-based index of an option letter, the inverse of `letter`.
 
     Examples:
         >>> index_of("A"), index_of("AA"), index_of("BA")
@@ -46,12 +46,12 @@ def index_of(letters: str) -> int:
 
 
 def is_letter(text: str) -> bool:
-    """Whether `text` is an option letter, A to ZZ."""
+    """Return True if `text` is an option letter, A to ZZ."""
     return 1 <= len(text) <= 2 and all("A" <= capital <= "Z" for capital in text)
 
 
 def letters_for(count: int, none_letter: str | None = None) -> tuple[str, ...]:
-    """The letters of `count` choices in listed order, skipping the one that means None.
+    """Return the letters of `count` choices in listed order, skipping the one that means None.
 
     Examples:
         >>> letters_for(3, "D"), letters_for(3, "A")

@@ -1,4 +1,4 @@
-"""The closed classes of words by which replies name, deny, join and take back what they mention.
+"""Closed classes of words: replies name, deny, join and take back mentions with them.
 
 English first; then, for plain sentences only, words of German, French, Spanish, Portuguese,
 Italian, Dutch, the Scandinavian and some other languages. All are in lower case. Phrases are tokens

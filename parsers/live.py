@@ -1,6 +1,6 @@
 """The action space of live pages: what an agent can do in a browser.
 
-The names are those of Mind2Web's operations, so that whoever answers with one of these can act on a
+The names are those of Mind2Web's operations: agents that answer with these can act on a
 live page, too.
 """
 
@@ -13,7 +13,7 @@ from parsers.actions import ActionKind, ActionSpace, Argument
 DIRECTIONS = ("up", "down", "left", "right")
 STOP, INFEASIBLE = "STOP", "INFEASIBLE"
 STOPS = frozenset({STOP, INFEASIBLE})
-"""The actions by which an agent ends an episode."""
+"""The actions that end an episode."""
 LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "withheld"
 """Ends of episodes that are not the page's own: no step was left, the model said that it is done,
 replies named no action, and there was none."""

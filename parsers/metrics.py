@@ -14,9 +14,9 @@ from parsers.intervals import DRAWS, SEED, Interval
 from parsers.records import Status
 
 InvalidPolicy = Literal["valid", "fail"]
-"""Whether headline measures are over valid rows, or count invalid ones as failures."""
+"""Treatment of invalid rows in headline measures: left out, or counted as failures."""
 Unattempted = Literal["exclude", "fail"]
-"""Whether rows without an outcome are left out, or count as failures."""
+"""Treatment of rows without an outcome: left out, or counted as failures."""
 EXCLUDED = "excluded_"
 """Begins the reason why a row of an excluded status does not count."""
 
@@ -51,7 +51,7 @@ class AggregationRules:
     seed: int = SEED
 
     def resolved(self, declared: Declaration) -> AggregationRules:
-        """The rules with the variant and the cluster that a declaration stands for."""
+        """Return the rules with the variant and the cluster of a declaration."""
         variants = next((one.variants for one in declared.measures if one.variants), ("",))
         variant = self.variant if self.variant in variants else variants[0]
         return replace(self, variant=variant, cluster=self.cluster or declared.clusters[0])
@@ -86,13 +86,13 @@ class UnitMetrics:
     partial: Mapping[str, int] = field(default_factory=dict)
 
     def value(self, measure: str, average: Average) -> float | None:
-        """A mean; None where it is not measured."""
+        """Return a mean; None where it is not measured."""
         return self.rates[measure][average].value
 
 
 @dataclass(frozen=True, slots=True)
 class ParentRate:
-    """The share of parents in which every unit succeeds, such as task success.
+    """The share of parents where every unit succeeds, such as task success.
 
     A parent is complete if all its rows have a result.
 
@@ -114,7 +114,7 @@ class ParentRate:
 
     @property
     def partial(self) -> bool:
-        """Whether any parent is incomplete."""
+        """Return True if any parent is incomplete."""
         return self.complete < self.total
 
     def __str__(self) -> str:
@@ -181,10 +181,10 @@ class Metrics:
 
     Attributes:
         valid: measures without invalid rows.
-        strict: measures in which invalid rows score zero.
+        strict: measures with invalid rows scored as zero.
         parents: by measure of parents; without those that are not measured, or whose parents the
             group does not hold whole.
-        rules: those by which the rows were aggregated, and `declared` what their benchmark
+        rules: those of the aggregation, and `declared` what their benchmark
             declares.
         left_open: the measures that all predictions leave open.
     """
@@ -203,12 +203,13 @@ class Metrics:
         return self.strict if self.rules.invalid == "fail" else self.valid
 
     def of_parents(self, measure: str) -> ParentRate | None:
-        """A measure of parents, under the policy of the headline; None where there is none."""
+        """Return a measure of parents, under the policy of the headline; None where there is
+        none."""
         rates = self.parents.get(measure)
         if rates is None:
             return None
         return rates.strict if self.rules.invalid == "fail" else rates.default
 
     def measured(self, measure: str) -> bool:
-        """Whether a measure of units was measured, which needs a unit with a score of it."""
+        """Return True if a measure of units was measured, which needs a unit with a score of it."""
         return any(estimate.value is not None for estimate in self.strict.rates[measure].values())

@@ -1,4 +1,4 @@
-"""What Mind2Web declares of its results, and which declaration holds for a run."""
+"""The declaration of Mind2Web's results, and the choice of a run's declaration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ELEMENT_ONLY = "element-only"
 """Flag of predictions by a protocol that does not ask for an operation."""
 
 _WHERE = (Argument("element", "element"), Argument("point", "point"))
-# What is missing is told by the readers of replies (`missing_value`).
+# The readers of replies flag missing values (`missing_value`).
 _VALUE = Argument("value", "text", required=False, compared="folded")
 MIND2WEB_ACTIONS = ActionSpace(
     "mind2web",
@@ -79,8 +79,3 @@ MIND2WEB = Declaration(
     flags=((ELEMENT_ONLY, "only elements were asked for, so operations and success are unknown"),),
 )
 """The measures of recorded steps, as Mind2Web (Deng et al. 2023) and SeeAct define them."""
-
-
-def declaration_of(declared: Declaration | None) -> Declaration:
-    """The declaration on record; Mind2Web's for runs from before there were others."""
-    return declared or MIND2WEB

@@ -29,7 +29,7 @@ _VALUE = re.compile(r"Value: (.*)$", re.MULTILINE)
 
 
 def option_letters(count: int) -> tuple[str, ...]:
-    """The letters of `count` candidates after the None option `A`.
+    """Return the letters of `count` candidates after the None option `A`.
 
     >>> option_letters(3)
     ('B', 'C', 'D')
@@ -65,8 +65,8 @@ def read_reference(text: str, count: int, *, finish: str = "stop") -> Answer:
 def read_first_character(text: str, count: int, *, finish: str = "stop") -> Answer:
     """Parse a reply of a model fine-tuned for MindAct: its first character is the letter.
 
-    The reference counts from `A` without a range check, so that `@` picks the last candidate and
-    `?` the one before; here a character that is no candidate's letter is `out_of_range`. As in the
+    The reference counts from `A` without a range check: `@` picks the last candidate and
+    `?` the one before; here a character that names no candidate is `out_of_range`. As in the
     reference, a reply that ran into the output limit is parsed too.
 
     >>> read_first_character("B. Action: CLICK", 5).option, read_first_character("@", 5).status

@@ -113,10 +113,10 @@ MT_MIND2WEB = replace(
 
 
 def mt_score(prediction: Prediction, gold: Gold, rules: ScoringRules = DEFAULT_RULES) -> Scores:
-    """The scores of a step that `MT_MIND2WEB` declares.
+    """Return the scores of a step that `MT_MIND2WEB` declares.
 
     Element, operation F1 and success are Mind2Web's (`parsers.scoring.score`): the chosen node is
-    any acceptable one; F1 of the sets of words as they are; both right.
+    any acceptable one; F1 of the sets of unchanged words; both right.
     """
     scores = score(prediction, gold, replace(rules, variants=VARIANTS))
     headline = {**scores, "operation_f1": scores[f"operation_f1.{rules.variant}"]}

@@ -7,7 +7,7 @@ A letter names an option
    as the subject of a clause ("so H is right"), alone in a sentence, or behind its option's text;
 3. joined to such a letter ("H or K").
 
-Which tokens can be letters at all is found in `letter_tokens`; of those that name an option, the
+`letter_tokens` finds the tokens that can be letters; of those that name an option, the
 ones that are denied or taken back do not count (`wording`).
 """
 
@@ -61,7 +61,8 @@ class Names:
 
 
 def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
-    """The letters that `text` names. `long` says whether letters of two characters were offered.
+    """Return the letters that `text` names. `long` says whether letters of two characters were
+    offered.
 
     A letter at the start of a line hides those of the remark behind it ("H. It is below option C"),
     unless they are joined to it or it is struck out. A sentence about a letter is no remark.
@@ -89,7 +90,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
 
 
 def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
-    """The letters that are named or denied, and where each of them stands."""
+    """Yield the letters that are named or denied, and where each of them stands."""
     last: int | None = None
     at_start = True
     for place, token in enumerate(seen.tokens):
@@ -101,7 +102,8 @@ def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
 
 
 def _is_label(seen: LetterTokens, place: int) -> bool:
-    """Whether a letter behind the token still starts its line: quotes, "1.", "the option"."""
+    """Return True if a letter behind the token still starts its line: quotes, "1.", "the
+    option"."""
     token, following = seen.tokens[place], seen.low(place + 1)
     if not token.word or token.low in NAMING:
         return True
@@ -150,7 +152,7 @@ def _starts_line(seen: LetterTokens, place: int, name: str) -> Place | None:
 
 
 def _begins_name(seen: LetterTokens, place: int) -> bool:
-    """Whether capitalised words follow that are not the option's: "J. Crew", "I, Robot"."""
+    """Return True if capitalised words follow that are not the option's: "J. Crew", "I, Robot"."""
     at = seen.behind(place)
     if seen.low(at) not in (".", ",", "!"):
         return False
@@ -167,7 +169,8 @@ def _begins_name(seen: LetterTokens, place: int) -> bool:
 
 
 def _quotes_page(seen: LetterTokens, place: int, name: str) -> bool:
-    """Whether the letter may be a text on the page: `"X" (close)`, `Option "M"`, `A "Search"`."""
+    """Return True if the letter may be a text on the page: `"X" (close)`, `Option "M"`, `A
+    "Search"`."""
     quoted = bool(seen.closing(place) & QUOTES)
     if seen.is_alone(place):
         return quoted and seen.low(place - 2) in NAMING
@@ -180,7 +183,7 @@ def _quotes_page(seen: LetterTokens, place: int, name: str) -> bool:
 
 
 def _begins_gloss(seen: LetterTokens, at: int) -> bool:
-    """Whether a few words in brackets follow, but no sentence: `X (close icon)`."""
+    """Return True if a few words in brackets follow, but no sentence: `X (close icon)`."""
     if seen.low(at) != "(":
         return False
     words = [token.low for token in seen.tokens[at : at + _LONGEST_GLOSS + 3] if token.word]
@@ -203,7 +206,7 @@ def _is_introduced(seen: LetterTokens, place: int, name: str) -> bool:
 
 
 def _is_called_option(seen: LetterTokens, place: int, name: str) -> bool:
-    """Whether a noun makes an option of the letter: "option H search", "the H option"."""
+    """Return True if a noun makes an option of the letter: "option H search", "the H option"."""
     following = seen.at(seen.behind(place))
     led = before(seen.tokens, place)
     if following is not None and following.low in NAMING:
@@ -217,7 +220,7 @@ def _is_called_option(seen: LetterTokens, place: int, name: str) -> bool:
 
 
 def _is_subject(seen: LetterTokens, place: int) -> bool:
-    """Whether a verb of being follows the letter."""
+    """Return True if a verb of being follows the letter."""
     return seen.low(seen.behind(place)) in BEING
 
 
@@ -227,7 +230,7 @@ def _begins_clause(seen: LetterTokens, place: int) -> bool:
 
 
 def _is_sentence(seen: LetterTokens, place: int) -> bool:
-    """Whether the letter stands alone between the ends of two sentences."""
+    """Return True if the letter is a sentence by itself."""
     following, end, last = (seen.at(at) for at in (seen.behind(place), place - 1, place - 2))
     if following is not None and following.low not in ENDING:
         return False
@@ -238,7 +241,7 @@ def _is_sentence(seen: LetterTokens, place: int) -> bool:
 
 
 def _is_foreign(seen: LetterTokens, place: int) -> bool:
-    """Whether the word before or behind the letter is of another script."""
+    """Return True if the word before or behind the letter is of another script."""
     for step in (-1, 1):
         for neighbour in range(place + step, place + 5 * step, step):
             token = seen.at(neighbour)
@@ -252,7 +255,8 @@ def _is_foreign(seen: LetterTokens, place: int) -> bool:
 
 
 def _follows_text(seen: LetterTokens, place: int, name: str) -> bool:
-    """Whether the letter ends its line behind the text of its option: "Search flights (H)"."""
+    """Return True if the letter ends its line behind the text of its option: "Search flights
+    (H)"."""
     behind, text = seen.at(place - 1), seen.option_text(name)
     if not text or behind is None or behind.low not in _SETTING_OFF:
         return False
@@ -261,7 +265,7 @@ def _follows_text(seen: LetterTokens, place: int, name: str) -> bool:
 
 
 def _follows(seen: LetterTokens, last: int, place: int) -> bool:
-    """Whether a letter is joined to the last one, or alone behind one that is denied."""
+    """Return True if a letter is joined to the last one, or alone behind one that is denied."""
     alone = seen.low(place - 1) == "," and seen.is_alone(place)
     return _joined(seen, last, place) or (alone and rejected(seen.tokens, last))
 
@@ -288,7 +292,7 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
 
 
 def _line_end(seen: LetterTokens, place: int) -> int:
-    """The place of the line break behind a token, or of the end of the text."""
+    """Return the place of the line break behind a token, or of the end of the text."""
     while (token := seen.at(place)) and token.low != "\n":
         place += 1
     return place

@@ -51,7 +51,7 @@ class OperationReading:
         return self.operation is not None or self.other
 
     def flags(self, *, named: bool) -> set[str]:
-        """The flags of the prediction; `named` says whether there was an action to parse."""
+        """Return the flags of the prediction; `named` says whether there was an action to parse."""
         if self.mapped:
             return {"mapped_operation"}
         if self.other:
@@ -103,7 +103,8 @@ def operation_in_prose(text: str) -> OperationReading:
 def _standing(
     text: str, matches: Sequence[re.Match[str]], other: re.Match[str] | None = None
 ) -> list[re.Match[str]]:
-    """The words for operations that are not denied, led by another action if there is one."""
+    """Return the words for operations that are not denied, led by another action if there is
+    one."""
     types = [match.start() for match in matches if match["type"]]
     matches = [
         match

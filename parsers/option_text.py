@@ -17,7 +17,7 @@ _COMMON |= {"select", "the", "and", "for"}
 
 
 def begins_with_text(said: str, option: str) -> bool:
-    """Whether `said` begins with the words of an option, or with enough of them to tell.
+    """Return True if `said` begins with the words of an option, or with enough of them to tell.
 
     The words are the visible text, with or without the name of the tag, or the attributes.
 
@@ -43,13 +43,13 @@ def _agrees(said: Sequence[str], own: Sequence[str], least: int) -> bool:
 
 
 def shares_words(said: str, option: str) -> bool:
-    """Whether `said` and the text of an option have a telling word in common."""
+    """Return True if `said` and the text of an option have a telling word in common."""
     own = {word for part in _parts(option) for word in part if len(word) > 2} - _COMMON
     return not own.isdisjoint(_words(said[-_ENOUGH:]))
 
 
 def _parts(option: str) -> tuple[list[str], list[str]]:
-    """The words that an option shows, and those of its first tag's attributes."""
+    """Return the words that an option shows, and those of its first tag's attributes."""
     option = option[:_ENOUGH]
     head = _HEAD.match(option)
     return _words(_TAGS.sub(" ", option)), _words(head[1]) if head else []
@@ -60,12 +60,12 @@ def _words(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """The text in lower case with single blanks."""
+    """Return the text in lower case with single blanks."""
     return " ".join(text.split()).lower()
 
 
 def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
-    """Whether a choice text quoted after the letter belongs to another option.
+    """Return True if a choice text quoted after the letter belongs to another option.
 
     A quotation is text in angle brackets, text in quotes, or the exact text of another option;
     anything else after the letter is a remark. Quotations may be cut short or end in dots.
@@ -88,7 +88,7 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
 
 
 def option_with_text(content: str, options: Sequence[str]) -> int | None:
-    """The option whose text equals the content, if exactly one does."""
+    """Return the option whose text equals the content, if exactly one does."""
     if len(content) > 4_000:
         return None
     words = plain(content).strip("`*\"' ")

@@ -22,7 +22,7 @@ Outcomes = Mapping[Parent, bool | None]
 
 @dataclass(frozen=True, slots=True)
 class ParentOutcomes:
-    """Whether parents succeed in one repeat, by the ways of `ParentMetrics`; None while incomplete.
+    """Success of parents in one repeat, by the ways of `ParentMetrics`; None while incomplete.
 
     above: the cluster of each parent; None if parents are the clusters themselves.
     within: what each parent is averaged in first (`Measure.within`); None if all are alike.
@@ -36,20 +36,22 @@ class ParentOutcomes:
 
 
 def parent_of(unit: ScoredUnit, level: Level) -> Parent:
-    """The parent of a unit: the same id in two splits is two parents, unless they are shared."""
+    """Return the parent of a unit: the same id in two splits is two parents, unless they are
+    shared."""
     identity = unit.parents.get(level.name, "")
     return identity if level.shared else (unit.split, identity)
 
 
 def cluster_above(declared: Declaration, rules: AggregationRules, over: str) -> Level:
-    """The level that intervals take as independent: never one inside what is averaged over."""
+    """Return the level that intervals take as independent: never one inside what is averaged
+    over."""
     return declared.levels[max(declared.rank(rules.cluster), declared.rank(over))]
 
 
 def measures_of_whole(declared: Declaration, whole: str | None) -> list[Measure]:
-    """The measures of parents that rows can have which hold parents whole up to a level.
+    """Return the measures of parents that rows can have which hold parents whole up to a level.
 
-    None stands for the outermost level, "" for rows that split all parents.
+    None means the outermost level, "" rows that split all parents.
     """
     if whole == "":
         return []
@@ -64,7 +66,8 @@ def parent_outcomes(
     rules: AggregationRules,
     lengths: Mapping[str, int] | None = None,
 ) -> ParentOutcomes:
-    """Whether each parent succeeds, in the ways of `ParentMetrics`; None while it is incomplete.
+    """Return True if each parent succeeds, in the ways of `ParentMetrics`; None while it is
+    incomplete.
 
     rows: after exclusion (`parsers.aggregation.after_exclusion`). Those that the measure leaves
         open do not count, and a parent of such rows neither.
@@ -101,7 +104,8 @@ def parent_outcomes(
 def share(
     outcomes: Mapping[Parent, float], within: Mapping[Parent, Hashable] | None
 ) -> float | None:
-    """The mean over parents, or over what they are averaged in first (`Measure.within`) of the
+    """Return the mean over parents, or over what they are averaged in first (`Measure.within`) of
+    the
     mean over the parents in it; None if there are none."""
     groups: dict[Hashable, list[float]] = {}
     for parent, value in outcomes.items():
@@ -112,7 +116,7 @@ def share(
 def _cut_short(
     rows: Sequence[ScoredUnit], declared: Declaration, lengths: Mapping[str, int]
 ) -> bool:
-    """Whether an innermost parent of the rows has fewer of them than it should."""
+    """Return True if an innermost parent of the rows has fewer of them than it should."""
     if not lengths:
         return False
     found = Counter(row.parents.get(declared.innermost.name, "") for row in rows)
@@ -125,7 +129,7 @@ def in_order(
     rules: AggregationRules,
     lengths: Mapping[str, int] | None = None,
 ) -> Mapping[Parent, tuple[bool, ...] | None]:
-    """Whether each unit of an innermost parent succeeds by the main measure, in their order.
+    """Return True if each unit of an innermost parent succeeds by the main measure, in their order.
 
     rows: of one repeat, after exclusion, each with its place in the parent. Invalid ones, and those
         that the measure leaves open, are passed over; where the rules count invalid rows as failed,
@@ -157,7 +161,7 @@ def in_order(
 
 
 def prefix(won: Sequence[bool]) -> int:
-    """How many units succeed before the first that fails.
+    """Count the units that succeed before the first that fails.
 
     >>> prefix((True, True, False, True)), prefix((False, True)), prefix((True,))
     (2, 0, 1)
@@ -170,7 +174,7 @@ def _is_one(score: float | None) -> bool | None:
 
 
 def parent_metrics(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -> ParentMetrics:
-    """A measure of parents over one or more repeats; counts add up over repeats."""
+    """Return a measure of parents over one or more repeats; counts add up over repeats."""
 
     def joined(
         parts: Sequence[Mapping[Parent, Hashable] | None],

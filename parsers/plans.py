@@ -1,10 +1,10 @@
-"""Which of several answers in one reply counts: the first of a plan, or the last correction.
+"""Choose among several answers in one reply: the first of a plan, or the last correction.
 
 A model that was asked for the next action may write several answers. Answers in a row, or joined by
 words of sequence ("then", "Step 2:"), are a plan, and its first action is the next one. Any other
 text between two answers makes the earlier one a draft, and the later one counts.
 
-Patterns take one alternative per character or word, so that reading takes linear time.
+Patterns take one alternative per character or word: reading takes linear time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from parsers.reply_text import Reply
 
 
 class Between(IntEnum):
-    """What the text between two answers makes of them."""
+    """Relation of two answers, by the text between them."""
 
     PLAN = 0
     """Nothing, marks, numbers or words of sequence: two steps of a plan."""
@@ -60,7 +60,7 @@ _FILLER = (
 )
 _WORD_ENDS = r"(?![^\W\d_])"
 _ORDERED = re.compile(rf"(?<![^\W_])(?:{_ORDER}){_WORD_ENDS}", re.IGNORECASE)
-# Crosses count as words: a model puts them beside a wrong answer.
+# Crosses count as words: a model puts them next to a wrong answer.
 _LEAD = re.compile(
     rf"(?:[^\w?!\u274c\u2717\u2718]|_|(?:{_ORDER}|{_FILLER}){_WORD_ENDS})*+", re.IGNORECASE
 )
@@ -75,7 +75,7 @@ _ENOUGH = 400
 
 
 def between(text: str) -> Between:
-    """What the text between two answers makes of them.
+    """Classify two answers by the text between them.
 
     >>> [between(text).name for text in ("\\n---\\n", "Step 2: type the city", "Wait, no.", "So:")]
     ['PLAN', 'PLAN', 'CORRECTION', 'DRAFT']
@@ -91,7 +91,7 @@ def between(text: str) -> Between:
 
 
 def _announces_step(line: str) -> bool:
-    """Whether a line begins with words of sequence and goes on with an action, if at all."""
+    """Return True if a line begins with words of sequence and goes on with an action, if at all."""
     if len(line) > _ENOUGH or not _LETTER.search(line):
         return False
     lead = _LEAD.match(line).end()  # type: ignore[union-attr]
@@ -124,7 +124,7 @@ P = TypeVar("P", bound=Part)
 def choose_answer(
     parts: Sequence[P], reply: Reply, complete: Callable[[P], bool], *, last: bool = False
 ) -> tuple[P | None, set[str]]:
-    """The answer that counts, None if there is none, with flags (`multiple`, `truncated`).
+    """Return the answer that counts, None if there is none, with flags (`multiple`, `truncated`).
 
     Args:
         parts: answers and parts of answers, in order of appearance.
@@ -132,7 +132,7 @@ def choose_answer(
             replace does not count, because the correction is missing.
         complete: whether a part is an answer by itself. One that is not changes the answer before
             it if words of correction stand between, and is passed over otherwise.
-        last: whether there can be no plan, so that of several answers always the last counts.
+        last: True if plans are impossible and the last of several answers counts.
     """
     flags = {"truncated"} if reply.cut else set()
     plan: list[P] = []

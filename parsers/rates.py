@@ -1,4 +1,4 @@
-"""The interval that is printed beside a rate, by a method that suits what was observed."""
+"""The interval of a rate, by a method that suits the observations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from parsers.intervals import (
 
 
 def mean(values: Sequence[float]) -> float | None:
-    """The mean, independent of the order of the values; None if there are none."""
+    """Return the mean, independent of the order of the values; None if there are none."""
     return math.fsum(values) / len(values) if values else None
 
 
@@ -36,7 +36,7 @@ def mean_interval(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> Interval | None:
-    """The interval that is printed beside a rate: a mean over steps clustered in tasks.
+    """Return the printed interval of a rate: a mean over steps clustered in tasks.
 
     Args:
         values: one per step.
@@ -86,7 +86,7 @@ def cells_interval(
     *,
     level: float = 0.95,
 ) -> Interval | None:
-    """The interval of a mean over cells of each cell's mean over units.
+    """Return the interval of a mean over cells of each cell's mean over units.
 
     Args:
         values: one per unit, with the cell and the cluster of each.
@@ -96,7 +96,7 @@ def cells_interval(
     of a stratified mean, Cochran 1977, chapter 5). Marked where fewer than `FEW` clusters have a
     success or a failure; at 0 and 100 % it is that of `mean_interval`.
 
-    Two cells with means 3/4 and 1/4; every unit is a cluster of its own:
+    Two cells with means 3/4 and 1/4; every unit is a cluster:
 
     Examples:
         >>> interval = cells_interval([1, 1, 1, 0, 0, 0, 0, 1], "aaaabbbb", range(8))
@@ -126,7 +126,8 @@ def cells_interval(
 
 
 def _reached(numbers: Sequence[int], groups: int, level: float) -> tuple[float, float]:
-    """The ends that Clopper-Pearson sets, if so many clusters have a success, and a failure."""
+    """Return the ends that Clopper-Pearson sets, if so many clusters have a success, and a
+    failure."""
     most = []
     for number in numbers:
         share = clopper_pearson(number, groups, level)

@@ -1,7 +1,7 @@
 """Records of answers, predictions, recorded actions and scores.
 
-They are frozen and hold only plain values, so that they can be printed, compared and written to a
-run directory as they are.
+They are frozen and have only plain values, which can be printed, compared and written to a run
+directory.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from parsers.actions import Action, Value
 from parsers.declaration import SPLIT
 
+A = TypeVar("A")
+
 READING = 2
-"""Edition of the rules by which replies are read. It rises whenever some reply is read as something
+"""Edition of the reading rules. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
 
 ENVIRONMENT_ERROR = "environment_error"
@@ -27,13 +29,13 @@ OPERATIONS: tuple[Operation, ...] = ("CLICK", "TYPE", "SELECT")
 """The operations of Mind2Web."""
 
 F1Variant = Literal["mind2web", "mind2web-lc", "cl100k-lc", "mind2web-np"]
-"""How operation F1 compares tokens; `token_f1` says in what they differ."""
+"""Tokens that operation F1 compares; `token_f1` describes the variants."""
 F1_VARIANTS: tuple[F1Variant, ...] = ("mind2web", "mind2web-lc", "cl100k-lc")
 """Those of Mind2Web. `mind2web-np` is MT-Mind2Web's for answers that are written."""
 
 
 class Status(StrEnum):
-    """How a step ended. Every status except `NO_REPLY` settles the step: it has a result."""
+    """The end of a step. Every status except `NO_REPLY` is final: the step has a result."""
 
     ANSWERED = "answered"
     """One of the offered elements was chosen."""
@@ -55,6 +57,8 @@ class Status(StrEnum):
     """The reply ran into the output limit before a complete answer."""
     CONTENT_FILTER = "content_filter"
     """The provider withheld the reply."""
+    PROVIDER_REFUSED = "provider_refused"
+    """The provider answered this prompt with an error (an unreadable picture, say)."""
     TOO_LONG = "too_long"
     """The prompt exceeds the model's context length; it was not sent, or was rejected."""
     NOT_OFFERED = "not_offered"
@@ -111,7 +115,7 @@ class Prediction:
         flags: tuple[str, ...] = (),
         under: str | None = None,
     ) -> Prediction:
-        """The prediction of a recorded step: an element or a point, operation and value."""
+        """Return the prediction of a recorded step: an element or a point, operation and value."""
         action = None
         if operation or element is not None or point is not None or value:
             arguments = {"value": value} if value else {}
@@ -142,7 +146,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How the page describes an element; "" or () where it does not.
+    """The page's description of an element; "" or () for missing parts.
 
     Attributes:
         labels: the attributes that name it to a visitor.
@@ -153,6 +157,82 @@ class Description:
     type: str = ""
     labels: tuple[str, ...] = ()
     text: str = ""
+
+
+class Box(NamedTuple):
+    """Bounding box of an element in page pixels, from the page's top left corner.
+
+    Recorded boxes may be empty or negative or lie outside the page; see `is_visible`.
+    """
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """The x of the right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """The y of the bottom edge."""
+        return self.y + self.height
+
+    @property
+    def is_visible(self) -> bool:
+        """Return True if the box has any area."""
+        return self.width > 0 and self.height > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A candidate as listed to a model.
+
+    Attributes:
+        letter: option letter; "" if the protocol letters each group of choices by itself.
+        box: in page pixels, None if unknown.
+        rank: place in the ranker's order, from 0.
+        description: only for protocols that need it.
+        place: place in document order among the choices, from 0; None if the page is unknown.
+    """
+
+    letter: str
+    id: str
+    tag: str
+    text: str
+    box: Box | None = None
+    rank: int | None = None
+    description: Description | None = None
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastAction:
+    """A recorded action of a finished turn.
+
+    Attributes:
+        index: its place in its turn, from 0.
+        told: its representation (`[button]  Search -> CLICK`).
+        positives: ids of the acceptable elements that are on its page; () if it has none.
+    """
+
+    index: int
+    action_uid: str
+    told: str
+    operation: Operation
+    value: str
+    positives: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn(Generic[A]):
+    """A finished turn of a conversation: its instruction and its actions, in order."""
+
+    turn_id: str
+    task: str
+    actions: tuple[A, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +254,13 @@ class Gold:
     shown: str | None = None
     original: str | None = None
 
+    @property
+    def box(self) -> tuple[float, float, float, float] | None:
+        """The box of the labelled element, else the first known one."""
+        boxes = dict(zip(self.elements, self.boxes, strict=False))
+        original = boxes.get(self.original) if self.original is not None else None
+        return original or next((box for box in self.boxes if box is not None), None)
+
 
 Scores = Mapping[str, float | None]
 """The scores of a unit by name (`parsers.declaration.Measure.scores`), finite; None where something
@@ -182,7 +269,7 @@ was not measured."""
 
 @dataclass(frozen=True, slots=True)
 class StepInfo:
-    """What a step is, whoever answers it.
+    """The identity of a step.
 
     Attributes:
         task_id: the task: a goal with its recorded trajectory (`annotation_id` in Mind2Web).
@@ -197,7 +284,7 @@ class StepInfo:
         task: the goal in words.
         conversation: the conversation in which the task is a turn; "" where tasks stand for
             themselves.
-        turn: its place in that conversation, from 0; None where tasks stand for themselves.
+        turn: its place in that conversation, from 0; None for tasks without one.
     """
 
     task_id: str
@@ -221,7 +308,7 @@ class StepInfo:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What else the step is grouped by; turns by their number, from 1."""
+        """Return further groups of the step; turns by their number, from 1."""
         number = {} if self.turn is None else {"turn": str(self.turn + 1)}
         return {"domain": self.domain, "subdomain": self.subdomain, **number}
 
@@ -250,11 +337,12 @@ class ScoredUnit:
 
     @property
     def lost(self) -> bool:
-        """Whether nobody can say how it would have ended: it counts nowhere, not even as failed."""
+        """Return True if nobody can say how it would have ended: it counts nowhere, not even as
+        failed."""
         return self.invalid == ENVIRONMENT_ERROR
 
     def group(self, name: str) -> str:
-        """The name of the subgroup that it belongs to; "" where it has no such label."""
+        """Return the name of the subgroup that it belongs to; "" where it has no such label."""
         if name == SPLIT:
             return self.split
         return self.labels.get(name) or self.parents.get(name, "")

@@ -22,6 +22,7 @@ _INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060
 ENDED: dict[str, Status] = {
     "refusal": Status.REFUSAL,
     "content_filter": Status.CONTENT_FILTER,
+    "provider_refused": Status.PROVIDER_REFUSED,
     "too_long": Status.TOO_LONG,
 }
 FINISHES = frozenset({"stop", "length", *ENDED})
@@ -46,7 +47,7 @@ class Source:
     shadow: str
 
     def part(self, start: int, end: int) -> Source:
-        """The piece from `start` up to `end`."""
+        """Return the piece from `start` up to `end`."""
         return Source(self.text[start:end], self.shadow[start:end])
 
 
@@ -76,7 +77,7 @@ def _shadow(text: str) -> str:
             table[ord(char)] = " "
             continue
         plain = unicodedata.normalize("NFKC", char)
-        # Only one-to-one, so that positions in the shadow are positions in the text.
+        # Only one-to-one: positions in the shadow are positions in the text.
         if len(plain) == 1 and plain.isascii():
             table[ord(char)] = plain
     table[ord("\u2236")] = ":"
@@ -89,7 +90,7 @@ def without_thinking(text: str) -> str:
     An opening tag counts at the start of a line; if it is not closed, all that follows is thinking.
     A closing tag without an opening one (some chat templates write the opening tag themselves) ends
     thinking that began with the text; it counts at the start or end of its line and only if
-    something follows, so that a typed value may contain the tag.
+    something follows: a typed value may contain the tag.
 
     >>> without_thinking("<think>ELEMENT: C</think>ELEMENT: H")
     'ELEMENT: H'
@@ -98,12 +99,12 @@ def without_thinking(text: str) -> str:
 
 
 def ends_in_thought(text: str) -> bool:
-    """Whether a thought of the reply is never closed."""
+    """Return True if a thought of the reply is never closed."""
     return _outside_thinking(text)[1]
 
 
 def _outside_thinking(text: str, tags: re.Pattern[str] = _THINK) -> tuple[str, bool]:
-    """The text without its thinking, and whether it ends in the middle of a thought."""
+    """Return the text without its thinking, and whether it ends in the middle of a thought."""
     if "think" not in text.lower():
         return text, False
     kept: list[str] = []
@@ -127,7 +128,7 @@ def _outside_thinking(text: str, tags: re.Pattern[str] = _THINK) -> tuple[str, b
 
 
 def _starts_line(text: str, place: int, floor: int) -> bool:
-    # Looking back a bounded distance keeps this linear; nobody indents a tag by more.
+    # Looking back a bounded distance keeps this linear; no tag is indented by more.
     floor = max(floor, place - 80)
     start = text.rfind("\n", floor, place) + 1
     return (start > 0 or floor + 80 > place) and not text[max(start, floor) : place].strip()
@@ -179,5 +180,5 @@ def open_reply(text: str, finish: str, *, grounding: bool = False) -> Reply | No
 
 
 def refuses(shadow: str) -> bool:
-    """Whether the reply begins with a refusal."""
+    """Return True if the reply begins with a refusal."""
     return _REFUSAL.search(shadow[:400].replace("\u2019", "'")) is not None

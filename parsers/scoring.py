@@ -29,6 +29,7 @@ _NO_ANSWER = frozenset(
         Status.EMPTY,
         Status.TRUNCATED,
         Status.CONTENT_FILTER,
+        Status.PROVIDER_REFUSED,
         Status.TOO_LONG,
         Status.NOT_OFFERED,
         Status.NO_REPLY,
@@ -59,7 +60,7 @@ class ScoringRules:
             smallest candidate under it is acceptable (`smallest`, comparable to answers that name a
             candidate); or only inside the box of the labelled element (`original`, as in SeeClick's
             evaluation, which has one box per step).
-        variants: those of operation F1 that are computed beside `variant`.
+        variants: further variants of operation F1 to compute.
     """
 
     variant: F1Variant = "mind2web"
@@ -81,7 +82,7 @@ def score(
     gold: Gold,
     rules: ScoringRules = DEFAULT_RULES,
 ) -> Scores:
-    """The scores of one step that `parsers.mind2web.MIND2WEB` declares.
+    """Return the scores of one step that `parsers.mind2web.MIND2WEB` declares.
 
     The element is correct if the chosen node is among the positives (Mind2Web, appendix C.1) or,
     for a prediction by coordinates, if the point lies in one of their boxes, borders included (or
@@ -90,7 +91,7 @@ def score(
     element and an operation F1 of 1 in the headline variant. `operation_exact` is case-sensitive if
     that variant is.
 
-    Whether a point lies in an acceptable box, and whether the smallest candidate under it is
+    True if a point lies in an acceptable box, and if the smallest candidate under it is
     acceptable, is scored for every answer by coordinates, whichever of them the rules use for the
     element; it is None for an answer that names an element.
 
@@ -141,7 +142,8 @@ def _scores(
 
 
 def step_success(element: bool, f1: float, exact: bool, step_rule: StepRule = "f1") -> bool:
-    """Whether a step succeeds: a correct element, and an operation that is correct by the rule.
+    """Return True if a step succeeds: a correct element, and an operation that is correct by the
+    rule.
 
     Examples:
         >>> step_success(True, 1.0, False), step_success(True, 1.0, False, "exact")

@@ -42,7 +42,7 @@ class SeeClickStep:
 
 @dataclass(frozen=True, slots=True)
 class SeeClickScores:
-    """Mean scores; None if there are no steps.
+    """Mean scores; None without steps.
 
     skipped: number of skipped steps by reason.
     empty_tasks: number of tasks all of whose steps were skipped. The original counts each as a
@@ -66,18 +66,11 @@ class SeeClickScores:
     ceiling: float | None
 
 
-def gold_box(gold: Gold) -> tuple[float, float, float, float] | None:
-    """The box of a step: that of the labelled element, else the first known one."""
-    boxes = dict(zip(gold.elements, gold.boxes, strict=False))
-    original = boxes.get(gold.original) if gold.original is not None else None
-    return original or next((box for box in gold.boxes if box is not None), None)
-
-
 def seeclick_step(
     prediction: Prediction, gold: Gold, page: tuple[int, int] | None, task: str
 ) -> SeeClickStep | Skip:
     """One step's scores, or why it is skipped. `page` is the screenshot's size in pixels."""
-    box = gold_box(gold)
+    box = gold.box
     if box is None:
         return "no_box"
     if page is None:
@@ -104,7 +97,7 @@ def in_shares(box: tuple[float, float, float, float], page: tuple[int, int]) -> 
 
 
 def reachable(box: Shares) -> bool:
-    """Whether some point with two decimals lies in the box, borders included.
+    """Return True if some point with two decimals lies in the box, borders included.
 
     >>> reachable((0.1, 0.404, 0.2, 0.409)), reachable((0.1, 0.404, 0.2, 0.41))
     (False, True)

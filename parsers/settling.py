@@ -1,4 +1,4 @@
-"""What a prediction comes to in the action space of a benchmark.
+"""Translate a prediction into the action space of a benchmark.
 
 A model may answer anything. Its action is translated if the model answers in another space than the
 benchmark's, and what lies outside of the space is left out, with a flag:
@@ -10,9 +10,9 @@ benchmark's, and what lies outside of the space is left out, with a flag:
     missing_argument  the action needs an argument that is not there
     cut_argument      a text is too long to be kept whole
 
-What else was read of the replies (`Prediction.parsed`) is held to what can be written, too.
+Other readings of the replies (`Prediction.parsed`) are cut to writable values, too.
 
-An answer of which no action is left is `no_element` if it was an action of another kind, and
+An answer without a remaining action is `no_element` if it was an action of another kind, and
 otherwise a `parse_error`. One that lacks the element that its action needs is `no_element`. What is
 left can be written to a run and read again.
 """
@@ -47,7 +47,7 @@ def settled(
     spoken: ActionSpace | None = None,
     counterparts: Counterparts | None = None,
 ) -> Prediction:
-    """The prediction in terms of `space`; None knows any action.
+    """Return the prediction in terms of `space`; None knows any action.
 
     `spoken` is the space that the model answers in, if it is another one, with the counterparts of
     its actions in `space`.
@@ -85,9 +85,9 @@ def _joined(prediction: Prediction, flags: Set[str]) -> tuple[str, ...]:
 
 
 def spoken_as(prediction: Prediction, counterparts: Counterparts) -> Prediction:
-    """The prediction in the terms of a protocol: the inverse of translating it.
+    """Return the prediction in the terms of a protocol: the inverse of translating it.
 
-    An action that is nobody's counterpart is left out.
+    An action without a counterpart is left out.
     """
     action = prediction.action
     if action is None or not action.name:
@@ -101,7 +101,7 @@ def spoken_as(prediction: Prediction, counterparts: Counterparts) -> Prediction:
 
 
 def _readable(action: Action, flags: set[str]) -> Action:
-    """The action without anything that could not be written and read again."""
+    """Return the action without anything that could not be written and read again."""
     name, element, point = _word(action.name), _text(action.element, flags), _point(action.point)
     if name != action.name:
         flags.add("unknown_action")
@@ -111,7 +111,7 @@ def _readable(action: Action, flags: set[str]) -> Action:
 
 
 def _word(name: object) -> str:
-    """A name as it is, "" for what is too long for one or could not be written."""
+    """Return a name, "" for a text that is too long for one or could not be written."""
     return name if isinstance(name, str) and len(name) <= SHOWN and is_readable(name) else ""
 
 
@@ -145,7 +145,7 @@ def _values(arguments: object, flags: set[str]) -> Mapping[str, Value]:
 
 
 def _within(action: Action, space: ActionSpace, flags: set[str]) -> Action:
-    """The action as far as the space knows it; one without a name is left as it is."""
+    """Return the part of an action that the space knows; one without a name is not changed."""
     if not action.name:
         return action
     if action.name not in space:
@@ -186,7 +186,7 @@ def _translated(action: Action, counterparts: Counterparts, flags: set[str]) -> 
 
 
 def _status(action: Action, space: ActionSpace | None, flags: set[str]) -> Status:
-    """The status of an answer with what is left of its action."""
+    """Return the status of an answer with what is left of its action."""
     if action.element is not None or action.point is not None:
         return Status.ANSWERED
     if not action.name:

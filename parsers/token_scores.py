@@ -16,7 +16,7 @@ from parsers.tokens import token_ids
 
 
 def operation_string(operation: Operation | None, value: str) -> str:
-    """The string that is compared: operation, blank, value; empty without an operation.
+    """Return the string that is compared: operation, blank, value; empty without an operation.
 
     The value of a CLICK is left out. SeeAct's format makes models write `VALUE: None` there, and
     that word would cost every correct click a third of its F1.
@@ -53,11 +53,11 @@ def operation_f1(
 def token_f1(prediction: str, gold: str, variant: F1Variant, *, bag: bool = False) -> float:
     """F1 of two operation strings over their tokens.
 
-    `mind2web`: words as they are; `mind2web-lc`: lower-cased words; `cl100k-lc`: cl100k_base ids of
-    the lower-cased, stripped string; `mind2web-np`: words as they are, without those that are
+    `mind2web`: unchanged words; `mind2web-lc`: lower-cased words; `cl100k-lc`: cl100k_base ids of
+    the lower-cased, stripped string; `mind2web-np`: unchanged words, without those that are
     punctuation marks in the order of `string.punctuation` (MT-Mind2Web, where the model writes the
     element). Tokens are compared as sets, or with `bag` as multisets (in the cl100k variant only).
-    F1 is 1 if there are no tokens in both, and 0 if there are none in exactly one.
+    F1 is 1 if neither has tokens, and 0 if only one has.
 
     Examples:
         >>> round(token_f1("TYPE 10204", "TYPE 10203", "cl100k-lc"), 4)
@@ -101,7 +101,7 @@ def operation_exact(
     *,
     lower: bool = False,
 ) -> bool:
-    """Whether the operation strings are equal after collapsing blanks; `lower` ignores case.
+    """Return True if the operation strings are equal after collapsing blanks; `lower` ignores case.
 
     Stricter than F1 = 1, which permuted or repeated words also reach.
 

@@ -37,7 +37,7 @@ class VocabularyError(RuntimeError):
 
 
 def count_tokens(text: str) -> int:
-    """The number of cl100k_base tokens of `text`; names of special tokens are ordinary text.
+    """Return the number of cl100k_base tokens of `text`; names of special tokens are ordinary text.
 
     Exact for texts of up to 32,768 characters and for longer ones with ordinary spacing; if a
     longer text has no place to cut, each forced cut can add a token.
@@ -52,7 +52,7 @@ def count_tokens(text: str) -> int:
 
 
 def token_ids(text: str) -> list[int]:
-    """The cl100k_base token ids of `text`, cut as in `count_tokens`.
+    """Return the cl100k_base token ids of `text`, cut as in `count_tokens`.
 
     Raises `VocabularyError`.
     """

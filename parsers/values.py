@@ -9,7 +9,7 @@ from typing import Literal
 from parsers.records import Operation
 
 ValueStyle = Literal["plain", "seeact"]
-"""How values are cleaned; see `clean_value`."""
+"""Ways to clean values; see `clean_value`."""
 
 _PAIRS: tuple[tuple[str, str], ...] = (
     ('"', '"'),
@@ -21,7 +21,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ("\u00ab", "\u00bb"),
     ("\u300c", "\u300d"),
 )
-# What may follow a closing quote and is no part of the value: `"Ohio".`, `"Ohio" (the state)`.
+# May follow a closing quote, not part of the value: `"Ohio".`, `"Ohio" (the state)`.
 _AFTER_QUOTE = re.compile(r"\s*(?:\.|\([^()]*\)\.?)")
 _NO_VALUE = (
     r"none|n/a|n\.a\.?|null|nil"
@@ -38,7 +38,7 @@ _MISSING = re.compile(
 
 
 def clean_value(text: str, style: ValueStyle = "plain") -> str:
-    """The value that `text` stands for.
+    """Return the value that `text` means.
 
     `plain` trims and collapses blanks, then removes one pair of matching quotes, backticks or bold
     marks, and a final period or a remark in brackets behind the closing one. Marks stay if the same
@@ -86,7 +86,8 @@ def _seeact(value: str) -> str:
 
 
 def _quotes(inner: str, marks: set[str]) -> bool:
-    """Whether one of the marks occurs inside other than behind a digit or between letters."""
+    """Return True if one of the marks occurs inside other than behind a digit or between
+    letters."""
     for mark in marks:
         at = inner.find(mark)
         while at >= 0:
@@ -98,7 +99,8 @@ def _quotes(inner: str, marks: set[str]) -> bool:
 
 
 def is_missing(value: str) -> bool:
-    """Whether a cleaned value is empty, a dash, or words for "no value" (None, N/A, null, ...).
+    """Return True if a cleaned value is empty, a dash, or words for "no value" (None, N/A, null,
+    ...).
 
     A remark behind such a word does not make a value of it.
 
@@ -110,7 +112,7 @@ def is_missing(value: str) -> bool:
 
 
 def taken_value(operation: Operation | None, value: str) -> tuple[str, set[str]]:
-    """The part of a cleaned value that an operation takes, and flags.
+    """Return the part of a cleaned value that an operation takes, and flags.
 
     CLICK takes none. A missing value of TYPE or SELECT is "", flagged `missing_value`.
 

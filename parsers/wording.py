@@ -3,7 +3,7 @@
 A model that answers in a sentence denies some things ("not C", "anything but B", "A is wrong") and
 takes others back ("C? No, D"). `standing` finds out which mentions are left.
 
-Tokens are made in one pass, and each rule looks a bounded number of tokens around, so that
+Tokens are made in one pass, and each rule looks a bounded number of tokens around:
 everything here takes linear time.
 """
 
@@ -50,7 +50,7 @@ class Token:
 
     @property
     def latin(self) -> bool:
-        """Whether this is a word in Latin script, or a number."""
+        """Return True if this is a word in Latin script, or a number."""
         return self.word and self.text[0] < "\u0250"
 
 
@@ -81,7 +81,7 @@ _ELISION = re.compile(r"(?:[cdjlns]|qu)'(?=\w\w)")
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The tokens of a text in order; a line break is a token, other blanks are not.
+    """Return the tokens of a text in order; a line break is a token, other blanks are not.
 
     >>> [token.text for token in tokens_of("It isn't C, rather than D.")]
     ['It', "isn't", 'C', ',', 'rather than', 'D', '.']
@@ -119,7 +119,7 @@ _AHEAD = 8
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What leads up to a mention, read backwards to the first word that says nothing about it.
+    """Return the words before a mention, back to the first word that is not about it.
 
     introduced: whether a word that introduces mentions is among it, or one of correction.
     named: whether the nearest such word is a noun for an option.
@@ -134,7 +134,7 @@ class Before:
 
 
 def before(tokens: Sequence[Token], index: int) -> Before:
-    """What leads up to the token at `index`."""
+    """Return the words before the token at `index`."""
     found = Before()
     passed = ""
     for place in range(index - 1, max(-1, index - 1 - _BACK), -1):
@@ -172,7 +172,8 @@ def before(tokens: Sequence[Token], index: int) -> Before:
 
 
 def is_correction(tokens: Sequence[Token], place: int) -> bool:
-    """Whether the token at `place` is a word that takes back what was mentioned before it."""
+    """Return True if the token at `place` is a word that takes back what was mentioned before
+    it."""
     low = tokens[place].low
     if low == "no":
         # "C? No, D", but not "no other option".
@@ -185,7 +186,7 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
 
 
 def rejected(tokens: Sequence[Token], index: int) -> bool:
-    """Whether words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
+    """Return True if words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
     verb = marked = asked = False
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
@@ -206,11 +207,11 @@ def rejected(tokens: Sequence[Token], index: int) -> bool:
 
 
 Joint = Literal["listed", "shared"]
-"""How a mention is joined to the one before it: a denial of one reaches both if it is `shared`."""
+"""The link of a mention to the one before: a denial of one reaches both if it is `shared`."""
 
 
 def joint(tokens: Sequence[Token], first: int, second: int) -> Joint | None:
-    """How the mentions at two places are joined; None if by other than marks and joining words."""
+    """Return the link of the mentions at two places; None unless by marks and joining words."""
     if second - first > _AHEAD + 1:
         return None
     between = tokens[first + 1 : second]
@@ -239,9 +240,9 @@ class Mention(NamedTuple):
 
 
 def standing(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[Mention]:
-    """The mentions that are neither denied nor taken back, in order.
+    """Return the mentions that are neither denied nor taken back, in order.
 
-    What is denied is struck out wherever it is mentioned. A denial of one of several mentions that
+    Denied mentions are struck out everywhere. A denial of one of several mentions that
     are joined by "or" or "and" holds of all ("neither A nor B", "A and B are wrong").
 
     >>> tokens = tokens_of("not C but D")
@@ -259,7 +260,7 @@ def standing(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[Menti
 
 
 def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[int, int]]:
-    """Runs of mentions of which the same is said."""
+    """Group the consecutive mentions with the same statement."""
     chains: list[tuple[int, int]] = []
     start, shared = 0, False
     for number in range(1, len(mentions) + 1):
@@ -278,7 +279,7 @@ def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[
 def _taken_back(
     tokens: Sequence[Token], mentions: Sequence[Mention], denied: Sequence[bool]
 ) -> int:
-    """How many of the first mentions are taken back by words of correction behind them."""
+    """Count the first mentions that later words of correction take back."""
     taken = 0
     for number in range(1, len(mentions)):
         place = mentions[number].place

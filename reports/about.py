@@ -28,7 +28,7 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
 
 
 def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:
-    """Whether a run's pictures reveal the right answers (image policies `oracle-*`)."""
+    """Return True if a run's pictures reveal the right answers (image policies `oracle-*`)."""
     name = "image_policy"
     policies = [attrs["constants"].get(name), *attrs["differences"].get(name, {}).values()]
     return any(str(policy).startswith("oracle-") for policy in policies)
@@ -55,7 +55,7 @@ def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, .
 
 
 def _counts_otherwise(run: Run) -> bool:
-    """Whether the headline of a run is not over its settled valid rows."""
+    """Return True if the headline of a run is not over its settled valid rows."""
     rules = run.manifest.config
     return "fail" in (rules.get("invalid"), rules.get("unattempted")) or bool(
         rules.get("exclude_statuses")

@@ -29,7 +29,7 @@ _ASKED = ("question", "model", "scoring")
 
 
 def benchmarks_of(table: pd.DataFrame) -> dict[str, str]:
-    """The benchmark of each run of a table by split; empty unless there are several."""
+    """Return the benchmark of each run of a table by split; empty unless there are several."""
     named = table.attrs.get("differences", {}).get(BENCHMARK, {})
     return {label: str(name) for label, name in named.items()}
 
@@ -39,7 +39,7 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
 
     A benchmark with several splits has a column for each. Each column is averaged as its own
     benchmark publishes, or by `average` where that has it. Runs of one model that were asked in
-    different ways have rows of their own, named by the settings in which they differ.
+    different ways have separate rows, named by the settings that differ.
     """
     of_run = benchmarks_of(table)
     facts = {str(fact["run"]): fact for fact in table.attrs["runs"]}
@@ -90,7 +90,8 @@ def _with_several_splits(
 def _row_names(
     table: pd.DataFrame, of_run: Mapping[str, str], facts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
-    """The row of each run: its model, with what tells its runs on the same benchmark apart."""
+    """Return the row of each run: its model, with what tells its runs on the same benchmark
+    apart."""
     names: dict[str, str] = {}
     models: dict[str, list[str]] = {}
     for label, fact in facts.items():
@@ -102,14 +103,16 @@ def _row_names(
             telling |= dict.fromkeys(_asked(_among(table, same)))
         settings = table.attrs["differences"]
         for label in labels:
-            told = {name.rpartition(".")[2]: settings[name][label] for name in telling}
-            text = ", ".join(f"{name}={value}" for name, value in told.items() if value is not None)
+            values = {name.rpartition(".")[2]: settings[name][label] for name in telling}
+            text = ", ".join(
+                f"{name}={value}" for name, value in values.items() if value is not None
+            )
             names[label] = f"{model} ({text})" if text else model
     return names
 
 
 def _asked(differences: Iterable[str]) -> Iterator[str]:
-    """The settings that say how a model was asked or scored, not on which data."""
+    """Yield the settings that say how a model was asked or scored, not on which data."""
     for name in differences:
         known = setting_of(name)
         if name not in FACTS and (known is None or known.about in _ASKED):
@@ -117,7 +120,7 @@ def _asked(differences: Iterable[str]) -> Iterator[str]:
 
 
 def _among(table: pd.DataFrame, labels: Sequence[str]) -> Differences:
-    """The settings in which these runs differ."""
+    """Return the settings that differ between these runs."""
     return {
         name: {label: values[label] for label in labels}
         for name, values in table.attrs["differences"].items()
@@ -149,7 +152,7 @@ def _unranked(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> list
 def _notes(
     table: pd.DataFrame, columns: Mapping[str, Sequence[str]], average: Average
 ) -> tuple[str, ...]:
-    """How each column is averaged, those that are alike in one line."""
+    """Describe the average of each column, equal ones in one line."""
     alike: dict[str, list[str]] = {}
     for column, (label, *_) in columns.items():
         declared, cluster = table.attrs["declarations"][label], table.attrs["clusters"][label]
@@ -165,7 +168,7 @@ def _not_over_all(partial: Sequence[str]) -> Iterator[str]:
 
 
 def _marks(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What the footnotes on marked intervals have to name."""
+    """Return the names for the footnotes on marked intervals."""
     labels = [label for label, *_ in columns.values()]
     declared = table.attrs["declarations"]
     many = (declared[one].level(table.attrs["clusters"][one]).many for one in labels)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from parsers import F1Variant
+from reports.kinds.step.groups import STEP_GROUPS
 from reports.output import (
     AVERAGE,
     CLUSTER,
@@ -19,7 +20,6 @@ from reports.output import (
     note_of_command,
     put,
 )
-from reports.recorded import STEP_GROUPS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,7 +130,7 @@ def report(
 
 
 def _begun(runs: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Leave out runs in which nothing is on record, with one note, unless all are like that."""
+    """Leave out runs without records, with one note, unless all are like that."""
     from harness.tables import clean, say
     from reports.load import is_begun
 
@@ -175,16 +175,18 @@ def _beside_published(
         raise click.UsageError(
             f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
         )
+    from adapters.registry import load
     from harness.tables import json_content, to_json
     from reports.formats import grid, grids
-    from reports.published import published_beside
 
-    published_tables = published_beside(runs, average=average, by=by, invalid=invalid, f1=f1)
-    beside = [grid(one, average) for one in published_tables]
+    published_tables = load("reports.published:published_beside")(
+        runs, average=average, by=by, invalid=invalid, f1=f1
+    )
+    published = [grid(one, average) for one in published_tables]
     if form == "json":
-        listed = (grid(table, average), *beside)
+        listed = (grid(table, average), *published)
         results, alike, apart = (json_content(one, note="") for one in listed)
         note = {"note": note_of_command()} if note_of_command() else {}
         put(to_json({**note, **results, "published": {"alike": alike, "apart": apart}}), out)
     else:
-        emit_grids([*grids(table, average), *beside], form, out)
+        emit_grids([*grids(table, average), *published], form, out)

@@ -19,7 +19,7 @@ from reports.load import RunLike, declarations, open_runs
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
-    """The columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark."""
     unit, units = declared.unit, declared.units
     per, success = f"$/{unit}", "$/success"
     return (
@@ -80,8 +80,8 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         notes.append(f"Cost covers the {units} with a known price.")
     for record in records:
         if any(record["tiers"]):
-            told = (f"{tier or 'unknown'}: {spent}" for tier, spent in record["tiers"].items())
-            notes.append(f"{record['run']} by the tier that served, as billed: {'; '.join(told)}.")
+            parts = (f"{tier or 'unknown'}: {spent}" for tier, spent in record["tiers"].items())
+            notes.append(f"{record['run']} by the tier that served, as billed: {'; '.join(parts)}.")
     for label, run in opened.items():
         if spent := run.manifest.unrecorded:
             notes.append(
@@ -96,8 +96,8 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             )
     for record in records:
         if any(record["roles"]):
-            told = (f"{role or 'model under test'}: {s}" for role, s in record["roles"].items())
-            notes.append(f"{record['run']} by role, as billed: {'; '.join(told)}.")
+            parts = (f"{role or 'model under test'}: {s}" for role, s in record["roles"].items())
+            notes.append(f"{record['run']} by role, as billed: {'; '.join(parts)}.")
     about = about_runs(opened)
     title = f"Cost, tokens and latency per {unit}"
     columns = {field.name: field for one in declared for field in fields(one)}
@@ -117,9 +117,8 @@ def _record(rows: RunRows) -> dict[str, Any]:
     calls = _calls(rows, asked)
     bills = [
         (float(cost), success)
-        for cost, success, made in zip(asked["cost"], won, calls, strict=True)
-        # In older runs the cost of a step is that of the calls whose cost is known.
-        if cost == cost and all(call.cost is not None for call in made)
+        for cost, success in zip(asked["cost"], won, strict=True)
+        if cost == cost
     ]
     prices = [
         (math.fsum(call.work or 0.0 for call in made), success)
@@ -153,7 +152,7 @@ def _record(rows: RunRows) -> dict[str, Any]:
 def _dollars(
     name: str, units: Sequence[tuple[float, bool | None]], unit: str
 ) -> dict[str, float | None]:
-    """The sum, and the means per unit and per success, of (dollars, success) of units."""
+    """Return the sum, and the means per unit and per success, of (dollars, success) of units."""
     total, wins = math.fsum(dollars for dollars, _ in units), sum(bool(won) for _, won in units)
     return {
         name: total if units else None,
@@ -163,7 +162,7 @@ def _dollars(
 
 
 def _spent_by(name: Literal["role", "tier"], calls: Iterable[Sequence[_Call]]) -> dict[str, Spent]:
-    """What the calls of steps took, by their role or tier."""
+    """Return the cost of the calls of steps, by role or tier."""
     parts: dict[str, list[Spent]] = {}
     for made in calls:
         for call in made:
@@ -177,7 +176,7 @@ def _mean(column: pd.Series[Any]) -> float | None:
 
 
 def quantile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed.
+    """Return the smallest value that at least this share of the values does not exceed.
 
     Examples:
         >>> quantile([3, 1, 2, 4], 0.5), quantile([3, 1, 2, 4], 0.9)
@@ -188,7 +187,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 class _Call(NamedTuple):
-    """What is counted of a call; None where unknown."""
+    """The counts of a call; None where unknown."""
 
     cost: float | None
     work: float | None
@@ -199,7 +198,8 @@ class _Call(NamedTuple):
 
 
 def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
-    """The calls that were made for each of these steps; none unless all it used are on record."""
+    """Return the calls that were made for each of these steps; none unless all it used are on
+    record."""
     made: dict[tuple[str, int], list[_Call]] = defaultdict(list)
     last: dict[tuple[str, int], list[int]] = defaultdict(list)
     shared: set[str] = set()

@@ -1,4 +1,4 @@
-"""The settings in which runs differ, in lines for readers.
+"""Lines for readers about the settings that differ between runs.
 
 Protocols differ in most of their settings. For runs of several protocols, the settings that vary
 with the protocol are therefore listed once per protocol, and all others one by one.
@@ -20,12 +20,12 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def unranked(differences: Differences, *, common: bool = False) -> list[str]:
-    """A line naming the settings that forbid ranking the runs; empty if there are none.
+    """Return a line naming the settings that forbid ranking the runs; empty if there are none.
 
     `common` says that only steps that all runs share are looked at, whichever each selected.
     """
     names = [n for n in _declared_first(differences) if _forbids_ranking(n, common)]
-    # What follows from a setting that does not forbid a ranking has to speak for itself.
+    # Consequences of a setting that does not forbid a ranking are listed, too.
     forbidding = {name: differences[name] for name in names}
     names = [n for n in names if not _is_derived(n, forbidding)]
     if PROTOCOL in names:
@@ -75,7 +75,7 @@ def difference_lines(differences: Differences) -> list[str]:
 
 
 def _is_derived(name: str, differences: Differences) -> bool:
-    """Whether the value depends only on a setting that it is declared to follow from."""
+    """Return True if the value depends only on a setting that it is declared to follow from."""
     known = setting_of(name)
     sources = known.follows if known is not None else ()
     if name.startswith("model."):
@@ -87,14 +87,15 @@ def _is_derived(name: str, differences: Differences) -> bool:
 
 
 def _follows(name: str, differences: Differences) -> bool:
-    """Whether the value depends on the protocol only; a model's settings never count as such."""
+    """Return True if the value depends on the protocol only; a model's settings never count as
+    such."""
     if name.startswith("model") or name == PROTOCOL:
         return False
     return _depends(name, PROTOCOL, differences)
 
 
 def _depends(name: str, source: str, differences: Differences) -> bool:
-    """Whether runs with the same value of the source have the same value here."""
+    """Return True if runs with the same value of the source have the same value here."""
     sources, values = differences[source], differences[name]
     by_source: dict[str, Setting] = {}
     return all(
@@ -119,6 +120,6 @@ def _by_value(values: Mapping[str, Setting]) -> list[tuple[str, list[str]]]:
 
 
 def _short(value: Setting) -> str:
-    """A value for readers; digests are shortened."""
+    """Return a value for readers; digests are shortened."""
     text = str(value)
     return f"{text[:12]}..." if _DIGEST.fullmatch(text) else text

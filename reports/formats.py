@@ -84,12 +84,13 @@ def as_page(frames: Sequence[pd.DataFrame], average: Average = "macro") -> str:
 
 
 def as_parquet(table: pd.DataFrame) -> bytes:
-    """The frame as parquet, with note and settings in its metadata as JSON under `vlm-eval`."""
+    """Return the frame as parquet, with note and settings in its metadata as JSON under
+    `vlm-eval`."""
     return tables.to_parquet(grid(table))
 
 
 def json_content(table: pd.DataFrame) -> dict[str, Any]:
-    """The content that `render` writes as JSON."""
+    """Return the content that `render` writes as JSON."""
     return tables.json_content(grid(table))
 
 
@@ -124,12 +125,12 @@ def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
 
 
 def _is_by_split(table: pd.DataFrame) -> bool:
-    """Whether it is a table by split of runs on several benchmarks."""
+    """Return True if it is a table by split of runs on several benchmarks."""
     return table.attrs.get("key") == SPLIT and bool(benchmarks_of(table))
 
 
 def _blocks(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """The rows of the runs whose benchmarks declare the same, for every such declaration."""
+    """Return the rows of the runs whose benchmarks declare the same, for every such declaration."""
     declared = table.attrs.get("declarations", {})
     blocks: list[list[str]] = []
     for label, one in declared.items():
@@ -142,7 +143,7 @@ def _blocks(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _block(table: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """The rows of runs whose benchmarks declare the same."""
+    """Return the rows of runs whose benchmarks declare the same."""
     block = table[table["run"].isin(labels)]
     attrs = table.attrs
     block.attrs = {
@@ -217,7 +218,7 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 def _leaderboard_row(
     record: Mapping[str, Any], fact: Mapping[str, Any], average: Average, declared: Declaration
 ) -> list[str]:
-    """A run in one line: of the intervals, that of the main measure."""
+    """Return a run in one line: of the intervals, that of the main measure."""
     rates = rates_shown(average, declared)
     cells = zip(rates, rate_cells(record, average, declared), strict=True)
     share = fact["parse_failure_rate"]
@@ -233,7 +234,7 @@ def _leaderboard_row(
 
 
 def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
-    """What programs get of a table of results."""
+    """Return the table of results for programs."""
     attrs = table.attrs
     facts = {
         "settings": {name: attrs[name] for name in ("constants", "differences", "given")},
@@ -254,7 +255,7 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
 
 
 def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[str, str], ...]:
-    """The facts of a run (`reports.frames.runs.FACTS`) by name, in words."""
+    """Return the facts of a run (`reports.frames.runs.FACTS`) by name, in words."""
     state = "complete" if fact["complete"] else "UNFINISHED"
     if "waiting" in fact:
         state += f", waits for {fact['waiting']} of its provider"

@@ -38,7 +38,7 @@ class Field(NamedTuple):
     name: column name.
     kind: pandas type.
     style: how values are printed. If the frame has `<name>_low` and `<name>_high`, the interval is
-        printed beside the value; with `bounds`, instead of it ("none" if there is no interval).
+        printed after the value; with `bounds`, instead of it ("none" if there is no interval).
     head: column head.
     meaning: definition of the column.
     """
@@ -79,7 +79,7 @@ def described(
 
 
 def interval(name: str, head: str) -> tuple[Field, ...]:
-    """The columns of the interval of `name`, see `interval_record`."""
+    """Return the columns of the interval of `name`, see `interval_record`."""
     return (
         Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
         Field(f"{name}_high", "float64", "hidden", head, "upper end"),
@@ -89,7 +89,7 @@ def interval(name: str, head: str) -> tuple[Field, ...]:
 
 
 def clusters(name: str, head: str) -> Field:
-    """The column with the number of tasks behind the interval of `name`."""
+    """Return the column with the number of tasks behind the interval of `name`."""
     return Field(f"{name}_clusters", "Int64", "hidden", head, "tasks behind the interval")
 
 
@@ -152,7 +152,7 @@ def frame_data(frame: pd.DataFrame, facts: Mapping[str, Any], comments: Iterable
 
 
 def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """The rows as plain Python values; missing values are None."""
+    """Return the rows as plain Python values; missing values are None."""
     bare = frame.copy(deep=False)
     bare.attrs = {}  # pandas copies them for every column that is looked at
     columns = [bare[name].astype("object") for name in bare.columns]
@@ -161,7 +161,7 @@ def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
 
 
 def plain_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain Python values by column name; missing values are None."""
+    """Return the rows as plain Python values by column name; missing values are None."""
     names = list(map(str, frame.columns))
     return [dict(zip(names, row, strict=True)) for row in plain_rows(frame)]
 

@@ -1,8 +1,8 @@
-"""Keys by which the rows of a table can be grouped.
+"""Keys that group the rows of a table.
 
-A benchmark declares groups, a kind of units can bring more (`reports.kinds`), and every unit has a
+A benchmark declares groups, a kind of units can bring more (`reports.kind`), and every unit has a
 place in its parent. Every key assigns each row of a run to exactly one group. Continuous quantities
-are binned into fixed bands, so that tables of different runs have the same rows.
+are binned into fixed bands: tables of different runs have the same rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from parsers import Declaration
-from reports.kinds import reports_on
+from reports.kind import reports_on
 
 if TYPE_CHECKING:
     from reports.frames.rows import RunRows
@@ -26,7 +26,7 @@ Group = tuple[float, str]
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What rows can be grouped by.
+    """A key that groups rows.
 
     meaning: what it says, in words.
     groups: the group of every row of `rows.frame`, in the same order.
@@ -39,7 +39,7 @@ class Key:
 
 
 def keys(declared: Declaration) -> dict[str, Key]:
-    """What the units of a benchmark can be grouped by, by name."""
+    """Return the keys that group the units of a benchmark, by name."""
     index = f"place of the {declared.unit} in its {declared.innermost.one}, from 0"
     groups = {
         group.name: Key(group.meaning, _declared(group.name), group.whole)
@@ -54,7 +54,8 @@ def keys(declared: Declaration) -> dict[str, Key]:
 
 
 def crossed(known: Mapping[str, Key], names: Sequence[str]) -> Key:
-    """The combinations of several keys as one. Raises `KeyError` for one that is not known."""
+    """Return the combinations of several keys as one. Raises `KeyError` for one that is not
+    known."""
     parts = [known[name] for name in names]
 
     def groups(rows: RunRows) -> list[Group]:
@@ -66,7 +67,7 @@ def crossed(known: Mapping[str, Key], names: Sequence[str]) -> Key:
 
 
 def key_named(declared: Declaration, name: str) -> Key:
-    """A key by its name, or several as one: `platform,data_type`. Raises `KeyError`."""
+    """Return a key by its name, or several as one: `platform,data_type`. Raises `KeyError`."""
     known = keys(declared)
     return known[name] if name in known else crossed(known, name.split(","))
 
@@ -76,7 +77,7 @@ def _declared(name: str) -> Callable[[RunRows], list[Group]]:
 
 
 def band(value: float | None, starts: Sequence[int]) -> Group:
-    """The band of a number; `starts` are the lower bounds of all bands but the first.
+    """Return the band of a number; `starts` are the lower bounds of all bands but the first.
 
     >>> band(1999, (1000, 2000)), band(2000, (1000, 2000)), band(3, (1, 2, 3))
     ((1000, '1000-1999'), (2000, '2000+'), (3, '3+'))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.runs import Run, RunError, manifest_before, open_run
 from harness.tables import TEST_DATA_NOTE
-from parsers import Declaration, declaration_of
+from parsers import MIND2WEB, Declaration
 
 RunLike = Run | Path | str
 """A run, or the path of its directory."""
@@ -29,7 +29,7 @@ def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
 
 
 def without_table(run: Run, error: RunError) -> None:
-    """Note that the run's table is damaged, so that `steps.jsonl` is read instead.
+    """Note that the run's table is damaged and `steps.jsonl` is read instead.
 
     Raises `error` if the run was not opened as tolerant or has no `steps.jsonl`.
     """
@@ -58,17 +58,18 @@ def _unfinished(label: str, run: Run) -> str:
 
 
 def is_begun(path: Path) -> bool:
-    """Whether a run has something on record; also for what is no run, which others report."""
+    """Return True if a run has something on record; also for what is no run, which others
+    report."""
     return not (path / "manifest.json").is_file() or manifest_before(path) is not None
 
 
 def notes_of(runs: Iterable[Run]) -> str:
-    """The notes on test data of the benchmarks of some runs, each once."""
+    """Return the notes on test data of the benchmarks of some runs, each once."""
     return " ".join(dict.fromkeys(_note(run) for run in runs)) or TEST_DATA_NOTE
 
 
 def guarding_notes(runs: Iterable[Path | str]) -> str:
-    """The notes on data that should not be published where crawlers collect text, each once.
+    """Return the notes on data that should not be published where crawlers collect text, each once.
 
     A benchmark declares whether its data is such; data of an unknown one is. "" if none is.
     """
@@ -106,10 +107,10 @@ def open_runs(runs: RunLike | Iterable[RunLike]) -> dict[str, Run]:
 
 
 def declarations(runs: Iterable[Run]) -> list[Declaration]:
-    """What the benchmarks of some runs declare, each once, in their order; at least one."""
+    """Return the declarations of the runs' benchmarks, each once, in order; at least one."""
     found: list[Declaration] = []
     for run in runs:
         declared = run.manifest.declaration
         if declared not in found:
             found.append(declared)
-    return found or [declaration_of(None)]
+    return found or [MIND2WEB]

@@ -34,7 +34,7 @@ CLUSTER = click.option(
     "--cluster",
     metavar="LEVEL",
     default="",
-    help="What intervals and tests take as independent, of what the benchmark declares: task "
+    help="Clusters of intervals and tests, of those that the benchmark declares: task "
     "generalises to new tasks on these websites, website to new websites.  "
     "[default: the first one, mostly task]",
 )
@@ -87,7 +87,8 @@ def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
 
 
 def note_of_command() -> str:
-    """The note on test data, "" where every run that the command names is of made-up data."""
+    """Return the note on test data, "" where every run that the command names is of made-up
+    data."""
     from harness.tables import TEST_DATA_NOTE
     from reports.load import guarding_notes
 

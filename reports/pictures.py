@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image, ImageDraw, ImageFont
 
-from harness.runs import DataGone, Run, StepDetail, StepRecord, UnitRecord
+from harness.runs import DataGone, Run, StepDetail, StepUnit, Unit
 from reports.view.points import page_of
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def boxes_on_screenshot(run: Run, unit_id: str, repeat: int = 0) -> Image.Image:
     return part
 
 
-def _record(run: Run, unit_id: str, repeat: int) -> UnitRecord[Any]:
+def _record(run: Run, unit_id: str, repeat: int) -> Unit[Any]:
     for record in run.records():
         if record.key == (unit_id, repeat):
             return record
@@ -108,39 +108,43 @@ def _opened(data: bytes, unit_id: str) -> Image.Image:
         raise DataGone(f"the screenshot of {unit_id} cannot be read: {error}") from error
 
 
-def _boxes(record: StepRecord) -> Iterator[tuple[Box, str, str]]:
-    """Boxes with label and colour, the most important last, so that they are drawn on top."""
+def _boxes(record: StepUnit) -> Iterator[tuple[Box, str, str]]:
+    """Return boxes with label and colour, the most important last: they are drawn on top."""
     chosen = _chosen(record)
     listed = [choice for choice in record.detail.choices if choice.box]
     for choice in listed:
-        if choice.box and not choice.positive and choice.id != chosen:
+        if choice.box and not record.detail.accepts(choice) and choice.id != chosen:
             yield choice.box, choice.letter, OTHER
     for target in filter(None, record.detail.gold.boxes):
         yield target, "", TARGET
     for choice in listed:
-        if choice.box and choice.positive:
+        if choice.box and record.detail.accepts(choice):
             label = "" if choice.id == chosen else f"{choice.letter} target".lstrip()
             yield choice.box, label, TARGET
     for choice in listed:
         if choice.box and choice.id == chosen:
-            right = "target, " if choice.positive else ""
+            right = "target, " if record.detail.accepts(choice) else ""
             yield choice.box, f"{choice.letter} {right}chosen".lstrip(), CHOSEN
 
 
-def _chosen(record: StepRecord) -> str | None:
-    """The id of the chosen element. (Its letter is ambiguous if choices are lettered in groups.)"""
+def _chosen(record: StepUnit) -> str | None:
+    """Return the id of the chosen element. (Its letter is ambiguous if choices are lettered in
+    groups.)"""
     return record.prediction.element if record.prediction is not None else None
 
 
-def _around(record: StepRecord) -> list[Box]:
-    """The listed right element and the chosen one, else all right ones."""
+def _around(record: StepUnit) -> list[Box]:
+    """Return the listed right element and the chosen one, else all right ones."""
     chosen = _chosen(record)
-    around = [c.box for c in record.detail.choices if c.box and (c.positive or c.id == chosen)]
+    detail = record.detail
+    around: list[Box] = [
+        c.box for c in detail.choices if c.box and (detail.accepts(c) or c.id == chosen)
+    ]
     return around or [box for box in record.detail.gold.boxes if box]
 
 
 def _region(around: Sequence[Box], size: tuple[int, int]) -> tuple[int, int, int, int]:
-    """The crop as left, top, right, bottom; the whole page if no box is known."""
+    """Return the crop as left, top, right, bottom; the whole page if no box is known."""
     if not around:
         return 0, 0, *size
     across = _span(((x, x + width) for x, _, width, _ in around), SMALLEST[0], size[0])
@@ -149,7 +153,7 @@ def _region(around: Sequence[Box], size: tuple[int, int]) -> tuple[int, int, int
 
 
 def _span(ends: Iterable[tuple[float, float]], least: int, most: int) -> tuple[int, int]:
-    """An interval of the page with a margin around all `ends`, at least `least` long.
+    """Return an interval of the page with a margin around all `ends`, at least `least` long.
 
     >>> _span([(500.0, 520.0)], 400, 1280)
     (310, 710)

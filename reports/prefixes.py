@@ -1,4 +1,4 @@
-"""How far a run gets in each task before its first failure, and success by place in the task.
+"""The number of steps before the first failure of each task, and success by place in the task.
 
 A run that goes on with the recorded page whatever was answered asks about all units of a task; one
 that ends at the first failure would ask about the first of them, in the same words. So any complete
@@ -38,12 +38,12 @@ class Trial(NamedTuple):
 
     @property
     def reached(self) -> int:
-        """How many units it would be asked about if it ended at the first failure."""
+        """Return the number of units up to the first failure."""
         return min(prefix(self.won) + 1, len(self.won))
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
-    """The columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark."""
     unit, units, level = declared.unit, declared.units, declared.innermost
     main = declared.main_of_units
     meaning = main.meaning or main.head
@@ -102,7 +102,7 @@ def prefix_table(
     return described(
         records,
         tuple(known.values()),
-        title="How far runs get before the first failure",
+        title="Steps before the first failure",
         about=about_runs(opened, own_rules=True),
         notes=(*_notes(evaluated), *notes),
         marks={"clusters": clusters},
@@ -120,7 +120,7 @@ def _splits(rows: RunRows) -> Iterator[tuple[str, Sequence[int]]]:
 
 
 def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[Trial], int]:
-    """The complete parents of these rows in each repeat, and how many there are in all."""
+    """Return the complete parents of these rows in each repeat, and how many there are in all."""
     declared = rows.declared
     above = cluster_above(declared, rows.rules, "")
     units = [rows.trials[place][1] for place in places]
@@ -137,13 +137,13 @@ def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[Trial], int]:
 
 
 def _without(rows: RunRows, units: Sequence[ScoredUnit]) -> str:
-    """Why there is no prefix."""
+    """Return the reason for a missing prefix."""
     declared, main = rows.declared, rows.declared.main_of_units
     if main.name in unmeasured(units, declared):
-        told = dict(declared.flags).get(main.unmeasured, f"{main.head} was not measured")
-        return f"{rows.label}: {told}, so that no {declared.unit} is right or wrong"
+        reason = dict(declared.flags).get(main.unmeasured, f"{main.head} was not measured")
+        return f"{rows.label}: {reason}: no {declared.unit} is right or wrong"
     if not main.binary:
-        return f"{rows.label}: {main.head} is no yes or no, so that there is no first failure"
+        return f"{rows.label}: {main.head} is not yes or no: there is no first failure"
     return f"{rows.label}: {declared.units} have no order in their {declared.innermost.one}"
 
 
@@ -170,7 +170,7 @@ def _records(
 
 
 def _counted(rows: RunRows, trials: Sequence[Trial], group: Group | None) -> dict[str, Any]:
-    """The units in a band of places, or all of them."""
+    """Return the units in a band of places, or all of them."""
     main = rows.declared.main_of_units
     there = [
         (trial, place)
@@ -194,7 +194,7 @@ def _share(rows: RunRows, name: str, units: Sequence[tuple[Trial, int]]) -> dict
 
 
 def _lengths(rows: RunRows, trials: Sequence[Trial]) -> dict[str, Any]:
-    """The mean prefix, and its mean share of the parent.
+    """Return the mean prefix, and its mean share of the parent.
 
     The interval is that of a rate, with lengths as shares of the longest possible one.
     """

@@ -1,4 +1,4 @@
-"""Settings of runs: those they share, and those in which they differ."""
+"""Settings of runs: those that they share, and those that differ."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Manifest, Run
-from harness.settings import FACTS, OF_MODEL, SETTINGS, with_absent
+from harness.settings import FACTS, OF_MODEL, SETTINGS
 
 Setting = str | int | float | bool | None
 
@@ -22,7 +22,7 @@ descriptions that follow from other settings."""
 
 
 def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
-    """The shared settings printed above a table; JSON holds all of them."""
+    """Return the shared settings printed above a table; JSON holds all of them."""
     shown: dict[str, Setting] = {}
     about = ("data", "question", "model", "scoring", "session")
     known = sorted({**SETTINGS, **FACTS}.items(), key=lambda item: about.index(item[1].about))
@@ -69,7 +69,7 @@ def compare(runs: Mapping[str, Run]) -> Settings:
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
     values: dict[str, Any] = {}
-    values |= _flat(with_absent(manifest.config), "")
+    values |= _flat(manifest.config, "")
     values |= _flat(manifest.model, "model.")
     values |= _flat(manifest.dataset, "dataset.")
     values.setdefault("seed", manifest.seed)
@@ -78,7 +78,7 @@ def settings_of(manifest: Manifest) -> dict[str, Setting]:
     values.pop("none_rule", None)
     values["prompts_sha256"] = manifest.prompts
     for name in manifest.config.get(OF_MODEL, ()):
-        # What belongs to the model differs with it, and then says nothing about the question.
+        # Settings of the model differ with it, and are not about the question.
         own = f"protocol_options.{name}"
         values[f"model.{name}"] = values.pop(own if own in values else name, None)
     values.pop(OF_MODEL, None)

@@ -15,7 +15,7 @@ from parsers.records import ENVIRONMENT_ERROR
 from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
-from reports.kinds import reports_on
+from reports.kind import reports_on
 from reports.load import RunLike, declarations, open_runs
 
 
@@ -46,7 +46,7 @@ UNSETTLED, INVALID = "unsettled", "invalid"
 
 
 def kind_of(status: str) -> str:
-    """The kind of outcome that a status stands for."""
+    """Return the kind of outcome that a status stands for."""
     if status in PARSE_FAILURES:
         return "unreadable"
     return {
@@ -55,6 +55,7 @@ def kind_of(status: str) -> str:
         Status.OUT_OF_RANGE.value: "beyond the list",
         Status.REFUSAL.value: "withheld",
         Status.CONTENT_FILTER.value: "withheld",
+        Status.PROVIDER_REFUSED.value: "withheld",
         Status.EMPTY.value: "no text",
         Status.TRUNCATED.value: "cut off",
         Status.TOO_LONG.value: "never asked",

@@ -28,7 +28,7 @@ _KINDS |= {"_method": "str", "_few": "boolean"}
 def columns(
     key: str, declared: Declaration, partial: Collection[Measure] = ()
 ) -> tuple[Column, ...]:
-    """The columns of a table grouped by `key`. Rates are shares between 0 and 1.
+    """Return the columns of a table grouped by `key`. Rates are shares between 0 and 1.
 
     `partial` are the measures that some units have no score of.
     """
@@ -180,7 +180,7 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
         if other != declared:
             first = next(iter(table.attrs["declarations"]))
             raise RunError(
-                f"{first} and {label} have other measures, so that there is no leaderboard of both"
+                f"{first} and {label} have different measures; there is no leaderboard of both"
             )
     whole = table[table["headline"].astype(bool)].drop_duplicates("run", keep="last")
     unfinished = whole.loc[~whole["complete"].astype(bool), "run"].tolist()
@@ -206,7 +206,7 @@ def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> st
 
 
 def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Repeated]]:
-    """The groups of a run's rows by a key: name, places in the frame, and metrics.
+    """Yield the groups of a run's rows by a key: name, places in the frame, and metrics.
 
     By split, all of several splits pooled come last.
     """

@@ -33,8 +33,35 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+CORE = (
+    *("test_house.py", "test_core_and_leaves.py", "harness/test_settings.py"),
+    *("harness/test_dialogue.py", "harness/candidates/", "harness/engine/", "harness/pictures/"),
+    *("harness/policies/", "harness/runs/", "harness/tables/", "harness/page/test_page.py"),
+    *("harness/page/test_candidates.py", "harness/page/test_against_literal.py"),
+    *("harness/commands/test_front.py", "harness/commands/test_bad_input.py"),
+    *("harness/protocols/test_two_rounds.py", "harness/protocols/test_seeact_choice.py"),
+    *("harness/protocols/test_spelling.py", "harness/protocols/test_secrecy.py"),
+    *("harness/session/test_whole_runs.py", "harness/session/test_measures.py"),
+    *("harness/session/test_secrecy.py", "harness/session/test_refused_prompts.py"),
+    *("adapters/test_openai.py", "adapters/test_anthropic.py", "adapters/test_google.py"),
+    *("adapters/test_prices.py", "adapters/test_registry.py", "adapters/test_secrets.py"),
+    *("parsers/test_answers.py", "parsers/test_aggregate.py", "parsers/test_intervals.py"),
+    *("parsers/test_letters.py", "parsers/test_lines.py", "parsers/test_measures.py"),
+    *("parsers/test_scoring.py", "parsers/test_values.py", "parsers/test_declaration.py"),
+    *("reports/errors/", "reports/test_frames.py", "reports/test_tables.py"),
+    *("reports/test_declared.py", "reports/test_keys.py"),
+)
+"""Tests of the core, below `tests/`: what a hosted model or a baseline on recorded steps needs."""
+NOT_CORE = ("test_kill_protocols.py", "test_kill_roles.py", "test_batch_properties.py")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what takes minutes, unless it is asked for."""
+    """Mark tests of the core; skip what takes minutes, unless it is asked for."""
+    here = Path(__file__).parent
+    for item in items:
+        path = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+        if path.startswith(CORE) and item.path.name not in NOT_CORE:
+            item.add_marker(pytest.mark.core)
     if "slow" not in config.option.markexpr:
         for item in items:
             if item.get_closest_marker("slow"):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.evaluation.scene import PastScene, RecordedScene
-from harness.records import Choice, PastAction, Step, Turn
-from parsers.records import Operation
+from harness.kinds.step.scene import PastScene, RecordedScene
+from harness.records import Choice, SeenAction, Step
+from parsers.records import Operation, Turn
 
 
 def page_of(*texts: str) -> str:
@@ -27,7 +27,7 @@ def past(
     value: str = "",
     ranks: Sequence[int] | None = None,
     known: bool = True,
-) -> PastAction:
+) -> SeenAction:
     """A finished action on a page with a button of each text (`page_of`), all of them candidates.
 
     ranks: those of the candidates, in the order of the texts; as listed unless given.
@@ -37,7 +37,7 @@ def past(
     ranked = zip(ids, ranks if ranks is not None else range(len(ids)), strict=True)
     candidates = sorted(ranked, key=lambda pair: pair[1])
     blank = RecordedScene([Choice("", one, "", "") for one in positives])
-    return PastAction(
+    return SeenAction(
         index=0,
         action_uid=told,
         told=told,
@@ -49,7 +49,7 @@ def past(
     )
 
 
-def turn(task: str, *actions: PastAction, turn_id: str = "") -> Turn:
+def turn(task: str, *actions: SeenAction, turn_id: str = "") -> Turn[SeenAction]:
     """A finished turn; its actions are numbered in order, and their ids are made unique by it."""
     name = turn_id or task
     numbered = (
@@ -58,7 +58,7 @@ def turn(task: str, *actions: PastAction, turn_id: str = "") -> Turn:
     return Turn(name, task, tuple(numbered))
 
 
-def after(step: Step, *turns: Turn, conversation: str = "conversation") -> Step:
+def after(step: Step, *turns: Turn[SeenAction], conversation: str = "conversation") -> Step:
     """The step with finished turns before it."""
     info = replace(step.info, conversation=conversation)
     return replace(step, info=info, turns=turns)

@@ -32,19 +32,29 @@ class Example:
 
     def run(self, *arguments: str) -> str:
         """What `vlm-eval` prints with these arguments, called in the folder."""
+        called = self._call(*arguments)
+        assert called.returncode == 0, called.stderr
+        return called.stdout
+
+    def fail(self, *arguments: str) -> str:
+        """What `vlm-eval` says is wrong with these arguments."""
+        called = self._call(*arguments)
+        assert called.returncode == 2, called.stderr
+        return called.stderr
+
+    def _call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         places = (self.folder, HOUSE)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), "COLUMNS": "200"}
-        called = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-m", "harness", *arguments],
             cwd=self.folder,
             env=environment,
             capture_output=True,
             text=True,
             timeout=120,
+            check=False,
         )
-        assert called.returncode == 0, called.stderr
-        return called.stdout
 
     def evaluate(self, *arguments: str) -> dict[str, Any]:
         """The summary of a run on one task of the sample."""
@@ -294,3 +304,22 @@ def test_every_run_of_a_sweep_is_tracked_by_itself(example: Example) -> None:
     for run in runs:
         events = [one["event"] for one in told if one["run"] == run]
         assert events == ["start", "point", "end"]
+
+
+@pytest.mark.parametrize("example", ["A setting"], indirect=True)
+def test_a_setting_of_another_package_is_known_everywhere(example: Example) -> None:
+    shown = example.run("run", "--help")
+    assert "--mood [calm|bold]" in shown
+    assert shown.index("Question:") < shown.index("--mood") < shown.index("Scoring:")
+    (example.folder / "bold.toml").write_text('mood = "bold"\n')
+    example.evaluate("--model", "oracle", "--config", "bold.toml")
+    assert example.manifest()["mood"] == "bold"
+    line = ("--model", "oracle", "-b", "sample", "--split", "dev", "--limit", "1")
+    example.run("run", *line, "--out", "calm")
+    other = example.fail("run", *line, "--mood", "bold", "--out", "calm")
+    assert 'config.mood: "calm" on record, "bold" now' in other
+    wild = example.fail("run", *line, "--mood", "wild", "--out", "wild")
+    assert "expected one of calm, bold, not 'wild'" in wild
+    both = example.run("report", "run", "calm")
+    assert "not ranked: the runs were not measured alike, but differ in mood" in both
+    assert "mood=bold" in " ".join(example.run("report", "run").split())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from harness.runs import STEP, StepDetail, StepRecord, UnitRecord
+from harness.runs import STEP, StepDetail, StepUnit, Unit
 
 NAMES = {"step_id": "unit_id", "index": "position", "total_steps": "total", "task": "goal"}
 PARENTS = {"task_id": "task", "website": "website"}
@@ -15,7 +15,7 @@ DIGESTS = {"html_digest": "html", "screenshot_digest": "screenshot"}
 DETAIL = {field.name for field in fields(StepDetail)}
 
 
-def changed(record: StepRecord, **flat: Any) -> StepRecord:
+def changed(record: StepUnit, **flat: Any) -> StepUnit:
     """The record with other facts, by their flat names."""
     detail = {name: flat.pop(name) for name in DETAIL & flat.keys()}
     for whole, names in (("parents", PARENTS), ("labels", LABELS), ("digests", DIGESTS)):
@@ -28,14 +28,14 @@ def changed(record: StepRecord, **flat: Any) -> StepRecord:
     return replace(record, **values, detail=replace(record.detail, **detail))
 
 
-def step_of(**flat: Any) -> StepRecord:
+def step_of(**flat: Any) -> StepUnit:
     """A recorded step with these facts."""
     detail = StepDetail(
         action_uid="", history=(), page_size=None, positives=1, negatives=0, gold=flat["gold"]
     )
     names = ("benchmark", "split")
     rest = {name: value for name, value in flat.items() if name not in names}
-    blank = UnitRecord(kind=STEP, unit_id="", detail=detail, **{name: flat[name] for name in names})
+    blank = Unit(kind=STEP, unit_id="", detail=detail, **{name: flat[name] for name in names})
     ordered = dict.fromkeys((*PARENTS.values(),), "")
     labels = dict.fromkeys((*LABELS.values(), "operation"), "")
     return changed(replace(blank, parents=ordered, labels=labels), **rest)

@@ -1,4 +1,4 @@
 """Models that run on this machine: loaded, batched, and asked round after round.
 
-Nothing is imported here, so that naming a local model costs no import of torch.
+Nothing is imported here: naming a local model costs no import of torch.
 """

@@ -11,19 +11,20 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
-from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request
+from adapters.contract import AdapterInfo, Dialogue, Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply, Usage
+from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.contract import Family
 from adapters.local.prepared import Prepared
 from adapters.local.sampling import DEFAULT_SEED, samples
-from adapters.local.work import Dialogue, Generated, Ignored, Work, Worker, WorkerStats
+from adapters.local.work import Generated, Ignored, Work, Worker, WorkerStats
 
 if TYPE_CHECKING:
     import torch
 
 
-class LocalAdapter:
-    """A batch adapter over one or more workers that all have the same model.
+class LocalAdapter(BatchAdapter):
+    """An adapter over one or more workers that all have the same model.
 
     A batch goes to the worker that keeps its dialogues, else to the one with the least to do.
     """
@@ -46,11 +47,17 @@ class LocalAdapter:
             workers: one per device.
             threads: CPU threads that encode conversations.
             prepared_bytes: the most memory for pixels that wait for their batches.
-            dtype: the type in which they wait, the model's own.
+            dtype: their type while they wait, the same as the model's.
             facts: what the workers run, for the run's record.
         """
-        self._facts = dict(facts or {})
         plans = [worker.plan for worker in workers]
+        rules = BatchRules(
+            min(plan.rows for plan in plans),
+            at_once=2 * len(plans),
+            kept=sum(plan.open_dialogues for plan in plans),
+        )
+        super().__init__(info, rules)
+        self._facts = dict(facts or {})
         self._family = family
         self._workers = list(workers)
         self._prepared = Prepared(family, threads, prepared_bytes, dtype)
@@ -59,34 +66,17 @@ class LocalAdapter:
         self._notices: list[str] = []
         self._ignored = Ignored(info.name)
         self._closed = False
-        self._info = replace(
-            info,
-            batch_size=min(plan.rows for plan in plans),
-            batches_at_once=2 * len(plans),
-            open_dialogues=sum(plan.open_dialogues for plan in plans),
-        )
-
-    @property
-    def info(self) -> AdapterInfo:
-        return self._info
-
-    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Ask once: a batch of one. Raises `Fault` or `Fatal`."""
-        (result,) = await self.ask_many([request], pictures)
-        if isinstance(result, Fault):
-            raise result
-        return result
 
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         """Encode a request ahead of its batch; its prompt's tokens. Raises `Fatal`."""
+        self._check_open()
         return await self._prepared.length(request, pictures)
 
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
     ) -> list[Reply | Fault]:
-        """One result per request, in order. Raises `Fatal`."""
-        if self._closed:
-            raise Fatal(f"{self._info.name} was closed")
+        """Return one result per request, in order. Raises `Fatal`."""
+        self._check_open()
         works = await asyncio.gather(*(self._work(request, pictures) for request in requests))
         shares: dict[int, list[int]] = defaultdict(list)
         for place, worker in self._shared_out(works):
@@ -109,8 +99,12 @@ class LocalAdapter:
                 )
         return [results[place] for place in range(len(requests))]
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Fatal(f"{self._info.name} was closed")
+
     async def release(self, unit_id: str) -> None:
-        """The step is finished: drop what is kept for it."""
+        """Drop the state of a finished step."""
         self._prepared.release(unit_id)
         for dialogue in [dialogue for dialogue in self._homes if dialogue[0] == unit_id]:
             del self._homes[dialogue]
@@ -122,8 +116,10 @@ class LocalAdapter:
         return reduce(add, (worker.stats() for worker in self._workers))
 
     def measured(self) -> Mapping[str, object]:
-        """Facts about what the workers run, and their counts."""
-        plain = json.dumps({**self._facts, "counts": asdict(self.stats())}, default=str)
+        """Return facts about what the workers run, their counts, and how long they waited for
+        batches."""
+        counts = {"counts": asdict(self.stats()), "starvation": self.starvation.plain()}
+        plain = json.dumps({**self._facts, **counts}, default=str)
         measured: Mapping[str, object] = json.loads(plain)
         return measured
 
@@ -207,7 +203,7 @@ class LocalAdapter:
 
 
 def _sent(work: Work) -> dict[str, object]:
-    """The parameters that a reply was generated with."""
+    """Return the parameters that a reply was generated with."""
     generation = work.generation
     if not samples(generation):
         return {"do_sample": False, "max_new_tokens": generation.max_tokens}

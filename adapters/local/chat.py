@@ -1,9 +1,9 @@
-"""Tokenizes conversations so that no text in them can be read as a control token.
+"""Tokenizes conversations and keeps any text in them from being read as a control token.
 
-A chat template writes control tokens (turn ends, picture marks) into a string in which page text
-stands too, and a tokenizer cannot tell who wrote `<|im_end|>`. So every visible character of every
+A chat template writes control tokens (turn ends, picture marks) into the same string as page
+text, and a tokenizer cannot see who wrote `<|im_end|>`. So every visible character of every
 message is written as lone surrogates while templates and processors handle the string:
-surrogates occur in no valid text, so nobody can forge them, and nothing that a template looks for
+surrogates occur in no valid text and cannot be forged, and nothing that a template looks for
 can be found in them. Only then are the control tokens looked up, and the text is restored and
 tokenized by a copy of the tokenizer that knows the control tokens by other names. For text without
 control tokens the ids are exactly those of the tokenizer itself.
@@ -29,12 +29,12 @@ _UNUSABLE = re.compile("[\ud800-\udfff\ufdd0-\ufdef]")
 
 
 def _written(code: int) -> str:
-    """A code point as three surrogates of seven bits each, in ranges of their own."""
+    """Write a code point as three surrogates of seven bits each, in separate ranges."""
     return chr(0xD800 + (code >> 14)) + chr(0xD880 + (code >> 7 & 127)) + chr(0xD900 + (code & 127))
 
 
 class _Signs(dict[int, str]):
-    """A table for `str.translate`: surrogates for a visible character, white space as it is."""
+    """A table for `str.translate`: surrogates for a visible character; white space is kept."""
 
     def __missing__(self, code: int) -> str:
         mark = chr(code)
@@ -46,10 +46,10 @@ _SIGNS = _Signs()
 
 
 def escaped(text: str) -> str:
-    """Text in which a template recognises nothing but white space.
+    """Return the text in a form where templates recognise only white space.
 
-    What no tokenizer takes (lone surrogates), and the 32 code points that Unicode keeps out of
-    interchange for uses like ours, become U+FFFD.
+    Characters that no tokenizer takes (lone surrogates), and the 32 code points that Unicode
+    keeps out of interchange for uses like ours, become U+FFFD.
     """
     return _UNUSABLE.sub("\ufffd", text).translate(_SIGNS)
 
@@ -63,7 +63,7 @@ def _restored(text: str) -> str:
 
 
 def reply_ids(ids: Sequence[int]) -> str:
-    """Ids of a reply (below 2**24) as characters, for a string that will be tokenized."""
+    """Return ids of a reply (below 2**24) as characters, for a string that will be tokenized."""
     return "".join(
         chr(0xDA00 + (token >> 16)) + chr(0xDB00 + (token >> 8 & 255)) + chr(0xDC00 + (token & 255))
         for token in ids
@@ -92,7 +92,7 @@ class Guard:
         self._seen = threading.local()
         spec: dict[str, Any] = json.loads(backend.to_str())
         control_tokens = [token for token in spec["added_tokens"] if vocabulary.controls(token)]
-        # What a vocabulary has no sign for becomes `unk`, which controls nothing.
+        # A token that the vocabulary lacks becomes `unk`, which controls nothing.
         ids = {int(token["id"]) for token in control_tokens}
         self.control = frozenset(ids - {tokenizer.unk_token_id})
         self._names = {
@@ -138,7 +138,7 @@ class Guard:
     ) -> tuple[list[int], int]:
         """Token ids of an escaped string, and how many there are up to the end of the last reply.
 
-        `end`: whether the string is whole, so that special tokens come after it as well.
+        `end`: True if the string is complete; then special tokens follow it, too.
         """
         ids = list(self._before) if add_special_tokens else []
         built_on, at = 0, 0
@@ -183,7 +183,7 @@ class Guard:
 
 
 def _surroundings(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The ids that the tokenizer adds before and after a text."""
+    """Return the ids that the tokenizer adds before and after a text."""
     inner = tokenizer.encode("a", add_special_tokens=False)
     whole = tokenizer.encode("a", add_special_tokens=True)
     for at in range(len(whole) - len(inner) + 1):
@@ -193,7 +193,7 @@ def _surroundings(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 
 def guarded(tokenizer: Any, guard: Guard) -> Any:
-    """A copy of the tokenizer for a processor to call, which takes escaped strings."""
+    """Return a copy of the tokenizer for a processor to call, which takes escaped strings."""
     from transformers import BatchEncoding
 
     class Rows(BatchEncoding):  # type: ignore[misc]

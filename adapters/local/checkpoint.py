@@ -47,7 +47,7 @@ class Checkpoint:
 
     @property
     def is_original_qwen_vl(self) -> bool:
-        """Whether it is Qwen-VL of 2023 (or SeeClick), which transformers does not know."""
+        """True if it is Qwen-VL of 2023 (or SeeClick), which transformers does not know."""
         return is_qwen_vl(self.config)
 
     @property
@@ -97,7 +97,7 @@ class Checkpoint:
 
 
 def is_qwen_vl(config: Mapping[str, object]) -> bool:
-    """Whether a parsed `config.json` is an original Qwen-VL's.
+    """Return whether a parsed `config.json` is an original Qwen-VL's.
 
     Qwen, Qwen-VL and Qwen-Audio give the same `model_type` and `architectures`; only the part that
     sees or hears tells them apart.
@@ -108,7 +108,7 @@ def is_qwen_vl(config: Mapping[str, object]) -> bool:
 def locate(options: LocalOptions) -> Checkpoint:
     """Find a model's files but for its weights, downloading what is missing. Raises `Fatal`.
 
-    A folder is taken as it is. From the hub come configuration and vocabulary, code only with
+    A folder is used unchanged. From the hub come configuration and vocabulary, code only with
     `trust_remote_code`.
     """
     folder = folder_of(options.model, options.model_path, options.revision)
@@ -129,7 +129,7 @@ def fetch_weights(options: LocalOptions, checkpoint: Checkpoint) -> None:
 
 
 def folder_of(model: str, model_path: str | None, revision: str | None) -> Path | None:
-    """The folder that a user means, None for a model of the hub.
+    """Return the folder that a user means, None for a model of the hub.
 
     Raises `Fatal` for a folder that is not there, or one that is asked for at a revision.
     """

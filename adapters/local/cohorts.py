@@ -13,9 +13,10 @@ from typing import Any
 
 import torch
 
+from adapters.contract import Dialogue
 from adapters.local.cache import cache_bytes, copy_rows, select_rows
 from adapters.local.contract import Encoded, Family, Padded
-from adapters.local.work import Dialogue, Work
+from adapters.local.work import Work
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +27,7 @@ class Row:
     ids: torch.Tensor
     """Ids in the cache, [length]."""
     prompt: int
-    """How many of them are the last prompt; the rest is the reply."""
+    """Number of ids in the last prompt; the rest are the reply's."""
     pictures: Mapping[str, int] = field(default_factory=dict)
     """Length of each picture tensor, by name."""
     shown: tuple[tuple[str, str], ...] = ()
@@ -63,7 +64,7 @@ class Cohort:
             self.rows = [self.rows[number] for number in numbers]
 
     def copy(self, numbers: Sequence[int]) -> Cohort:
-        """A copy of these rows, with a cache of its own."""
+        """Copy these rows and their cache."""
         return Cohort(
             [self.rows[number] for number in numbers],
             _rows_of(self.kept, numbers),
@@ -99,7 +100,7 @@ class Cohorts:
     def drop_newest(self) -> bool:
         """Drop the cohort that will be needed last. Returns False if there is none.
 
-        Dialogues are answered in the order in which they were opened, so dropping the oldest would
+        Dialogues are answered in the order of their opening, so dropping the oldest would
         lose every cohort just before its turn.
         """
         if not self._cohorts:
@@ -126,7 +127,7 @@ class Cohorts:
                 cohort.select(cohort.open)
 
     def match(self, batch: Sequence[Work], family: Family) -> list[Match]:
-        """Which calls can continue from kept rows. Every row goes to one call at most."""
+        """Match calls with kept rows that they can continue. Every row goes to one call at most."""
         matches: dict[int, list[tuple[int, int, int]]] = {}
         taken: set[tuple[int, int]] = set()
         for place, work in enumerate(batch):
@@ -167,7 +168,7 @@ class Cohorts:
 
 
 def shared(row: Row, now: Encoded, family: Family) -> int:
-    """How many ids of a prompt a row's cache holds; 0 if the prompt must be computed in full.
+    """Count the ids of a prompt that a row's cache holds; 0 if all of it must be computed.
 
     The row's own prompt must be a prefix, id by id. Of the reply, any part may have been kept: the
     template may end it in another way than the model did. At least one id is left to compute.

@@ -68,7 +68,7 @@ class Family(Protocol):
 
     @property
     def image_rule(self) -> ImageRule | None:
-        """How the processor resizes pictures, so that the harness sends them in that size."""
+        """The processor's rule for resizing pictures; the harness sends them in that size."""
         ...
 
     @property
@@ -76,11 +76,11 @@ class Family(Protocol):
 
     @property
     def opens_thought(self) -> bool:
-        """Whether the chat template ends a prompt in an open thought, for the model to go on."""
+        """True if the chat template ends a prompt in an open thought, for the model to go on."""
         ...
 
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
-        """The prompt, with `images` (RGB) for the conversation's pictures in order.
+        """Encode the prompt, with `images` (RGB) for the conversation's pictures in order.
 
         An assistant message whose `native` is `{"ids": [...], "text": ...}` with its own text is
         inserted by its ids, never tokenized again. Raises `Fatal` for unsupported input.
@@ -88,29 +88,30 @@ class Family(Protocol):
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of generated ids, special tokens left out."""
+        """Decode generated ids, special tokens left out."""
         ...
 
     def text_tokens(self, text: str) -> int:
-        """The number of tokens of a plain text."""
+        """Count the tokens of a plain text."""
         ...
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        """Arguments of `model.generate` beside `input_ids` and `attention_mask` for these rows in
-        full, pictures included: explicit position ids, grids, token types. Must not rely on state
-        that an earlier call left in the model."""
+        """Return arguments of `model.generate` except `input_ids` and `attention_mask` for these
+        rows in full, pictures included: explicit position ids, grids, token types. Must not rely
+        on state that an earlier call left in the model."""
         ...
 
     def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        """The same if `cached` columns are kept: no pixels, but positions for all columns."""
+        """Return the same if `cached` columns are kept: no pixels, but positions for all
+        columns."""
         ...
 
     def reusable(self, before: int, now: int) -> bool:
-        """Whether keys made for a prompt of `before` tokens hold in a prompt of `now` tokens."""
+        """Return whether keys of a prompt of `before` tokens are valid in one of `now` tokens."""
         ...
 
     def cache_bytes_per_token(self, model: Any) -> int:
-        """Bytes of a token's keys and values, over all layers."""
+        """Return the bytes of a token's keys and values, over all layers."""
         ...
 
 
@@ -121,7 +122,7 @@ class Recalling(Protocol):
     def encode_again(
         self, conversation: Conversation, pictures: Mapping[str, torch.Tensor]
     ) -> Encoded:
-        """As `Family.encode`, with the picture tensors of an earlier round of the conversation."""
+        """Encode as `Family.encode` does, with the picture tensors of an earlier round."""
         ...
 
 
@@ -139,7 +140,7 @@ class Loaded:
 
 
 class Unloaded(Protocol):
-    """A model of which everything but the weights has been read, for one device."""
+    """A model on one device, read except for its weights."""
 
     @property
     def family(self) -> Family: ...
@@ -154,7 +155,7 @@ class Unloaded(Protocol):
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """What changes replies, for the run's record."""
+        """Settings that change replies, for the run's record."""
         ...
 
     def check(self) -> None:
@@ -166,7 +167,7 @@ class Unloaded(Protocol):
         ...
 
     def load(self) -> Loaded:
-        """The model, ready on its device.
+        """Load the model, ready on its device.
 
         Raises `Fatal` with one line for what is missing, damaged, too large or not to be had here.
         """

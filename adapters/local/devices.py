@@ -29,7 +29,7 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
 
 
 def visible(devices: Sequence[str]) -> dict[str, str]:
-    """The variables by which a child sees these GPUs and no others; none for other devices."""
+    """Return variables that show a child these GPUs only; none for other devices."""
     numbers = [int(name.partition(":")[2] or 0) for name in devices if name.startswith("cuda")]
     seen = os.environ.get("CUDA_VISIBLE_DEVICES")
     names = [name.strip() for name in seen.split(",")] if seen else None

@@ -35,7 +35,7 @@ def sentence_transformer(
     devices: tuple[str, ...] | None = None,
     batch_size: Count = 32,
 ) -> Embedder:
-    """A checkpoint of the hub or a folder, in float32, on one device.
+    """Load a checkpoint of the hub or a folder, in float32, on one device.
 
     Unless one is named, that is the first GPU, else the CPU. Code that comes with a checkpoint is
     never run. Raises `Fatal` if the library or the checkpoint is missing.
@@ -94,7 +94,7 @@ class LocalEmbedder:
         return self._info
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """See `Embedder.embed`; texts over the model's length are cut by its tokenizer."""
+        """Embed texts; the tokenizer cuts those over the model's length."""
         started = time.monotonic()
         loop = asyncio.get_running_loop()
         vectors, tokens = await loop.run_in_executor(self._thread, self._encode, list(texts))

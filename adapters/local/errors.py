@@ -1,4 +1,4 @@
-"""What other libraries raise, as one line for the user."""
+"""Turns errors of other libraries into one line for the user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SENTENCE = re.compile(r"[.!?](?=\s)")
 
 
 def line(error: BaseException) -> str:
-    """An error in one line: its first sentences, as many as fit into `LONGEST` characters.
+    """Return an error in one line: its first sentences, as many as fit into `LONGEST` characters.
 
     >>> line(ValueError("No such backend. See\\nhttps://example.org. " + 300 * "x"))
     'No such backend. See https://example.org.'
@@ -23,5 +23,5 @@ def line(error: BaseException) -> str:
 
 
 def model_failed(device: str, error: BaseException) -> str:
-    """What to tell about an error that a model raised when it was called."""
+    """Explain an error that a model raised when it was called."""
     return f"the model failed on {device}: {type(error).__name__}: {line(error)}"

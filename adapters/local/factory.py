@@ -32,12 +32,12 @@ class LocalFactory:
         return self.describe(model, loads=True, **options).load()
 
     def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
-        """What the adapter declares, and how to load it. Raises `Fatal`, and if the model is to be
-        loaded next (`loads`), also for whatever would prevent that."""
+        """Return the adapter's declaration and a loader. Raises `Fatal`; if the model is loaded
+        next (`loads`), also for anything that would prevent loading."""
         return describe(self.options(model, **options), loads=loads)
 
     def options(self, model: str, **options: object) -> LocalOptions:
-        """The options in their own types. Raises `Fatal` for a value of another type."""
+        """Return the options in their own types. Raises `Fatal` for a value of another type."""
         read = read_options(self, options)
         if not model and self.name == "hf" and "model_path" not in read:
             raise Fatal(f"which model? name it like {EXAMPLES['hf']} or hf:FOLDER")
@@ -55,7 +55,7 @@ class Seq2SeqFactory:
         return self.describe(model, loads=True, **options).load()
 
     def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
-        """What the adapter declares, and how to load it. Raises `Fatal`.
+        """Return the adapter's declaration and a loader. Raises `Fatal`.
 
         These models are small: what can be wrong before one is loaded is the same if it `loads`.
         """
@@ -114,7 +114,7 @@ seq2seq = Seq2SeqFactory()
 
 
 def describe(options: LocalOptions, *, loads: bool = False) -> Described:
-    """What a local model declares, and how to load it; see `LocalFactory.describe`."""
+    """Return a local model's declaration and a loader; see `LocalFactory.describe`."""
     check_installed()
     from adapters.local.devices import devices_of
     from adapters.local.unloaded import declared, read

@@ -25,7 +25,7 @@ QWEN: Mapping[str, str] = {
 """Model types of the Qwen families, with our names."""
 _TYPES = ("mm_token_type_ids", "token_type_ids")
 _NOT_PASSED_ON = ("attention_mask", "labels")
-"""What processors make beside the inputs of a prompt: a row alone is not masked, nor trained on."""
+"""Further outputs of processors: a row alone is not masked, nor trained on."""
 _MADE = "made before"
 """Key in `Image.info` under which a placeholder picture carries prepared tensors."""
 
@@ -38,7 +38,7 @@ class HuggingFaceFamily:
     """
 
     keeps_replies = False
-    """Whether earlier replies are put in by the ids that were generated."""
+    """True if earlier replies are inserted as the ids that were generated."""
 
     def __init__(
         self,
@@ -100,13 +100,13 @@ class HuggingFaceFamily:
 
     @property
     def coordinates(self) -> Coordinates | None:
-        """What its numbers mean; None for pixels of a picture whose size is not known."""
+        """The meaning of its numbers; None for pixels of a picture whose size is not known."""
         meant = self._known.coordinates
         return None if meant == "absolute" and not self._smart else meant
 
     @property
     def keeps_special_tokens(self) -> bool:
-        """Whether replies have the special tokens by which the model marks places."""
+        """True if replies use special tokens to mark places."""
         return self._known.special_tokens
 
     @property
@@ -114,7 +114,6 @@ class HuggingFaceFamily:
         return self._prompter.opens_thought
 
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
-        """See `Family`."""
         made, built_on = self._prompter.encode(conversation, images)
         tensors = dict(made)
         ids = tensors.pop("input_ids")[0]
@@ -124,12 +123,12 @@ class HuggingFaceFamily:
         return Encoded(ids, types[0] if types else None, tensors, built_on)
 
     def collapsed(self, conversation: Conversation) -> list[int]:
-        """The prompt's ids before pictures are put in, as engines take them that do so themselves:
-        a picture is what the template marks it by. Raises `Fatal`."""
+        """Return the prompt's ids before pictures are put in, as engines take them that do so
+        themselves: a picture is what the template marks it by. Raises `Fatal`."""
         return self._prompter.collapsed(conversation)
 
     def growth(self, width: int, height: int) -> int:
-        """Ids by which a picture of this size lengthens a collapsed prompt."""
+        """Count the ids that a picture of this size adds to a collapsed prompt."""
         return self._prompter.growth(width, height)
 
     @property
@@ -141,7 +140,6 @@ class HuggingFaceFamily:
         return int(size["shortest_edge"]), int(size["longest_edge"])
 
     def decode(self, ids: Sequence[int]) -> str:
-        """See `Family`."""
         kept = [token for token in ids if token not in self._stop_ids]
         return str(
             self._tokenizer.decode(
@@ -152,41 +150,39 @@ class HuggingFaceFamily:
         )
 
     def text_tokens(self, text: str) -> int:
-        """See `Family`."""
         return len(self._guard.of_text(text))
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        """See `Family`. Positions are those that transformers derives from the mask."""
+        """Positions are those that transformers derives from the mask."""
         kwargs = dict(padded.pictures)
         if padded.token_types is not None:
             kwargs[self._type_name(model)] = padded.token_types
         return kwargs
 
     def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        """See `Family`. Raises NotImplementedError: nothing is `reusable`."""
+        """Raises NotImplementedError: nothing is `reusable`."""
         raise NotImplementedError(f"{self.name} models read every prompt in full")
 
     def reusable(self, before: int, now: int) -> bool:
-        """See `Family`."""
         return False
 
     def cache_bytes_per_token(self, model: Any) -> int:
-        """See `Family`. Measured, since layers differ in width, share keys, or compress them."""
+        """Measure the cache, since layers differ in width, share keys, or compress them."""
         import torch
 
         ids = torch.full((1, 2), self.pad_id, device=model.device)
         with torch.inference_mode():
             cache = model(input_ids=ids, use_cache=True).past_key_values
-        held = (
+        picture_tensors = (
             tensor
             for layer in getattr(cache, "layers", ())
             for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None))
             if tensor is not None and tensor.dim() == 4 and tensor.shape[-2] == 2
         )
-        return int(sum(tensor.nbytes for tensor in held) // 2)
+        return int(sum(tensor.nbytes for tensor in picture_tensors) // 2)
 
     def _reserved(self) -> set[int]:
-        """Ids that the model replaces by pictures, videos or audio."""
+        """Return ids that the model replaces by pictures, videos or audio."""
         names = ("image", "video", "audio")
         keys = [f"{name}_token_{end}" for name in names for end in ("id", "index")]
         token_ids = (getattr(self._config, key, None) for key in keys)
@@ -194,7 +190,7 @@ class HuggingFaceFamily:
 
     @property
     def _smart(self) -> bool:
-        """Whether pictures are resized by Qwen's rule, which other families use as well."""
+        """True if pictures are resized by Qwen's rule, which other families use as well."""
         return self.image_processor.startswith("Qwen2VLImageProcessor")
 
     @property
@@ -274,7 +270,6 @@ class QwenFamily(HuggingFaceFamily):
         return QWEN[self._config.model_type]
 
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
-        """See `Family`."""
         encoded = super().encode(conversation, images)
         grids = encoded.pictures.get("image_grid_thw")
         expected = 0 if grids is None else int(grids.prod(-1).sum()) // self._merge**2
@@ -284,11 +279,10 @@ class QwenFamily(HuggingFaceFamily):
         return encoded
 
     def growth(self, width: int, height: int) -> int:
-        """See `HuggingFaceFamily`. The template writes one of a picture's ids."""
+        """Count a picture's ids without the one that the template writes."""
         return self._prompter.picture_tokens(width, height) - 1
 
     def encode_again(self, conversation: Conversation, pictures: Mapping[str, Any]) -> Encoded:
-        """See `Recalling`."""
         from PIL import Image
 
         placeholders = [Image.new("RGB", (1, 1)) for _ in conversation.pictures]
@@ -297,7 +291,6 @@ class QwenFamily(HuggingFaceFamily):
         return self.encode(conversation, placeholders)
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        """See `Family`."""
         return {
             **padded.pictures,
             "mm_token_type_ids": self._types(padded),
@@ -305,11 +298,10 @@ class QwenFamily(HuggingFaceFamily):
         }
 
     def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        """See `Family`."""
         return {"position_ids": self._positions(model, padded)}
 
     def reusable(self, before: int, now: int) -> bool:
-        """See `Family`. Not where positions are scaled by the length of the prompt."""
+        """Return False if positions scale with the length of the prompt."""
         text = self._config.get_text_config()
         rope = getattr(text, "rope_parameters", None) or {}
         scaled = rope.get("rope_type") in {"dynamic", "longrope"}
@@ -342,7 +334,7 @@ def family_of(
     max_pixels: int | None,
     known: OpenModel | None = None,
 ) -> HuggingFaceFamily:
-    """The family of a checkpoint; `known` is what is known of the model by its name, if anything.
+    """Return the family of a checkpoint; `known` is the model's entry in the catalogue, if any.
 
     Raises `Fatal`.
     """

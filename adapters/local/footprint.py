@@ -20,7 +20,7 @@ from adapters.local.checkpoint import Checkpoint
 _BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1}
 _FLOATS = {"F64", "F32", "F16", "BF16"}
 _QUANTIZED = {"4bit": 0.3, "8bit": 0.55}
-"""Share of the size in 16 bits; embeddings and the vision tower's norms stay as they are."""
+"""Share of the size in 16 bits; embeddings and the vision tower's norms are not quantized."""
 ON_CPU = 4 * 10**9
 """Larger weights, in bytes, run on a CPU only if the user names that device."""
 UNKNOWN_RAM = 2**63
@@ -39,7 +39,8 @@ def check_files(checkpoint: Checkpoint) -> None:
 
 
 def head(path: Path) -> Mapping[str, Any]:
-    """The header of a safetensors file, tensors by name. Raises `Fatal` for a damaged file."""
+    """Return the header of a safetensors file, tensors by name. Raises `Fatal` for a damaged
+    file."""
     try:
         with path.open("rb") as file:
             (length,) = struct.unpack("<Q", file.read(8))
@@ -59,7 +60,7 @@ def head(path: Path) -> Mapping[str, Any]:
 
 
 def weight_bytes(checkpoint: Checkpoint, dtype: str, quantization: str | None) -> int | None:
-    """Bytes that the weights take once loaded, in a dtype of torch's (`auto`: as stored).
+    """Return the bytes of loaded weights, in a dtype of torch's (`auto`: as stored).
 
     Before they are downloaded, the size in their index; None without an index.
     """
@@ -124,9 +125,9 @@ def check_memory(needed: int, device: str, source: str, advice: str, *, asked_fo
 
 
 def free_ram() -> int:
-    """Bytes of main memory that are free or can be freed, within the container's limit.
+    """Return the bytes of main memory that are free or can be freed, within the container's limit.
 
-    What files fill of it can be freed: after weights were read that is most of the memory.
+    Memory of cached files can be freed: after weights were read, that is most of it.
     """
     free = UNKNOWN_RAM
     lines = _lines(Path("/proc/meminfo"))
@@ -136,9 +137,9 @@ def free_ram() -> int:
     group = Path("/sys/fs/cgroup")
     limit, used = (_lines(group / name) for name in ("memory.max", "memory.current"))
     if limit and used and limit[0].isdigit():
-        # Of what is used, what files fill and nobody looked at lately goes first.
-        held = int(used[0]) - _inactive_files(group)
-        free = min(free, max(0, int(limit[0]) - held))
+        # Of the used memory, cached files that were not read lately go first.
+        in_use = int(used[0]) - _inactive_files(group)
+        free = min(free, max(0, int(limit[0]) - in_use))
     return free
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Fault
-from adapters.local.cache import CachePool, can_be_kept
+from adapters.local.cache import can_be_kept, new_cache
 from adapters.local.cohorts import Cohort, Cohorts, Match, Row
 from adapters.local.contract import Encoded, Loaded, Padded
 from adapters.local.errors import model_failed
@@ -44,7 +44,6 @@ class Generator:
         *,
         rows: int = 64,
         kv_reuse: bool = True,
-        compiled: bool = False,
     ) -> None:
         """
         Args:
@@ -52,15 +51,12 @@ class Generator:
             rows: largest number of rows in a batch.
             kv_reuse: whether the keys and values of a dialogue that continues stay on the device
                 until the step is released; otherwise every round prefills its conversation in full.
-            compiled: for GPUs: use caches of fixed size, so that transformers compiles decoding
-                and replays it as CUDA graphs.
         """
         self._model = loaded.model
         self._family = loaded.family
         self._device = loaded.device
         self._kv_reuse = kv_reuse
-        self._writer = Writer(loaded, compiled=compiled)
-        self._pool = CachePool(loaded.model, compiled)
+        self._writer = Writer(loaded)
         self._room = KeptRoom(loaded.device)
         self._notices: list[str] = []
         self.size = WorkingSize(rows)
@@ -68,10 +64,10 @@ class Generator:
         self.stats = WorkerStats()
 
     def run(self, batch: Sequence[Work]) -> list[Result]:
-        """A result per call, in order.
+        """Return a result per call, in order.
 
         A batch that does not fit into memory is tried again without what is kept for other
-        dialogues, and then in halves; a single call that does not fit gives a `Fault`, so that the
+        dialogues, and then in halves; a single call that does not fit gives a `Fault`, and the
         others are answered. Raises `Fatal` for any other error of the model.
         """
         started = time.monotonic()
@@ -100,7 +96,6 @@ class Generator:
 
     def close(self) -> None:
         self.cohorts.clear()
-        self._pool.clear()
         self._model = self._writer = None  # type: ignore[assignment]
         give_back(self._device)
 
@@ -130,7 +125,7 @@ class Generator:
     def _unless_out_of_memory(
         self, attempt: Callable[[], list[Generated] | None]
     ) -> list[Generated] | None:
-        """The results of an attempt, or None if memory ran out."""
+        """Return the results of an attempt, or None if memory ran out."""
         try:
             return attempt()
         except (Fatal, Fault):
@@ -139,16 +134,13 @@ class Generator:
             if not is_out_of_memory(error):
                 raise self._failed(error) from error
         # Only after the except block are the tensors in the error's frames released.
-        self._pool.clear()
         give_back(self._device)
         return None
 
     def _fresh(self, works: Sequence[Work]) -> list[Generated]:
         padded = pad([work.encoded for work in works], self._family.pad_id, self._device)
         inputs = self._family.inputs(self._model, padded)
-        new = max(work.generation.max_tokens for work in works)
-        continues = self._kv_reuse and any(work.continues for work in works)
-        cache = self._pool.take(len(works), padded.ids.shape[1], new, continues=continues)
+        cache = new_cache(self._model)
         return self._generate(_Prepared(works, padded, inputs, cache, [0] * len(works)))
 
     def _continue(self, batch: Sequence[Work], match: Match) -> list[Generated] | None:
@@ -194,7 +186,6 @@ class Generator:
             if work.continues and self._family.reusable(work.encoded.length, work.encoded.length)
         ]
         if not (self._kv_reuse and going_on and can_be_kept(batch.cache)):
-            self._pool.give(batch.cache)
             return
         # The last column was written, but nothing was computed from it.
         ids = torch.cat([batch.padded.ids, written[:, :-1]], dim=1)
@@ -218,19 +209,14 @@ class Generator:
         cohort = Cohort(rows, Padded(ids, mask, types), batch.cache)
         cohort.select(going_on)
         self.cohorts.keep(cohort)
-        while self._room.crowded(self.cohorts.nbytes):
-            if self._pool.clear():
-                give_back(self._device)
-            elif self.cohorts.drop_newest():
-                self.stats = self.stats.plus(dropped=1)
-            else:
-                break
+        while self._room.crowded(self.cohorts.nbytes) and self.cohorts.drop_newest():
+            self.stats = self.stats.plus(dropped=1)
 
     def _less(self, rows: int, columns: int) -> bool:
         """After memory ran out: make room, or reduce the batch for good. Returns whether there is
         anything left to try."""
         if self.cohorts.drop_newest():
-            # What is kept can be computed again; a smaller batch slows down the rest of the run.
+            # Kept state can be computed again; a smaller batch slows down the rest of the run.
             self.stats = self.stats.plus(dropped=1)
             give_back(self._device)
             return True
@@ -247,7 +233,7 @@ class Generator:
     def _no_room(self, work: Work) -> Fault:
         needed = ""
         with suppress(Exception):
-            # It takes a small call of the model, for which there may be no room either.
+            # It takes a small call of the model, which may not fit either.
             kept = _width(work) * self._kept_per_token
             needed = f"keys and values alone need {kept / 2**30:.1f} GiB, "
         return Fault(
@@ -266,7 +252,7 @@ class Generator:
 
 
 def _width(work: Work) -> int:
-    """Columns that a call takes: its prompt and its reply."""
+    """Return columns that a call takes: its prompt and its reply."""
     return work.encoded.length + work.generation.max_tokens
 
 

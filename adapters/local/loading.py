@@ -33,8 +33,6 @@ ELSEWHERE = "let a server run it (--model openai:NAME --base-url URL)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TransformersModel:
-    """See `Unloaded`."""
-
     options: LocalOptions
     device: str
     checkpoint: Checkpoint
@@ -63,7 +61,7 @@ class TransformersModel:
         }
 
     def check(self, advice: str = SPREAD_OR_QUANTIZE) -> None:
-        """See `Unloaded`; `advice` is told where a GPU is too small."""
+        """`advice` is part of the error if a GPU is too small."""
         options, checkpoint = self.options, self.checkpoint
         there = [path.is_file() for path in checkpoint.weights_named]
         # Files of the hub may still have to come.
@@ -77,12 +75,10 @@ class TransformersModel:
         footprint.check_memory(needed, self.device, source, advice, asked_for=asked_for)
 
     def fetch(self) -> None:
-        """See `Unloaded`."""
         if self.checkpoint.commit is not None:
             fetch_weights(self.options, self.checkpoint)
 
     def load(self) -> Loaded:
-        """See `Unloaded`."""
         # Before many gigabytes are downloaded or read.
         self.check()
         if self.checkpoint.commit is not None:
@@ -96,7 +92,7 @@ class TransformersModel:
 
 
 def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
-    """The family of a checkpoint, without its weights. Raises `Fatal`."""
+    """Return the family of a checkpoint, without its weights. Raises `Fatal`."""
     check_kind(checkpoint, options)
     quiet()
     config = configuration(checkpoint, options)
@@ -112,7 +108,7 @@ def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
     except Fatal:
         raise
     except Exception as error:
-        # Processors of models that nobody tried here may lack anything that others have.
+        # Processors of untested models may lack anything that others have.
         raise Fatal(
             f"{checkpoint.folder}: prompts for {checkpoint.architecture} cannot be written: "
             f"{line(error)}"
@@ -120,7 +116,7 @@ def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
 
 
 def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
-    """Raise `Fatal` for a checkpoint that is not of the named family, needs code of its own that
+    """Raise `Fatal` for a checkpoint that is not of the named family, needs its own code that
     was not allowed, or does not take pictures and text."""
     from transformers import __version__
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -153,7 +149,7 @@ def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
 
 
 def configuration(checkpoint: Checkpoint, options: LocalOptions) -> Any:
-    """Transformers' configuration object. Raises `Fatal`."""
+    """Load transformers' configuration object. Raises `Fatal`."""
     from transformers import AutoConfig
 
     try:
@@ -165,7 +161,7 @@ def configuration(checkpoint: Checkpoint, options: LocalOptions) -> Any:
 
 
 def model_class(config: Any, trust_remote_code: bool) -> Any:
-    """The class that loads a checkpoint."""
+    """Return the class that loads a checkpoint."""
     import transformers
 
     listed = getattr(config, "auto_map", None) or {}
@@ -185,7 +181,7 @@ def quiet() -> None:
 
 
 def stop_ids(checkpoint: Checkpoint, config: Any, processor: Any) -> tuple[int, ...]:
-    """The ids that end a reply: the only thing taken from a published generation_config.json.
+    """Return the ids that end a reply, all that is used of a generation_config.json.
 
     Such files enable sampling and a repetition penalty, which a benchmark must not do unasked.
     """
@@ -201,8 +197,8 @@ def stop_ids(checkpoint: Checkpoint, config: Any, processor: Any) -> tuple[int, 
 
 
 def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
-    """The type that a model computes in. `auto`: the published one on a GPU, float32 on a CPU,
-    which is slow at others. Raises `Fatal`."""
+    """Return the type that a model computes in. `auto`: the published one on a GPU, float32 on a
+    CPU, which is slow at others. Raises `Fatal`."""
     import torch
 
     known = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
@@ -220,7 +216,7 @@ def _processor(options: LocalOptions, checkpoint: Checkpoint, config: Any) -> An
     except Fatal:
         raise
     except Exception as error:
-        # What processors of so many families raise for a file or a package that is missing is open.
+        # Processors of so many families may raise anything for a missing file or package.
         raise Fatal(
             f"{checkpoint.folder}: its processor cannot be loaded: {line(error)}"
         ) from error
@@ -247,7 +243,7 @@ def _model(
     try:
         model, report = kind.from_pretrained(checkpoint.folder, **arguments)
     except Exception as error:
-        # What a loader of many formats raises for a bad file is open.
+        # Loaders of many formats may raise anything for a bad file.
         raise Fatal(_failure(options, checkpoint, error)) from error
     lacking = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
     if lacking:
@@ -267,7 +263,7 @@ def _model(
 
 
 def _brought(checkpoint: Checkpoint) -> str | None:
-    """The quantization that a checkpoint was stored in."""
+    """Return the quantization that a checkpoint was stored in."""
     config = checkpoint.config.get("quantization_config")
     return str(config.get("quant_method", "unnamed")) if isinstance(config, dict) else None
 
@@ -297,7 +293,7 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
         )
     if isinstance(error, pickle.UnpicklingError):
         return (
-            f"{checkpoint.folder}: a .bin file holds objects beside tensors, which are never "
+            f"{checkpoint.folder}: a .bin file can hold objects as well as tensors and is never "
             "loaded, since they may run code: convert it to safetensors"
         )
     if options.attn is not None and ("attn" in reason.lower() or "attention" in reason.lower()):
@@ -306,7 +302,7 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
 
 
 def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dict[str, object]:
-    """Facts about the loaded model for the run's record."""
+    """Return facts about the loaded model for the run's record."""
     plain = json.dumps(checkpoint.config, sort_keys=True).encode()
     return {
         "architecture": checkpoint.architecture,
@@ -320,7 +316,8 @@ def _facts(checkpoint: Checkpoint, model: Any, family: HuggingFaceFamily) -> dic
 
 
 def libraries(device: torch.device | str) -> dict[str, object]:
-    """The device's name, and the versions of what computes on it and prepares pictures for it."""
+    """Return the device's name, and the versions of what computes on it and prepares pictures for
+    it."""
     import PIL
     import torch
     import transformers

@@ -30,7 +30,7 @@ OUT_OF_MEMORY = (
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that memory ran out; libraries below torch have their own messages."""
+    """Return whether an error means that memory ran out; libraries have their own messages."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     return isinstance(error, RuntimeError) and any(part in str(error) for part in OUT_OF_MEMORY)
@@ -44,7 +44,8 @@ def give_back(device: str) -> None:
 
 
 def free_bytes(device: str) -> int:
-    """Bytes that can still be allocated: on a GPU by this process, on the CPU by any process."""
+    """Return the bytes that can still be allocated: on a GPU by this process, on the CPU by any
+    process."""
     if torch.device(device).type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -75,8 +76,8 @@ class WorkingSize:
     def split(self, lengths: Sequence[int]) -> list[list[int]]:
         """Split calls with these lengths into batches that may fit, as lists of their indices.
 
-        The longest come first, so that a batch that does not fit is found early. A call that
-        fits nowhere still gets a batch of its own.
+        The longest come first, to find early that a batch does not fit. A call that
+        fits nowhere still gets a batch to itself.
         """
         batches: list[list[int]] = []
         for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
@@ -88,7 +89,7 @@ class WorkingSize:
         return batches
 
     def hopeless(self, columns: int) -> bool:
-        """Whether a single row of this width, or a narrower one, has already failed."""
+        """Return whether a single row of this width, or a narrower one, has already failed."""
         return self.too_wide is not None and columns >= self.too_wide
 
     def fits(self, rows: int, columns: int) -> bool:
@@ -124,7 +125,7 @@ class KeptRoom:
             self.peak = max(self.peak, peak)
 
     def crowded(self, kept: int) -> bool:
-        """Whether caches of `kept` bytes in total are too much, so that some should be evicted."""
+        """Return whether caches of `kept` bytes are too much in total; some should be evicted."""
         if self.budget is not None and kept > self.budget:
             return True
         # A tenth more, because free memory is fragmented.
@@ -172,7 +173,7 @@ def worked_per_token(model: Any) -> int:
 
 
 def _largest(config: Any, name: str, otherwise: int) -> int:
-    """A size in a configuration, the largest where layers differ in it."""
+    """Return a size in a configuration, the largest where layers differ in it."""
     layers = config.per_layer_config if getattr(config, "is_heterogeneous", False) else [config]
     values: list[int] = []
     for layer in layers:

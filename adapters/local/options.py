@@ -18,12 +18,12 @@ HUB = {
     "qwen2.5-vl": "Qwen/Qwen2.5-VL-7B-Instruct",
     "qwen3-vl": "Qwen/Qwen3-VL-8B-Instruct",
 }
-"""What a name means when nothing follows it."""
+"""Value of a name that is given alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
-    """Which model to load and how. The fields after `name` are the options that a user may give."""
+    """The model to load and its options: the fields after `name` are those that a user may give."""
 
     model: str
     """A model id of the hub, or a folder."""
@@ -37,7 +37,7 @@ class LocalOptions:
     dtype: str = "auto"
     """The type of the weights: a name of torch's, or `auto` (as published; on a CPU float32)."""
     device_map: str | None = None
-    """How to spread one model over several GPUs, in accelerate's words."""
+    """Spread of one model over several GPUs, in accelerate's words."""
     devices: tuple[str, ...] | None = None
     """Torch's names, a worker each, so one that is named twice has two. None: every GPU, or the
     CPU."""
@@ -48,23 +48,21 @@ class LocalOptions:
     batch_size: Count | None = None
     """None (`auto`): as many as memory allows."""
     trust_remote_code: bool = False
-    """Whether code that comes with the checkpoint may run."""
+    """True if code that comes with the checkpoint may run."""
     quantization: str | None = None
     """`4bit` or `8bit`."""
     kv_reuse: bool = True
-    """Whether a second round builds on the keys and values of the first."""
-    compile: bool = False
-    """Whether tokens are written by CUDA graphs."""
+    """True if a second round builds on the keys and values of the first."""
 
     @property
     def known(self) -> OpenModel | None:
-        """What is known of the model by its name, or by that of its folder."""
+        """Facts known about the model by its name or its folder's name."""
         return open_model(self.model) or open_model(self.model_path or "")
 
 
 @dataclass(frozen=True, slots=True)
 class Seq2SeqOptions:
-    """Which model to load and how; fields as in `LocalOptions`."""
+    """The model to load and its options; fields as in `LocalOptions`."""
 
     _: KW_ONLY
     model_path: str | None = None

@@ -14,7 +14,7 @@ ALONG_IDS = ("cross_attention_mask", "image_attention_mask")
 
 
 def pad(rows: Sequence[Encoded], pad_id: int, device: str) -> Padded:
-    """Rows in full, left-padded; pixels go to `device`."""
+    """Pad full rows on the left; pixels go to `device`."""
     columns = max(row.length for row in rows)
     ids = torch.full((len(rows), columns), pad_id, dtype=torch.long)
     mask = torch.zeros_like(ids)
@@ -26,9 +26,9 @@ def pad(rows: Sequence[Encoded], pad_id: int, device: str) -> Padded:
 
 
 def alike(rows: Sequence[Encoded]) -> list[int]:
-    """The rows whose picture tensors can be concatenated with those of the first. Some models cut
-    every picture in its own way, and some look up a row's pictures by its number, so that rows
-    with pictures and rows without any go apart."""
+    """Return the rows with picture tensors like those of the first. Some models cut
+    every picture in its own way, and some look up a row's pictures by its number: then rows
+    with pictures are separated from rows without any."""
     shapes: dict[str, torch.Size] = {}
     chosen = []
     for number, row in enumerate(rows):
@@ -47,8 +47,8 @@ def pad_after(kept: Padded, rows: Sequence[Encoded], cached: Sequence[int], pad_
     """Kept columns, and behind them the further ids of each row, left-padded.
 
     `cached` counts the ids of each row that the kept columns hold. What they hold beyond (the end
-    of a reply that the conversation went on without) is masked, so that the ids under the mask are
-    those of the row. Pictures come without pixels, which nobody looks at again.
+    of a reply that the conversation went on without) is masked: the ids under the mask are
+    those of the row. Pictures come without pixels, which are not needed again.
     """
     behind = max(row.length - known for row, known in zip(rows, cached, strict=True))
     columns = kept.ids.shape[1] + behind
@@ -83,12 +83,12 @@ def _write(
 
 
 def _by_number(row: Encoded) -> bool:
-    """Whether a row's pictures are looked up by its number in the batch."""
+    """Return whether a row's pictures are looked up by its number in the batch."""
     return any(name in ALONG_IDS for name in row.pictures)
 
 
 def _widened(row: Encoded, columns: int) -> Encoded:
-    """The row with what goes along its ids filled up on the left, as they are."""
+    """Return the row with its per-id values padded on the left."""
     missing = columns - row.length
     wide = {
         name: torch.cat([tensor.new_zeros((1, missing, *tensor.shape[2:])), tensor], dim=1)
@@ -99,7 +99,7 @@ def _widened(row: Encoded, columns: int) -> Encoded:
 
 
 def _pictures(rows: Sequence[Encoded], device: str | None) -> Mapping[str, torch.Tensor]:
-    """The rows' picture tensors, concatenated; without a device, all but the pixels."""
+    """Return the rows' picture tensors, concatenated; without a device, all but the pixels."""
     parts: dict[str, list[torch.Tensor]] = {}
     for row in rows:
         for name, tensor in row.pictures.items():

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 from PIL import Image
 
-from adapters.contract import PictureSource, PixelPicture, Request
+from adapters.contract import Dialogue, PictureSource, PixelPicture, Request
 from adapters.conversation import Picture
 from adapters.local.contract import Encoded, Family, Recalling
-from adapters.local.work import Dialogue
 
 if TYPE_CHECKING:
     import torch
@@ -70,14 +69,14 @@ class Prepared:
         return (await self._made(entry, pictures)).length
 
     async def take(self, request: Request, pictures: PictureSource) -> Encoded:
-        """A request's ids and pixels, which are then no longer held. Raises as `length`."""
+        """Return a request's ids and pixels and forget them here. Raises as `length`."""
         encoded = await self._made(self._entry(request), pictures)
         self._drop(_key(request))
         self._remember(request, encoded)
         return encoded
 
     def release(self, unit_id: str) -> None:
-        """The step is finished: drop what is held for it."""
+        """Drop the prepared values of a finished step."""
         for key in [key for key in self._entries if key[0] == unit_id]:
             self._drop(key)
         for dialogue in [dialogue for dialogue in self._shown if dialogue[0] == unit_id]:

@@ -1,7 +1,7 @@
-"""A worker in a process of its own: a GPU each, and no lock of the interpreter between them.
+"""A worker in a child process: one GPU each, and no shared interpreter lock.
 
 It ends when its parent does, however that happens. When it ends by itself, what it was working on
-is a `Fault` for every row: the engine asks again, and whoever shares out the batches passes over a
+is a `Fault` for every row: the engine asks again, and batches then go to workers other than a
 worker that has `ended`.
 """
 
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 
 from adapters.contract import Fault
-from adapters.exchange import Exchange
 from adapters.local.devices import visible
 from adapters.local.options import LocalOptions
-from adapters.local.serving import REDUCERS, Answered, Batch, Job, Ready, Release
+from adapters.local.serving import REDUCERS, Answered, Job, Ready, Release
 from adapters.local.work import Generated, Plan, Work, WorkerStats
 from adapters.processes import Child
+from adapters.processes.exchange import Answer, Exchange
 
 
 class ProcessWorker:
-    """See `Worker`. Made at once; `wait` returns when the model is loaded."""
+    """Made at once; `wait` returns when the model is loaded."""
 
     def __init__(self, options: LocalOptions, device: str, *, threads: int | None = None) -> None:
         """`device` is torch's name in this process; `threads` are torch's on a CPU."""
@@ -52,15 +52,14 @@ class ProcessWorker:
         return self._exchange.ended
 
     def wait(self) -> Ready:
-        """What is known once the model is loaded. Raises `Fatal` when it cannot be."""
+        """Wait until the model is loaded and return its facts. Raises `Fatal` if it cannot be."""
         ready: Ready = self._exchange.ready.result()
         return ready
 
     def submit(self, batch: Sequence[Work]) -> Future[list[Generated | Fault]]:
-        """A result per work, in order; the future raises `Fatal`. Returns at once."""
+        """Return a result per work, in order; the future raises `Fatal`. Returns at once."""
         return self._exchange.ask(
-            lambda number: Batch(number, batch),
-            lost=lambda reason: [Fault("server", reason) for _ in batch],
+            batch, lost=lambda reason: [Fault("server", reason) for _ in batch]
         )
 
     def release(self, unit_id: str) -> None:
@@ -68,7 +67,7 @@ class ProcessWorker:
         self._exchange.tell(Release(unit_id))
 
     def stats(self) -> WorkerStats:
-        """As of the last batch that was answered."""
+        """Counts as of the last answered batch."""
         return self._stats
 
     def notices(self) -> list[str]:
@@ -78,20 +77,22 @@ class ProcessWorker:
         """End the process, in the middle of a batch if need be."""
         self._exchange.close()
 
-    def _heard(self, answer: Answered) -> None:
-        self._stats = answer.stats
-        self._exchange.note(answer.notices)
+    def _heard(self, answer: Answer) -> None:
+        if isinstance(answer, Answered):
+            self._stats = answer.stats
+            self._exchange.note(answer.notices)
 
 
 def _placed(device: str) -> tuple[str, dict[str, str]]:
-    """The device's name in a child that sees no other GPU, and the variables that see to it."""
+    """Return the device's name in a child that sees no other GPU, and the variables that see to
+    it."""
     return "cuda:0" if device.startswith("cuda") else device, visible([device])
 
 
 def start_workers(
     options: LocalOptions, devices: Sequence[str], threads: int | None = None
 ) -> list[ProcessWorker]:
-    """A process for every device, all loading at the same time; returns when they have.
+    """Start a process for every device; return when all have loaded their models.
 
     `threads` are those of torch on a CPU, shared out. Raises `Fatal` when one of them cannot.
     """

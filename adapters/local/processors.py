@@ -49,12 +49,12 @@ def check_torchvision() -> None:
             warnings.simplefilter("ignore")
             importlib.import_module("torchvision")
     except Exception as error:
-        told = BROKEN_TORCHVISION.format(torch=torch.__version__, why=line(error))
-        raise Fatal(told) from error
+        message = BROKEN_TORCHVISION.format(torch=torch.__version__, why=line(error))
+        raise Fatal(message) from error
 
 
 def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
-    """The processor of a checkpoint, for pictures and text. Raises `Fatal`."""
+    """Load the processor of a checkpoint, for pictures and text. Raises `Fatal`."""
     if not any((folder / name).is_file() for name in DESCRIBED):
         raise Fatal(f"{folder} has no {DESCRIBED[-1]}, which says how to prepare its pictures")
     base = _class(folder, config, trust_remote_code)
@@ -81,7 +81,7 @@ def load_processor(folder: Path, config: Any, trust_remote_code: bool) -> Any:
 
 
 class NoPart(dict[str, object]):
-    """Stands in for a part of a processor: empty, and without settings to copy from it."""
+    """An empty placeholder for a part of a processor, without settings to copy from it."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
@@ -89,7 +89,7 @@ class NoPart(dict[str, object]):
 
 
 def image_only(base: Any) -> Any:
-    """A processor class that neither loads nor has its parts for video and sound."""
+    """Return a processor class that neither loads nor has its parts for video and sound."""
     parts = base.get_attributes()
     if "image_processor" not in parts or not set(UNUSED).intersection(parts):
         return base
@@ -107,21 +107,21 @@ def image_only(base: Any) -> Any:
     class ImageOnly(Tolerant):
         @classmethod
         def get_attributes(cls) -> list[str]:
-            """The names of the parts: what is loaded, and looked through later."""
+            """Return the names of the parts: what is loaded, and looked through later."""
             return [name for name in super().get_attributes() if name not in UNUSED]
 
         @classmethod
         def from_args_and_dict(
             cls, args: list[Any], settings: dict[str, Any], **options: Any
         ) -> Any:
-            # A constructor takes its parts by position, so something stands in for what is missing.
+            # A constructor takes its parts by position, so a missing one needs a placeholder.
             loaded = iter(args)
             whole = [NoPart() if name in UNUSED else next(loaded) for name in parts]
             made = Tolerant.from_args_and_dict(whole, settings, **options)
             made.__class__ = cls
             return made
 
-    # A processor's name stands in what it saves and in what transformers compares.
+    # A processor writes its name into its files, and transformers compares it.
     Tolerant.__name__ = ImageOnly.__name__ = base.__name__
     return ImageOnly
 
@@ -131,7 +131,7 @@ def _only_for_video(*_: object, **__: object) -> None:
 
 
 def _without_torchvision(folder: Path, base: Any) -> str:
-    """What to tell about a processor, or an image processor, that torchvision is missing for."""
+    """Explain that a processor, or an image processor, needs torchvision."""
     import torch
 
     missing = "torchvision" in getattr(base, "_backends", ())
@@ -142,7 +142,7 @@ def _without_torchvision(folder: Path, base: Any) -> str:
 
 
 def _class(folder: Path, config: Any, trust_remote_code: bool) -> Any:
-    """A checkpoint's own processor class, else that of its model type. Raises `Fatal`.
+    """Return a checkpoint's own processor class, else that of its model type. Raises `Fatal`.
 
     A model type may have several: Pixtral is published in the layout of LLaVA.
     """
@@ -166,7 +166,7 @@ def _class(folder: Path, config: Any, trust_remote_code: bool) -> Any:
 
 
 def _described(folder: Path, key: str) -> Any:
-    """A value from the first of a checkpoint's files that has it, None if none has."""
+    """Return a value from the first of a checkpoint's files that has it, None if none has."""
     for name in (*DESCRIBED, "tokenizer_config.json"):
         with contextlib.suppress(OSError, ValueError):
             content = json.loads((folder / name).read_bytes())

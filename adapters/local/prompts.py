@@ -47,8 +47,8 @@ class Prompter:
     def encode(
         self, conversation: Conversation, images: Sequence[Image]
     ) -> tuple[Mapping[str, Any], int]:
-        """The processor's tensors, with a first axis of one row, and how many ids lie before the
-        end of the last reply. Raises `Fatal`."""
+        """Return the processor's tensors, with a first axis of one row, and how many ids lie before
+        the end of the last reply. Raises `Fatal`."""
         if len(images) != len(conversation.pictures):
             raise Fatal(
                 f"{len(images)} images for a conversation with {len(conversation.pictures)}"
@@ -57,12 +57,12 @@ class Prompter:
         return made, self._guard.built_on
 
     def collapsed(self, conversation: Conversation) -> list[int]:
-        """The prompt's ids with its pictures as the template marks them, before the processor makes
-        room for them. Raises `Fatal`."""
+        """Return the prompt's ids with its pictures as the template marks them, before the
+        processor makes room for them. Raises `Fatal`."""
         return self._ids(self.text(conversation.messages))
 
     def picture_tokens(self, width: int, height: int) -> int:
-        """Ids that stand for a picture of this size, as the processor counts them; if it cannot
+        """Count a picture's ids at this size as the processor counts them; if it cannot
         tell, a blank picture is prepared."""
         # A private method, which serving engines rely on as well.
         with contextlib.suppress(Exception):
@@ -72,7 +72,7 @@ class Prompter:
         return self.growth(width, height) + len(self._ids(marked)) - len(self._ids(plain))
 
     def growth(self, width: int, height: int) -> int:
-        """Ids by which the processor lengthens a collapsed prompt for a picture of this size."""
+        """Count the ids that the processor adds to a collapsed prompt for such a picture."""
         cut: object = width, height
         with contextlib.suppress(Exception):
             # Pictures that are cut into the same rows and columns have as many ids.
@@ -87,7 +87,7 @@ class Prompter:
         return self._blank[cut]
 
     def text(self, messages: Sequence[Message]) -> str:
-        """The prompt as an escaped string, up to where the next reply begins."""
+        """Return the prompt as an escaped string, up to where the next reply begins."""
         for place in range(len(messages) - 1, -1, -1):
             ids = self._kept_ids(messages[place])
             if ids is None:
@@ -99,11 +99,11 @@ class Prompter:
 
     @property
     def opens_thought(self) -> bool:
-        """Whether the template ends a prompt in an open thought."""
+        """True if the template ends a prompt in an open thought."""
         return _OPEN.search(self.text([user("a")])) is not None
 
     def _processed(self, text: str, images: Sequence[Image]) -> Mapping[str, Any]:
-        """The processor's tensors for an escaped prompt. Raises `Fatal`."""
+        """Return the processor's tensors for an escaped prompt. Raises `Fatal`."""
         try:
             made: Mapping[str, Any] = self._processor(
                 text=text,
@@ -117,15 +117,15 @@ class Prompter:
         return made
 
     def _ids(self, text: str) -> list[int]:
-        """The ids of an escaped prompt."""
+        """Return the ids of an escaped prompt."""
         return self._guard.ids(text, add_special_tokens=self._adds_special(text))
 
     def _adds_special(self, text: str) -> bool:
-        """Whether the tokenizer is to write its first token: templates may have done so."""
+        """Return whether the tokenizer is to write its first token: templates may have done so."""
         return not (self._bos and text.startswith(self._bos))
 
     def _kept_ids(self, message: Message) -> list[int] | None:
-        """The ids that a reply was generated with, where they can be put in as they are."""
+        """Return the ids generated for a reply, if they can be inserted unchanged."""
         native = message.native
         if message.role != "assistant" or not isinstance(native, Mapping):
             return None
@@ -173,8 +173,8 @@ def _parts(message: Message) -> list[dict[str, str]]:
 
 
 def _reply_text(text: str) -> str:
-    """A reply, escaped but for the marks of its thought, which templates look for to leave it out
-    of later rounds."""
+    """Return a reply, escaped but for the marks of its thought, which templates look for to leave
+    it out of later rounds."""
     pieces = _THOUGHT.split(text)
     return "".join(piece if number % 2 else escaped(piece) for number, piece in enumerate(pieces))
 
@@ -184,7 +184,8 @@ def _hole() -> list[dict[str, str]]:
 
 
 def _without_system(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The system's text at the head of the first user message, for templates without that role."""
+    """Return the system's text at the head of the first user message, for templates without that
+    role."""
     if not turns or turns[0]["role"] != "system":
         return turns
     instructions = turns[0]["content"]

@@ -25,14 +25,14 @@ def samples(generation: Generation) -> bool:
 
 
 def seed_of(call: Work | Request) -> int:
-    """The seed of one reply's draws."""
+    """Return the seed of one reply's draws."""
     seed = DEFAULT_SEED if call.generation.seed is None else call.generation.seed
     text = "\x1f".join((str(seed), call.unit_id, str(call.repeat), call.place))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
 def draws(work: Work) -> torch.Tensor:
-    """One number in [0, 1) for every token that the reply may have, on the CPU."""
+    """Return one number in [0, 1) for every token that the reply may have, on the CPU."""
     source = torch.Generator().manual_seed(seed_of(work))
     return torch.rand(work.generation.max_tokens, generator=source, dtype=torch.float64)
 
@@ -76,7 +76,7 @@ PICTURE_IDS = ("image_token_id", "image_token_index", "video_token_id", "video_t
 
 
 def picture_ids(config: Any) -> list[int]:
-    """The ids that stand for pictures, as far as the model could write them."""
+    """Return the ids of picture marks, as far as the model could write them."""
     text = getattr(config, "text_config", None) or config
     # Some models have picture ids beyond what they can write.
     written = getattr(text, "vocab_size", None) or 0
@@ -85,7 +85,7 @@ def picture_ids(config: Any) -> list[int]:
 
 
 class ForbiddenTokens:
-    """A logits processor that forbids the tokens that stand for pictures.
+    """A logits processor that forbids the tokens of picture marks.
 
     A conversation that continues a reply with such a token would refer to a missing picture.
     """

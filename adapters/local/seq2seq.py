@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Reply, Text, Usage
+from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
 from adapters.local.errors import line
 from adapters.local.work import Work
@@ -29,7 +30,7 @@ _DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What an adapter is made from; `device` and `dtype` are torch's names."""
+    """Settings of an adapter; `device` and `dtype` are torch's names."""
 
     name: str
     checkpoint: Checkpoint
@@ -39,21 +40,21 @@ class Settings:
     piece_tokens: int
 
 
-class Seq2SeqAdapter:
-    """A batch adapter over one model on one device. Calls share nothing, rounds included."""
+class Seq2SeqAdapter(BatchAdapter):
+    """An adapter over one model on one device. Calls share nothing, rounds included."""
 
     def __init__(self, settings: Settings, tokenizer: Any, info: AdapterInfo) -> None:
         """Load the model. Raises `Fatal`."""
         import torch
 
+        super().__init__(info, BatchRules(settings.batch_size))
         self._torch = torch
         self._device = settings.device
         self._piece_tokens = settings.piece_tokens
         self._tokenizer = tokenizer
-        self._info = info
         self._model = _loaded(settings)
         special = set(self._tokenizer.all_special_ids) - {self._tokenizer.unk_token_id}
-        # Page text must not become an end token; `unk` stands for unknown characters.
+        # Page text must not become an end token; `unk` marks unknown characters.
         self._special = frozenset(special)
         self._end: int = self._model.config.eos_token_id
         self._thread = ThreadPoolExecutor(1, "seq2seq")
@@ -61,30 +62,16 @@ class Seq2SeqAdapter:
         self._cut = 0
         self._notices: list[str] = []
 
-    @property
-    def info(self) -> AdapterInfo:
-        return self._info
-
-    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Ask once: a batch of one. Raises `Fault` or `Fatal`."""
-        (result,) = await self.ask_many([request], pictures)
-        if isinstance(result, Fault):
-            raise result
-        return result
-
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
     ) -> list[Reply | Fault]:
-        """One result per request, in order. Raises `Fatal`."""
+        """Return one result per request, in order. Raises `Fatal`."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._run, list(requests))
 
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        """The tokens of a request's input."""
+        """Tokenize a request's input."""
         return len(await asyncio.to_thread(self._encode, request.conversation))
-
-    async def release(self, unit_id: str) -> None:
-        """Nothing is kept between calls."""
 
     def notices(self) -> list[str]:
         notices, self._notices = self._notices, []
@@ -96,7 +83,7 @@ class Seq2SeqAdapter:
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
     def _encode(self, conversation: Conversation) -> list[int]:
-        """The input's ids. Raises `Fatal` for a conversation with a picture."""
+        """Encode the input. Raises `Fatal` for a conversation with a picture."""
         if conversation.pictures:
             raise Fatal(f"{self._info.name} takes no pictures")
         parts = [p.text for m in conversation.messages for p in m.parts if isinstance(p, Text)]
@@ -205,7 +192,7 @@ class Seq2SeqAdapter:
 
 
 def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
-    """What the adapter declares."""
+    """Return the adapter's declaration."""
     import torch
     import transformers
 
@@ -215,7 +202,6 @@ def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
         model=settings.name.partition(":")[2],
         provider="local",
         revision=checkpoint.identity,
-        batch_size=settings.batch_size,
         takes_pictures=False,
         text_tokens=lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]),
         settings={
@@ -230,7 +216,8 @@ def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
 
 
 def dtype_of(wanted: str, device: str) -> str:
-    """The name of a dtype: on a GPU bfloat16, which T5 needs (float16 overflows), else float32."""
+    """Return the name of a dtype: on a GPU bfloat16, which T5 needs (float16 overflows), else
+    float32."""
     if wanted not in _DTYPES:
         raise Fatal(f"dtype '{wanted}': expected {', '.join(_DTYPES)}")
     if wanted == "auto":
@@ -239,7 +226,7 @@ def dtype_of(wanted: str, device: str) -> str:
 
 
 def tokenizer_of(checkpoint: Checkpoint) -> Any:
-    """The tokenizer of a checkpoint. Raises `Fatal`, also for a model of another kind."""
+    """Return the tokenizer of a checkpoint. Raises `Fatal`, also for a model of another kind."""
     from transformers import AutoTokenizer
 
     from adapters.local.loading import quiet
@@ -257,7 +244,7 @@ def tokenizer_of(checkpoint: Checkpoint) -> Any:
 
 
 def _loaded(settings: Settings) -> Any:
-    """The model on its device. Raises `Fatal` for weights that are missing or damaged."""
+    """Load the model on its device. Raises `Fatal` for weights that are missing or damaged."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
 

@@ -1,12 +1,11 @@
 """The process of a worker: loads the model, answers batches, ends with its parent.
 
-`ProcessWorker` starts it as a child that runs `serve`. It reads a `Job`, answers with `Ready` or
-with a text that says why not, then reads batches and releases.
+`ProcessWorker` starts it as a child that runs `serve`. It answers a `Job` with `Ready`, and then
+every batch; in between it receives units to release (`adapters.processes.exchange`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pickle import PickleBuffer
@@ -14,17 +13,17 @@ from typing import Any
 
 import torch
 
-from adapters.child import Receive, Reducers, Send
 from adapters.contract import Fatal, Fault
-from adapters.exchange import Answer
 from adapters.local.errors import line
 from adapters.local.options import LocalOptions
-from adapters.local.work import Generated, Plan, Work, WorkerStats
+from adapters.local.work import Generated, Plan, WorkerStats
+from adapters.processes.child import Receive, Reducers, Send
+from adapters.processes.exchange import Answer
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to load and where. `threads` are torch's on a CPU; None: torch's default."""
+    """A model to load and its device. `threads` are torch's on a CPU; None: torch's default."""
 
     options: LocalOptions
     device: str
@@ -38,14 +37,6 @@ class Ready:
     plan: Plan
     context_tokens: int | None
     facts: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Calls to answer, with a number to answer to."""
-
-    number: int
-    works: Sequence[Work]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +56,23 @@ class Answered(Answer):
 
 def serve(receive: Receive, send: Send) -> None:
     """Load the model and answer for good, or until it turns out that it cannot be loaded."""
-    job: Job = receive()
+    number, job = receive()
     try:
-        worker = _worker(job, send)
+        worker, ready = _worker(job)
     except Fatal as error:
-        send(str(error))
+        send(Answer(number, None, fatal=str(error)))
         return
+    send(Answer(number, ready))
     while True:
-        message = receive()
+        number, message = receive()
         if isinstance(message, Release):
             worker.release(message.unit_id)
         else:
-            future = worker.submit(message.works)
-            number = message.number
+            future = worker.submit(message)
             future.add_done_callback(lambda done, n=number: send(_answer(worker, n, done)))
 
 
-def _worker(job: Job, send: Send) -> Any:
+def _worker(job: Job) -> tuple[Any, Ready]:
     from adapters.local import unloaded
 
     if job.threads is not None:
@@ -91,8 +82,7 @@ def _worker(job: Job, send: Send) -> Any:
     from adapters.local.worker import thread_worker
 
     worker = thread_worker(loaded, job.options)
-    send(Ready(worker.plan, loaded.context_tokens, dict(loaded.facts)))
-    return worker
+    return worker, Ready(worker.plan, loaded.context_tokens, dict(loaded.facts))
 
 
 def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> Answered:
@@ -121,4 +111,4 @@ def _tensor(data: bytearray, dtype: torch.dtype, shape: tuple[int, ...]) -> torc
 
 
 REDUCERS: Reducers = {torch.Tensor: _plain}
-"""Puts the bytes of tensors beside a message."""
+"""Reducers that send the bytes of tensors separately from a message."""

@@ -57,7 +57,7 @@ def announced(name: str, where: str) -> Iterator[None]:
 def _in_processes(
     options: LocalOptions, info: AdapterInfo, model: Unloaded, devices: Sequence[str]
 ) -> LocalAdapter:
-    # Before any process is started, so that an error about the files is raised once.
+    # Before any process is started: an error about the files is then raised once.
     model.fetch()
     workers = start_workers(options, devices, torch.get_num_threads())
     first = workers[0].wait()
@@ -68,7 +68,7 @@ def _in_processes(
 def adapter(
     options: LocalOptions, info: AdapterInfo, loaded: Loaded, workers: Sequence[Worker]
 ) -> LocalAdapter:
-    """The adapter over workers that each have the model `loaded`."""
+    """Return the adapter over workers that each have the model `loaded`."""
     dtype = getattr(torch, str(loaded.facts.get("dtype")), None)
     return LocalAdapter(
         replace(info, context_tokens=loaded.context_tokens, text_tokens=loaded.family.text_tokens),
@@ -86,5 +86,4 @@ def _worker_facts(options: LocalOptions, workers: Sequence[Worker]) -> Mapping[s
         "workers": [worker.device for worker in workers],
         "batch_size": [worker.plan.rows for worker in workers],
         "kv_reuse": options.kv_reuse,
-        "compile": options.compile,
     }

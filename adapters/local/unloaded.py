@@ -32,15 +32,12 @@ def read(options: LocalOptions, device: str) -> Unloaded:
 
 
 def load(options: LocalOptions, device: str) -> Loaded:
-    """The model that the options name, ready on `device`. Raises `Fatal` with one line."""
+    """Load the model that the options name, ready on `device`. Raises `Fatal` with one line."""
     return read(options, device).load()
 
 
 def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
-    """What a model declares about itself.
-
-    The batch size is the one asked for, or 1: what the memory allows is known once it is loaded.
-    """
+    """Return a model's declaration."""
     family, identity = model.family, model.identity
     name = options.model
     if identity.startswith("sha256:"):
@@ -53,7 +50,6 @@ def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
         model=name,
         provider="local",
         revision=identity,
-        batch_size=options.batch_size or 1,
         context_tokens=model.context_tokens,
         thinking=_thinking(options, model),
         image_rule=family.image_rule,
@@ -70,7 +66,7 @@ def _thinking(options: LocalOptions, model: Unloaded) -> Thinking:
 
 
 def _is_original(checkpoint: Checkpoint, options: LocalOptions) -> bool:
-    """Whether a checkpoint is Qwen-VL of 2023. Raises `Fatal` where another family was named."""
+    """Return whether a checkpoint is Qwen-VL of 2023. Raises `Fatal` if another was named."""
     if checkpoint.is_original_qwen_vl and options.name != "hf":
         raise Fatal(
             f"{checkpoint.folder} is a checkpoint of the original Qwen-VL, not of {options.name}: "

@@ -68,7 +68,8 @@ def pieces(
 
 
 def _kept_rows(bounds: torch.Tensor, device: torch.device) -> list[torch.Tensor]:
-    """The rows of these bounds, worked out once for all layers that have them on a device."""
+    """Return the rows of these bounds, worked out once for all layers that have them on a
+    device."""
     kept: dict[torch.device, list[torch.Tensor]] = getattr(bounds, "_rows_of_pieces", {})
     if device not in kept:
         kept[device] = _rows(bounds.tolist(), device)
@@ -77,7 +78,7 @@ def _kept_rows(bounds: torch.Tensor, device: torch.device) -> list[torch.Tensor]
 
 
 def _rows(bounds: Sequence[int], device: torch.device) -> list[torch.Tensor]:
-    """The patches of all pieces, [pieces, length] for every length."""
+    """Return the patches of all pieces, [pieces, length] for every length."""
     starts: dict[int, list[int]] = {}
     for start, end in pairwise(bounds):
         if end > start:

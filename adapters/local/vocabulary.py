@@ -1,4 +1,4 @@
-"""A copy of a tokenizer in which the control tokens go by names that no text contains."""
+"""A copy of a tokenizer with control tokens renamed to names that no text contains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HTML = re.compile(
 
 
 def controls(token: Mapping[str, Any]) -> bool:
-    """Whether an added token is one that text must not become.
+    """Return whether an added token is one that text must not become.
 
     White space and HTML tags that are not special are text in some vocabularies, and pages are full
     of them.
@@ -32,7 +32,7 @@ def controls(token: Mapping[str, Any]) -> bool:
 
 
 def name(number: int) -> str:
-    """The name with this number.
+    """Return the name with this number.
 
     >>> ascii(name(1))
     "'\\\\ufdd0\\\\ufdd1\\\\ufdd1\\\\ufdd1\\\\ufdd2\\\\ufdd0'"
@@ -42,9 +42,9 @@ def name(number: int) -> str:
 
 
 def renamed(spec: Mapping[str, Any], names: Mapping[str, str], start: str) -> Any:
-    """The tokenizer of a specification (`Tokenizer.to_str`, parsed) with other names for tokens.
+    """Build a tokenizer from a parsed specification (`Tokenizer.to_str`) with renamed tokens.
 
-    The names hold in its vocabulary too, so that its rules cannot build such a token from letters.
+    Its vocabulary has the names, too: its rules cannot build such a token from letters.
     `start` is one more token, for the place before a string. Ids of added tokens change.
     """
     from tokenizers import Tokenizer

@@ -7,12 +7,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from adapters.contract import Fault, Generation
+from adapters.contract import Dialogue, Fault, Generation
 from adapters.conversation import Finish
 from adapters.local.contract import Encoded
-
-Dialogue = tuple[str, int]
-"""A step's id and the repeat: whose conversation a call belongs to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +19,11 @@ class Work:
     unit_id: str
     repeat: int
     place: str
-    """Which call of the dialogue it is (`round-1`, ...)."""
+    """The call's place in the dialogue (`round-1`, ...)."""
     encoded: Encoded
     generation: Generation
     continues: bool = False
-    """Whether a later call of the dialogue will build on the reply."""
+    """True if a later call of the dialogue will build on the reply."""
     shown: tuple[tuple[str, str], ...] = ()
     """(digest, recipe) of the prompt's pictures, which its ids do not tell apart."""
 
@@ -76,7 +73,7 @@ class WorkerStats:
     """Seconds that the device was idle between two batches because none was waiting."""
 
     def plus(self, **more: float) -> WorkerStats:
-        """A copy with the named counts increased."""
+        """Return a copy with the named counts increased."""
         # Every field is a number, and stays what it was: int plus int, float plus float.
         return replace(self, **{name: getattr(self, name) + more[name] for name in more})
 
@@ -93,7 +90,7 @@ class Plan:
 
 
 class Ignored:
-    """Tells of every generation parameter that models on this machine lack, once each."""
+    """Reports every generation parameter that models on this machine lack, once each."""
 
     def __init__(self, name: str) -> None:
         """`name` is the model's."""
@@ -114,7 +111,7 @@ class Ignored:
 class Worker(Protocol):
     """One device with one copy of the model: a thread of this process, or a process.
 
-    Batches are worked on in the order in which they were submitted. What is kept of a dialogue is
+    Batches are worked on in the order of submission. The state of a dialogue is
     kept by the worker that had it.
     """
 
@@ -130,11 +127,11 @@ class Worker(Protocol):
         ...
 
     def submit(self, batch: Sequence[Work]) -> Future[list[Generated | Fault]]:
-        """A result per work, in order; the future raises `Fatal`. Returns at once."""
+        """Return a result per work, in order; the future raises `Fatal`. Returns at once."""
         ...
 
     def release(self, unit_id: str) -> None:
-        """The step is finished: drop what is kept for it. Returns at once."""
+        """Drop the state of a finished step. Returns at once."""
         ...
 
     def stats(self) -> WorkerStats: ...

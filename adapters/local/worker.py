@@ -35,17 +35,11 @@ class ThreadWorker:
         *,
         rows: int | None = None,
         kv_reuse: bool = True,
-        compiled: bool = False,
     ) -> None:
         """`rows` is the batch size; None: as many as fit into the memory that is free now."""
         self._device = loaded.device
         self._plan = planned(loaded, rows)
-        self._generator = Generator(
-            loaded,
-            rows=self._plan.rows,
-            kv_reuse=kv_reuse,
-            compiled=compiled,
-        )
+        self._generator = Generator(loaded, rows=self._plan.rows, kv_reuse=kv_reuse)
         self._queue: queue.SimpleQueue[tuple[Sequence[Work], Future[Results]] | None] = (
             queue.SimpleQueue()
         )
@@ -71,7 +65,7 @@ class ThreadWorker:
         return None
 
     def submit(self, batch: Sequence[Work]) -> Future[Results]:
-        """A result per work, in order; the future raises `Fatal`. Returns at once."""
+        """Return a result per work, in order; the future raises `Fatal`. Returns at once."""
         future: Future[Results] = Future()
         if self._closed:
             future.set_exception(Fatal(f"the model on {self._device} was closed"))
@@ -128,7 +122,8 @@ class ThreadWorker:
 
 
 def planned(loaded: Loaded, rows: int | None) -> Plan:
-    """The batch size and number of open dialogues for this device, once the model is loaded."""
+    """Return the batch size and number of open dialogues for this device, once the model is
+    loaded."""
     # First, since it is measured by a call of the model, which takes some memory for good.
     kept = loaded.family.cache_bytes_per_token(loaded.model)
     return plan(
@@ -142,19 +137,11 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
 
 
 def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
-    """A worker with these options. Raises `Fatal` for a model that cannot be called, or if
-    `compile` is set without a GPU."""
-    if options.compile and not loaded.device.startswith("cuda"):
-        raise Fatal(
-            f"--compile replays CUDA graphs, and the model runs on {loaded.device}, where compiled "
-            "code is slower: leave it out"
-        )
+    """Return a worker with these options. Raises `Fatal` for a model that cannot be called."""
     try:
-        return ThreadWorker(
-            loaded, rows=options.batch_size, kv_reuse=options.kv_reuse, compiled=options.compile
-        )
+        return ThreadWorker(loaded, rows=options.batch_size, kv_reuse=options.kv_reuse)
     except Fatal:
         raise
     except Exception as error:
-        # The first call of a model that nobody may have tried here.
+        # The first call of a model that may be untested here.
         raise Fatal(model_failed(loaded.device, error)) from error

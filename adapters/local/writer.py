@@ -11,7 +11,7 @@ from transformers import GenerationConfig
 
 from adapters.contract import Fatal
 from adapters.conversation import Finish
-from adapters.local.cache import can_be_fixed, make_room
+from adapters.local.cache import make_room
 from adapters.local.contract import Loaded, Padded
 from adapters.local.sampling import Draw, ForbiddenTokens, RowLimits, samples
 from adapters.local.vision_windows import attend_in_pieces
@@ -21,18 +21,10 @@ from adapters.local.work import Work
 class Writer:
     """A model that writes replies. One thread uses it; `interrupt` may come from any."""
 
-    def __init__(self, loaded: Loaded, *, compiled: bool) -> None:
-        """Raises `Fatal` for a model that cannot be compiled."""
-        if compiled and not can_be_fixed(loaded.model):
-            raise Fatal(f"{type(loaded.model).__name__} cannot be compiled: leave --compile out")
-        attention = loaded.model.config._attn_implementation or ""
-        if compiled and "flash" in attention:
-            # It would take the free columns of a cache of fixed size for tokens.
-            raise Fatal(f"--compile goes with --attn sdpa, not with {attention}")
+    def __init__(self, loaded: Loaded) -> None:
         self._model = loaded.model
         self._family = loaded.family
         self._device = loaded.device
-        self._compiled = compiled
         self._forbidden = ForbiddenTokens(loaded.model.config, loaded.device)
         self._interrupted = threading.Event()
         # `generate` takes its defaults from here: a checkpoint must not decide on sampling.
@@ -52,7 +44,7 @@ class Writer:
         """
         start = int(padded.ids.shape[1])
         new = max(work.generation.max_tokens for work in works)
-        make_room(cache, start, new)
+        make_room(cache, new)
         choosing: list[Any] = [self._forbidden]
         if any(samples(work.generation) for work in works):
             choosing.append(Draw(works, start, self._device))
@@ -71,7 +63,7 @@ class Writer:
         return sequences[:, start:].cpu()
 
     def reply(self, work: Work, ids: Sequence[int]) -> tuple[tuple[int, ...], Finish]:
-        """A row's ids up to its stop id or its own limit."""
+        """Return a row's ids up to its stop id or its own limit."""
         kept = tuple(ids[: work.generation.max_tokens])
         for count, token in enumerate(kept, 1):
             if token in self._family.stop_ids:
@@ -79,7 +71,7 @@ class Writer:
         return kept, Finish.LENGTH
 
     def _greedy(self, new: int) -> GenerationConfig:
-        """Every parameter is set, so that no default of a checkpoint or library version applies.
+        """Set every parameter explicitly; no default of a checkpoint or library version applies.
         Rows that sample are left one token to choose from."""
         return GenerationConfig(
             max_new_tokens=new,
@@ -90,11 +82,11 @@ class Writer:
             eos_token_id=list(self._family.stop_ids) or None,
             pad_token_id=self._family.pad_id,
             return_dict_in_generate=False,
-            disable_compile=not self._compiled,
+            disable_compile=True,
         )
 
     def _moved(self, value: Any) -> Any:
-        """To the device; from pinned memory, so that nobody waits for it."""
+        """Move it to the device; from pinned memory, without waiting."""
         if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
             return value
         if torch.device(self._device).type == "cuda":

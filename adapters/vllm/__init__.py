@@ -1,4 +1,4 @@
-"""Models on this machine by vLLM's engine, which runs in a process of its own.
+"""Models on this machine by vLLM's engine, which runs in a separate process.
 
-Nothing is imported here, so that naming such a model costs no import of vLLM or torch.
+This module imports nothing: naming such a model costs no import of vLLM or torch.
 """

@@ -2,7 +2,7 @@
 
 Prompts go to the engine as ids that the project's own families write, with a picture as the one
 mark that the chat template has for it, which the engine expands. Earlier replies are put in by the
-ids that were generated, so that a second round finds the first in the engine's prefix cache.
+ids that were generated: a second round finds the first in the engine's prefix cache.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from adapters.contract import AdapterInfo, Fatal, Fault, Generation, PictureSource, Request
 from adapters.conversation import Finish, Picture, Reply, Usage
-from adapters.exchange import Exchange
 from adapters.local.families import HuggingFaceFamily
 from adapters.local.sampling import picture_ids, samples, seed_of
 from adapters.local.work import Generated, Ignored
 from adapters.processes import Child
+from adapters.processes.exchange import Exchange
 from adapters.vllm.serving import Abort, Call, Job, Ready, Shown, Stop
 
 PATIENCE_S = 10.0
 """Seconds that the engine may take to end by itself; what then is left is killed."""
 
 FORBIDDEN = -1e4
-"""What is added to the logit of a token that must not be written."""
+"""Added to the logit of a token that must not be written."""
 
 
 class VllmAdapter:
@@ -85,7 +84,7 @@ class VllmAdapter:
         pixels = await asyncio.gather(*(pictures.pixels(picture) for picture in shown))
         images = tuple(Shown(_uuid(p), made) for p, made in zip(shown, pixels, strict=True))
         sampling = {**sent, **self._limits}
-        result = await self._generated(lambda number: Call(number, ids, images, sampling))
+        result = await self._generated(Call(ids, images, sampling))
         if isinstance(result, Fault):
             raise result
         if result.finish is Finish.TOO_LONG:
@@ -99,7 +98,7 @@ class VllmAdapter:
         return self._reply(ids, result, sent)
 
     def measured(self) -> Mapping[str, object]:
-        """Facts about what the engine runs, and its counts of tokens."""
+        """Return facts about the engine, and its counts of tokens."""
         return {**self._ready.facts, "counts": dict(self.counts)}
 
     def notices(self) -> list[str]:
@@ -111,15 +110,16 @@ class VllmAdapter:
         await asyncio.to_thread(self._engine.close, Stop(), PATIENCE_S)
 
     def _prompt(self, request: Request) -> tuple[tuple[int, ...], int]:
-        """The ids to send, and how many they are once the pictures are in. Raises `Fatal`."""
+        """Return the ids to send, and how many they are once the pictures are in. Raises
+        `Fatal`."""
         conversation = request.conversation
         ids = tuple(self._family.collapsed(conversation))
         grown = sum(self._family.growth(p.width, p.height) for p in conversation.pictures)
         return ids, len(ids) + grown
 
-    async def _generated(self, question: Any) -> Generated | Fault:
+    async def _generated(self, call: Call) -> Generated | Fault:
         future = self._engine.ask(
-            question,
+            call,
             lost=lambda reason: Fatal(f"{reason}; replies so far are kept"),
             unwanted=Abort,
         )
@@ -148,7 +148,7 @@ class VllmAdapter:
 
 
 _VARIABLES = {
-    # A forked engine would inherit the pipes by which this process learns of the child's end.
+    # A forked engine would inherit the pipes that show this process the child's end.
     "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
     "VLLM_NO_USAGE_STATS": "1",
     "VLLM_LOGGING_LEVEL": "ERROR",
@@ -156,12 +156,13 @@ _VARIABLES = {
 
 
 def _uuid(picture: Picture) -> str:
-    """What a picture is known by in the engine's caches: its source and how it was prepared."""
+    """Return the key of a picture in the engine's caches: its source and its preparation."""
     return f"{picture.digest} {picture.recipe}"
 
 
 def _sampling(request: Request, max_tokens: int) -> dict[str, object]:
-    """Parameters of a reply by vLLM's names; its defaults are neutral, but for the temperature."""
+    """Return parameters of a reply by vLLM's names; its defaults are neutral, but for the
+    temperature."""
     generation: Generation = request.generation
     if not samples(generation):
         return {"temperature": 0.0, "max_tokens": max_tokens}

@@ -21,7 +21,7 @@ INVARIANT = "VLLM_BATCH_INVARIANT"
 
 @dataclass(frozen=True, slots=True)
 class VllmOptions:
-    """Which model to load and how; fields that `LocalOptions` has mean the same."""
+    """Options for loading a model; fields that `LocalOptions` has mean the same."""
 
     _: KW_ONLY
     model_path: str | None = None
@@ -32,14 +32,13 @@ class VllmOptions:
     max_pixels: Count | None = None
     trust_remote_code: bool = False
     kv_reuse: bool = True
-    """Whether the engine keeps keys and values of prefixes."""
+    """True if the engine keeps keys and values of prefixes."""
     max_num_seqs: Count = 128
     """The most sequences in a batch."""
     max_model_len: Count | None = None
-    """Context length in tokens. None: the model's own, for which there has to be memory."""
+    """Context length in tokens. None: the model's own, which must fit the memory."""
     batch_invariant: bool | None = None
-    """Whether replies do not depend on batches (`VLLM_BATCH_INVARIANT`). None: as that variable
-    is set."""
+    """True if replies must not depend on batches. None: as `VLLM_BATCH_INVARIANT` is set."""
     engine_args: Mapping[str, object] | None = None
     """Further arguments of vLLM's `AsyncEngineArgs`."""
 
@@ -54,8 +53,8 @@ class VllmFactory:
         return self.describe(model, loads=True, **options).load()
 
     def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
-        """What the adapter declares, and how to load it. Raises `Fatal`, and if the model is to be
-        loaded next (`loads`), also for whatever would prevent that."""
+        """Return the adapter's declaration and its loader. Raises `Fatal`; if the model is to be
+        loaded next (`loads`), also for anything that would prevent that."""
         read = VllmOptions(**read_options(self, options))  # type: ignore[arg-type]
         if not model and read.model_path is None:
             raise Fatal(f"which model? name it like {EXAMPLE} or vllm:FOLDER")
@@ -114,12 +113,12 @@ def _described(model: str, options: VllmOptions, loads: bool) -> Described:
     if options.max_model_len is not None:
         arguments["max_model_len"] = options.max_model_len
     if family.pixel_limits is not None:
-        # Those that the pictures are sized by, so that nothing is resized again.
+        # The limits of our own resizing: the engine resizes nothing again.
         size = dict(zip(("shortest_edge", "longest_edge"), family.pixel_limits, strict=True))
         arguments["mm_processor_kwargs"] = {"size": size}
     own = sorted({*arguments, "max_model_len", "revision"} & set(options.engine_args or {}))
     if own:
-        raise Fatal(f"engine_args: '{own[0]}' is set by an option of its own; leave it out")
+        raise Fatal(f"engine_args: '{own[0]}' has its own option; leave it out")
     environment = {INVARIANT: str(int(invariant)), **visible(options.devices or ())}
 
     def load() -> Adapter:
@@ -138,7 +137,7 @@ def _described(model: str, options: VllmOptions, loads: bool) -> Described:
 
 
 def _info(info: AdapterInfo, options: VllmOptions, invariant: bool) -> AdapterInfo:
-    """What a model declares, as vLLM runs it."""
+    """Return the declaration of a model that vLLM runs."""
     settings = {name: value for name, value in info.settings.items() if name != "attention"}
     settings |= {"engine": "vllm", "batch_invariant": invariant}
     if options.engine_args:
@@ -146,7 +145,6 @@ def _info(info: AdapterInfo, options: VllmOptions, invariant: bool) -> AdapterIn
     lengths = [n for n in (info.context_tokens, options.max_model_len) if n is not None]
     return replace(
         info,
-        batch_size=None,
         # As many as are in a batch, and as many that wait for their turn.
         concurrency=2 * options.max_num_seqs,
         context_tokens=min(lengths, default=None),

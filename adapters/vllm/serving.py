@@ -1,7 +1,7 @@
 """The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
 
-`VllmAdapter` starts it as a child that runs `serve`. It reads a `Job`, answers with `Ready` or with
-a text that says why not, and then answers every `Call`.
+`VllmAdapter` starts it as a child that runs `serve`. It answers a `Job` with `Ready`, and then
+every `Call` (`adapters.processes.exchange`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from adapters.child import Receive, Send
 from adapters.contract import Fault, PixelPicture
 from adapters.conversation import Finish
-from adapters.exchange import Answer
 from adapters.local.errors import line
 from adapters.local.work import Generated
+from adapters.processes.child import Receive, Send
+from adapters.processes.exchange import Answer
 
 _FINISHES = {
     "stop": Finish.STOP,
     "length": Finish.LENGTH,
-    # It was cut off since it repeated itself, where the engine was told to look for that.
+    # The engine cut it off because it repeated itself (an option).
     "repetition": Finish.LENGTH,
 }
 _TOO_LONG = re.compile(r"maximum (context|model) length|max_model_len", re.IGNORECASE)
@@ -65,7 +65,6 @@ class Shown:
 class Call:
     """A reply to generate; `sampling` are arguments of `SamplingParams`."""
 
-    number: int
     ids: tuple[int, ...]
     pictures: tuple[Shown, ...]
     sampling: Mapping[str, object]
@@ -73,7 +72,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Nobody waits for the reply to this call any more."""
+    """The reply to this call is no longer wanted."""
 
     number: int
 
@@ -85,34 +84,38 @@ class Stop:
 
 def serve(receive: Receive, send: Send) -> None:
     """Load the model and answer until told to stop, or until it turns out not to load."""
-    job: Job = receive()
+    number, job = receive()
     # The engine's processes do not notice when this one is killed. Its end of the pipe is closed
     # with it, however it ends, and none of them has a copy.
     watchdog = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _WATCHDOG], stdin=subprocess.PIPE
     )
-    asyncio.run(_serve(job, receive, send))
+    asyncio.run(_serve(number, job, receive, send))
     del watchdog
 
 
-async def _serve(job: Job, receive: Receive, send: Send) -> None:
+async def _serve(number: int, job: Job, receive: Receive, send: Send) -> None:
     try:
         engine = _engine(job.arguments)
         ready = _ready(engine)
     except Exception as error:
-        send(f"vLLM cannot load the model: {_cause(_log()) or line(error)}")
+        reason = f"vLLM cannot load the model: {_cause(_log()) or line(error)}"
+        send(Answer(number, None, fatal=reason))
         return
-    send(ready)
-    inbox: asyncio.Queue[object] = asyncio.Queue()
+    send(Answer(number, ready))
+    inbox: asyncio.Queue[tuple[int, object]] = asyncio.Queue()
     threading.Thread(
         target=_pump, args=(receive, inbox, asyncio.get_running_loop()), daemon=True
     ).start()
     calls: dict[int, asyncio.Task[None]] = {}
-    while not isinstance(message := await inbox.get(), Stop):
+    while True:
+        number, message = await inbox.get()
+        if isinstance(message, Stop):
+            break
         if isinstance(message, Call):
-            task = asyncio.create_task(_answer(engine, message, send))
-            task.add_done_callback(partial(_forget, calls, message.number))
-            calls[message.number] = task
+            task = asyncio.create_task(_answer(engine, number, message, send))
+            task.add_done_callback(partial(_forget, calls, number))
+            calls[number] = task
         elif isinstance(message, Abort) and message.number in calls:
             calls[message.number].cancel()
     engine.shutdown()
@@ -124,7 +127,7 @@ def _forget(calls: dict[int, asyncio.Task[None]], number: int, _: asyncio.Task[N
     del calls[number]
 
 
-def _pump(receive: Receive, inbox: asyncio.Queue[object], loop: asyncio.AbstractEventLoop) -> None:
+def _pump(receive: Receive, inbox: asyncio.Queue[Any], loop: asyncio.AbstractEventLoop) -> None:
     while True:
         loop.call_soon_threadsafe(inbox.put_nowait, receive())
 
@@ -153,42 +156,42 @@ def _ready(engine: Any) -> Ready:
     return Ready(int(config.max_model_len), facts)
 
 
-async def _answer(engine: Any, call: Call, send: Send) -> None:
+async def _answer(engine: Any, number: int, call: Call, send: Send) -> None:
     try:
-        answer = await _answered(engine, call)
+        answer = await _answered(engine, number, call)
     except asyncio.CancelledError:
-        answer = Answer(call.number, None)
+        answer = Answer(number, None)
     send(answer)
 
 
-async def _answered(engine: Any, call: Call) -> Answer:
+async def _answered(engine: Any, number: int, call: Call) -> Answer:
     from vllm.exceptions import VLLMClientError
     from vllm.v1.engine.exceptions import EngineDeadError
 
     started = time.monotonic()
     try:
-        output = await _generated(engine, call)
+        output = await _generated(engine, number, call)
     except VLLMClientError as error:
         if _TOO_LONG.search(str(error)):
-            return Answer(call.number, Generated((), Finish.TOO_LONG, 0, 0, 0.0))
-        return Answer(call.number, None, fatal=f"vLLM refuses the prompt: {line(error)}")
+            return Answer(number, Generated((), Finish.TOO_LONG, 0, 0, 0.0))
+        return Answer(number, None, fatal=f"vLLM refuses the prompt: {line(error)}")
     except EngineDeadError as error:
-        return Answer(call.number, None, fatal=f"vLLM ended: {_cause(_log()) or line(error)}")
+        return Answer(number, None, fatal=f"vLLM ended: {_cause(_log()) or line(error)}")
     except Exception as error:
-        # What the engine raises for a call that failed hides the reason behind one of its own.
+        # The engine wraps the reason of a failed call in another error.
         reason = error.__cause__ or error
-        return Answer(call.number, _fault(f"{type(reason).__name__}: {line(reason)}"))
+        return Answer(number, _fault(f"{type(reason).__name__}: {line(reason)}"))
     (reply,) = output.outputs
     finish = _FINISHES.get(str(reply.finish_reason))
     if finish is None:
-        return Answer(call.number, _fault(f"the reply ended with '{reply.finish_reason}'"))
+        return Answer(number, _fault(f"the reply ended with '{reply.finish_reason}'"))
     seconds = time.monotonic() - started
     prompt, cached = len(output.prompt_token_ids), int(output.num_cached_tokens or 0)
-    return Answer(call.number, Generated(tuple(reply.token_ids), finish, prompt, cached, seconds))
+    return Answer(number, Generated(tuple(reply.token_ids), finish, prompt, cached, seconds))
 
 
-async def _generated(engine: Any, call: Call) -> Any:
-    """The engine's output for a call."""
+async def _generated(engine: Any, number: int, call: Call) -> Any:
+    """Return the engine's output for a call."""
     from PIL import Image
     from vllm import SamplingParams
     from vllm.sampling_params import RequestOutputKind
@@ -206,7 +209,7 @@ async def _generated(engine: Any, call: Call) -> Any:
         **call.sampling, detokenize=False, output_kind=RequestOutputKind.FINAL_ONLY
     )
     # One, once the reply is whole.
-    outputs = [output async for output in engine.generate(prompt, parameters, str(call.number))]
+    outputs = [output async for output in engine.generate(prompt, parameters, str(number))]
     return outputs[-1]
 
 
@@ -215,7 +218,7 @@ def _fault(reason: str) -> Fault:
 
 
 def _log() -> str:
-    """The end of what this process and the engine's own have written to standard error."""
+    """Return the end of what this process and the engine's own have written to standard error."""
     try:
         size = os.fstat(2).st_size
         return os.pread(2, _LOG_BYTES, max(0, size - _LOG_BYTES)).decode(errors="replace")
@@ -224,7 +227,7 @@ def _log() -> str:
 
 
 def _cause(log: str) -> str:
-    """The first error of the last traceback in a log, "" without any.
+    """Return the first error of the last traceback in a log, "" without any.
 
     What `AsyncLLM` raises when one of its processes fails says only that it did.
 

@@ -37,7 +37,8 @@ MODELS = {
 SETTINGS = {
     "choices": "-k 5 --seed 7 --none first --order 2 --shown original --positives original",
     "filters": "-k 50 --exclude-related --exclude-same-text --none absent --history 1",
-    "bnid": "--form bnid --choice-tokens 15 --history none --image-policy viewport",
+    "bnid": "--protocol-option form=bnid --protocol-option choice_tokens=15 --history none "
+    "--image-policy viewport",
     "tiles": "--image-policy tiles --none last --first-of-many",
     "scoring": "--f1 cl100k-lc --step-rule exact --invalid fail --none-zeroes-operation --bag "
     "--wrong-element-zeroes-operation --no-mapped-operations --exclude-status none",
@@ -79,7 +80,9 @@ def _runs() -> dict[str, tuple[str, ...]]:
         "openai-faults": (run(openai),),
         "openai-cached": (run(openai),),
         "openai-text": (run(f"{openai} --image-policy none"),),
-        "openai-eager": (run(f"{openai} {PROTOCOLS['seeact-choice']} --eager"),),
+        "openai-eager": (
+            run(f"{openai} {PROTOCOLS['seeact-choice']} --protocol-option eager=true"),
+        ),
         "openai-repeats": (run(f"{openai} --repeats 3 --temperature 0.7", "-b sample --limit 1"),),
         "openai-settings": (
             run(f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --first-of-many")

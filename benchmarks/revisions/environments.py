@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -25,6 +27,15 @@ class Revision:
     python: Path
     tree: Path | None
     """Source tree that goes first on the import path; None where a wheel is installed."""
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    """Words of a command line, as the cases have them, and as this side has them."""
+
+    def spelled(self, line: str) -> str:
+        """Write a case's command line as this side spells it."""
+        for words, here in self.spellings.items():
+            pattern = rf"(?<!\S){re.escape(words)}(?!\S)"
+            line = here.join(re.split(pattern, line))
+        return line
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         return [str(self.python), "-m", "harness", *arguments]
@@ -44,7 +55,13 @@ class Revision:
         return {**kept, **own, **({"PYTHONPATH": str(self.tree)} if self.tree else {})}
 
 
-def prepared(side: str, wanted: str, python: Path | None, work: Path) -> Revision:
+def prepared(
+    side: str,
+    wanted: str,
+    python: Path | None,
+    work: Path,
+    spellings: Mapping[str, str] = MappingProxyType({}),
+) -> Revision:
     """A revision of git or a folder, with the interpreter given or in an environment of its own.
 
     A revision becomes a worktree below `work`. With an interpreter its packages are used and the
@@ -58,13 +75,13 @@ def prepared(side: str, wanted: str, python: Path | None, work: Path) -> Revisio
     tree = tree.resolve()
     if python is not None:
         # Not resolved: a virtual environment's interpreter is a link to the one it was made from.
-        return Revision(side, wanted, python.absolute(), tree)
+        return Revision(side, wanted, python.absolute(), tree, spellings)
     place = work / f"{side}-environment"
     subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
     interpreter = place / "bin" / "python"
     install = [str(interpreter), "-m", "pip", "install", "--quiet", f"{tree}[{EXTRAS}]"]
     subprocess.run([*install, "-c", str(tree / "constraints.txt")], check=True)
-    return Revision(side, wanted, interpreter, None)
+    return Revision(side, wanted, interpreter, None, spellings)
 
 
 def discard(work: Path) -> None:

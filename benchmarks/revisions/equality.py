@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -34,6 +34,8 @@ class Outcome:
     folder: Path
     codes: tuple[int, ...] = ()
     printed: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    """Contents of requests as the server received them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,55 @@ def left_by(outcome: Outcome, ignored: frozenset[str] = frozenset()) -> Values:
     return values
 
 
+def results_of(outcome: Outcome) -> Values:
+    """Predictions, scores, contents of requests, replies and printed numbers of a case.
+
+    Names of runs depend on settings; runs are counted instead.
+    """
+    values: Values = {"exit": list(outcome.codes), "sent": outcome.sent}
+    for name, document in outcome.printed.items():
+        text = document.get("numbers")  # of a command that prints no JSON
+        values[name] = dict(Counter(numbers_in(document) if text is None else text))
+    runs = (manifest.parent for manifest in outcome.folder.rglob("manifest.json"))
+    for place, run in enumerate(sorted(runs, key=_content_of), 1):
+        summary = run / "summary.json"
+        values[f"run {place}"] = {
+            "calls.jsonl": {
+                str(call["id"]): [
+                    [[message["role"], message["parts"]] for message in call["messages"]],
+                    (call["reply"] or {}).get("text"),
+                ]
+                for call in lines_of(run / "calls.jsonl")
+            },
+            "steps.jsonl": {
+                f"{step['unit_id']}/{step['repeat']}": [step["prediction"], step["scores"]]
+                for step in lines_of(run / "steps.jsonl")
+            },
+            "summary": dict(Counter(numbers_in(json.loads(summary.read_text("utf-8")))))
+            if summary.exists()
+            else None,
+        }
+    return values
+
+
+def _content_of(run: Path) -> tuple[str, list[str]]:
+    """The model and the units of a run, which order the runs of a case on both sides."""
+    model = json.loads((run / "manifest.json").read_text("utf-8"))["model"]["name"]
+    return model, sorted(step["unit_id"] for step in lines_of(run / "steps.jsonl"))
+
+
+def numbers_in(document: Any) -> Iterator[str]:
+    """The numbers of a JSON document other than times, settings and counts within prose."""
+    if isinstance(document, Mapping):
+        for item in plain(document, {"settings", *PROSE}).values():
+            yield from numbers_in(item)
+    elif isinstance(document, list):
+        for item in document:
+            yield from numbers_in(item)
+    elif isinstance(document, int | float) and not isinstance(document, bool):
+        yield repr(document)
+
+
 def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
     """A run directory: manifest, summary, calls and steps by id, columns of the parquet file."""
     manifest = json.loads((run / "manifest.json").read_text("utf-8"))
@@ -95,7 +146,7 @@ def lines_of(path: Path) -> list[Values]:
 
 
 def flat(line: Values) -> Values:
-    """The line of a step in the form of schema 1, whichever it was written in."""
+    """The line of a recorded step with flat names."""
     if "kind" not in line:
         return line
     rest = dict(line)
@@ -201,8 +252,7 @@ class Intended:
     met: set[str] = field(default_factory=set)
 
     @classmethod
-    def read(cls, path: Path) -> Intended:
-        tables = tomllib.loads(path.read_text("utf-8")).get("intended", [])
+    def of(cls, tables: Iterable[Mapping[str, str]]) -> Intended:
         return cls({table["where"]: table["reason"] for table in tables})
 
     def covers(self, where: str) -> bool:
@@ -229,7 +279,9 @@ def compared(
 
 def size(values: Values) -> str:
     """What was compared: how many runs, calls, steps, printed documents."""
-    runs = [value for value in values.values() if isinstance(value, dict) and "manifest" in value]
+    runs = [
+        value for value in values.values() if isinstance(value, dict) and "steps.jsonl" in value
+    ]
     parts = []
     if runs:
         calls, steps = (

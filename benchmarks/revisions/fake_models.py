@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,6 +29,8 @@ GARBAGE = (
     "ELEMENT: the blue button\nACTION: PRESS\nVALUE:",
     "It depends on what the task is about.",
 )
+WORD = 20
+"""Strings of a request that are not longer are names: models, roles, types of media."""
 _LETTERED = re.compile(r"^([A-Z]{1,2})\. ", re.MULTILINE)
 
 
@@ -46,6 +48,8 @@ class FakeModels:
     def __init__(self) -> None:
         self.book: dict[str, str] = {}
         self.calls: Counter[str] = Counter()
+        self.contents: defaultdict[str, dict[str, list[float]]] = defaultdict(dict)
+        """By client, and by the digest of a request's texts and pictures: its numbers."""
         self._tries: Counter[tuple[str, str]] = Counter()
         self._limits: dict[str, int] = {}
         self._reached: dict[str, threading.Event] = {}
@@ -71,6 +75,7 @@ class FakeModels:
         seed = int.from_bytes(hashlib.sha256(f"{provider} {key}".encode()).digest()[:8], "big")
         with self._lock:
             self.calls[client] += 1
+            self.contents[client].update([_contents(body)])
             self._tries[client, key] += 1
             first = self._tries[client, key] == 1
             held = self.calls[client] > self._limits.get(client, 10**9)
@@ -96,6 +101,24 @@ class FakeModels:
 def key_of(user_texts: Iterable[str]) -> str:
     """A conversation's key: the texts of the user, without pictures, system text and replies."""
     return hashlib.sha256("\x00".join(text.strip() for text in user_texts).encode()).hexdigest()
+
+
+def _contents(body: Json) -> tuple[str, list[float]]:
+    """A digest of a request's texts and pictures, and its numbers, wherever they stand in it."""
+    texts: list[str] = []
+    numbers: list[float] = []
+    left: list[Any] = [body]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+        elif isinstance(value, str):
+            texts.extend([value] if len(value) > WORD else [])
+        elif not isinstance(value, bool) and value is not None:
+            numbers.append(value)
+    return hashlib.sha256("\x00".join(sorted(texts)).encode()).hexdigest(), sorted(numbers)
 
 
 def _user_texts(provider: str, body: Json) -> list[str]:

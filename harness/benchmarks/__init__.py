@@ -4,8 +4,8 @@
     some = dataset.select(Filters({"website": ("united",)}, limit=10))
     for row in some.rows(): ...       # one row group open at a time
 
-`BENCHMARKS` is the registry of benchmarks (entry-point group `vlm_eval.benchmarks`). Whatever is
-wrong with data is raised as a `DataError` with a one-line message.
+`BENCHMARKS` is the registry of benchmarks (entry-point group `vlm_eval.benchmarks`). Errors in data
+raise a `DataError` with a one-line message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from harness.benchmarks.catalog import (
 )
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset, Filters
-from harness.benchmarks.index import IndexEntry
+from harness.benchmarks.index import StoredStep
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 
@@ -38,12 +38,12 @@ __all__ = [
     "Benchmark",
     "Dataset",
     "Filters",
-    "IndexEntry",
     "Items",
     "SimpleBenchmark",
     "SplitSize",
     "StepBenchmark",
     "StepDataset",
+    "StoredStep",
     "actions_of",
     "benchmark",
     "declared",

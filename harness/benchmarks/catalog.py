@@ -34,7 +34,7 @@ BENCHMARKS.add(
 )
 BENCHMARKS.add(
     "mt-mind2web",
-    "harness.benchmarks.mt_mind2web:BENCHMARK",
+    "harness.kinds.conversation.mt_mind2web:BENCHMARK",
     "MT-Mind2Web (Deng et al. 2024): 120 conversations of 625 turns in the test splits",
 )
 BENCHMARKS.add(
@@ -54,30 +54,30 @@ BENCHMARKS.add(
 )
 BENCHMARKS.add(
     "mt-sample",
-    "harness.benchmarks.sample:CONVERSATIONS",
+    "harness.kinds.conversation.sample:BENCHMARK",
     "conversations on the sample's sites, shipped with the package, to try things out",
 )
 BENCHMARKS.add(
     "autowebbench",
-    "harness.benchmarks.autowebbench:BENCHMARK",
+    "harness.kinds.prompt.autowebbench:BENCHMARK",
     "AutoWebBench (Lai et al. 2024): 1,451 finished prompts in English and Chinese, text only",
 )
 BENCHMARKS.add(
     "miniwob",
-    "harness.benchmarks.miniwob.benchmark:BENCHMARK",
+    "harness.kinds.episode.miniwob.benchmark:BENCHMARK",
     "MiniWoB++ (Liu et al. 2018): 56 small web pages, or 74 more, played live in Chromium",
 )
 BENCHMARKS.add(
     "browsergym",
-    "harness.benchmarks.browsergym.benchmark:browsergym",
+    "harness.kinds.episode.browsergym.benchmark:browsergym",
     "tasks of BrowserGym, such as browsergym:webarena.*, live (vlm-eval check browsergym)",
 )
 BENCHMARKS.add(
     "steps",
     "harness.benchmarks.steps:SimpleBenchmark",
-    "recorded steps of your own, JSON lines or parquet, given with --data (docs/own-data.md)",
+    "your own recorded steps, JSON lines or parquet, given with --data (docs/own-data.md)",
 )
-_GROUNDING = "harness.benchmarks.grounding"
+_GROUNDING = "harness.kinds.grounding.sets"
 BENCHMARKS.add(
     "screenspot",
     f"{_GROUNDING}.screenspot:BENCHMARK",
@@ -121,7 +121,7 @@ BENCHMARKS.add(
 BENCHMARKS.add(
     "grounding-items",
     f"{_GROUNDING}.own:GroundingItems",
-    "grounding items of your own, given with --data (docs/grounding-data.md)",
+    "your own grounding items, given with --data (docs/grounding-data.md)",
 )
 BENCHMARKS.add(
     "sample-grounding",
@@ -143,13 +143,13 @@ def benchmark(name: str) -> Benchmark:
 
 
 def holding(data: Path) -> list[Benchmark]:
-    """The benchmarks whose files a folder is known to hold, by its name or what is in it."""
+    """List the benchmarks whose files a folder has, by its name or content."""
     found = (declared(name) for name in BENCHMARKS.names())
     return [one for one in found if one is not None and one.holds(data)]
 
 
 def declared(name: str) -> Benchmark | None:
-    """What a benchmark declares of itself; None where the package that has it is missing."""
+    """Return a benchmark by name; None if its package is missing."""
     try:
         return benchmark(name)
     except DataError:
@@ -157,12 +157,12 @@ def declared(name: str) -> Benchmark | None:
 
 
 def note_of(name: str) -> str:
-    """The note on test data that comes with texts and results of a benchmark."""
+    """Return the note on test data for texts and results of a benchmark."""
     return str(getattr(declared(name), "note", TEST_DATA_NOTE))
 
 
 def actions_of(name: str) -> ActionSpace | None:
-    """The action space of a benchmark; None where it declares none, or its package is missing."""
+    """Return the action space of a benchmark; None if undeclared, or if its package is missing."""
     found = declared(name)
     return found.declared.actions if found else None
 
@@ -202,10 +202,10 @@ def step_data(
 ) -> Iterator[tuple[str, StepData | DataGone]]:
     """Page and encoded screenshot of steps, from the data that a manifest's `dataset` names.
 
-    In the order of the data, so that each row group is read once; then the steps that it no longer
+    In the order of the data, which reads each row group once; then the steps that it no longer
     has. The caller compares digests. Raises `DataGone` if the data is no longer available.
     """
-    # Imported here so that runs can be read without benchmarks, and benchmarks without runs.
+    # Imported here to read runs without benchmarks, and benchmarks without runs.
     from harness.runs import DataGone, StepData
 
     data, splits = dataset.get("data"), dataset.get("splits_asked")
@@ -215,13 +215,13 @@ def step_data(
         if isinstance(opened, Items):
             yield from _pictures_of(opened, left)
             return
-        gone = {entry.step_id for entry in opened.entries if entry.step_id not in left}
+        gone = {entry.unit_id for entry in opened.entries if entry.unit_id not in left}
         for entry, row in opened.without(gone).decoded():
-            del left[entry.step_id]
+            del left[entry.unit_id]
             if isinstance(row, DataError):
-                yield entry.step_id, DataGone(str(row))
+                yield entry.unit_id, DataGone(str(row))
             else:
-                yield entry.step_id, StepData(row.html, row.screenshot)
+                yield entry.unit_id, StepData(row.html, row.screenshot)
     except DataError as error:
         raise DataGone(str(error)) from error
     for step_id in left:
@@ -231,7 +231,7 @@ def step_data(
 def _pictures_of(
     items: Items, wanted: Mapping[str, Any]
 ) -> Iterator[tuple[str, StepData | DataGone]]:
-    """The first picture of units that came ready, which have no page."""
+    """Yield the first picture of finished units, which have no page."""
     from harness.pictures import PictureError
     from harness.runs import DataGone, StepData
 

@@ -1,4 +1,4 @@
-"""Validate recorded steps of one's own: can they be run, and what would a run do with them?"""
+"""Validate a user's recorded steps, and count the steps that a run would ask about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.benchmarks.index import IndexEntry, Scanned, entry_of, in_order, with_lengths
+from harness.benchmarks.index import Scanned, StoredStep, in_order, step_of, with_lengths
 from harness.benchmarks.parquet import column_names, opened
 from harness.benchmarks.recorded import StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
@@ -23,7 +23,7 @@ from parsers.declaration import Declaration, Level
 
 @dataclass(slots=True)
 class Problem:
-    """A problem that rows have, how many have it, and where the first of them is.
+    """A problem of rows, with their number and the first of them.
 
     With an error, a row cannot be read or contradicts itself; with a warning it can be read, though
     perhaps not as intended.
@@ -43,7 +43,7 @@ class RowCounts:
     _rows: dict[str, Counter[str]] = field(default_factory=dict)
     _parents: dict[tuple[str, str], set[str]] = field(default_factory=dict)
 
-    def add(self, row: Row, entry: IndexEntry) -> None:
+    def add(self, row: Row, entry: StoredStep) -> None:
         """Count a row."""
         counts = self._rows.setdefault(row.info.split, Counter())
         for level in self.levels:
@@ -58,20 +58,20 @@ class RowCounts:
         return sum(counts["valid"] for counts in self._rows.values())
 
     def lines(self) -> Iterator[str]:
-        """A line per split."""
+        """Yield a line per split."""
         for split, counts in self._rows.items():
             parts = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()) if name != "rows")
-            held = [(counts["rows"], "row")]
-            held += [(len(self._parents[split, one.name]), one.one) for one in self.levels]
-            yield f"{split}: {', '.join(counted(*one) for one in held)}; {parts}"
+            totals = [(counts["rows"], "row")]
+            totals += [(len(self._parents[split, one.name]), one.one) for one in self.levels]
+            yield f"{split}: {', '.join(counted(*one) for one in totals)}; {parts}"
 
 
 @dataclass(slots=True)
 class Checked:
-    """What is in some files of steps.
+    """The findings in files of steps.
 
     Attributes:
-        problems: what is wrong with rows, in order of their first rows.
+        problems: problems of rows, in order of their first rows.
         counts: the rows that can be read.
         unused: columns that are not read, each with a suggestion of the one meant ("" if none).
     """
@@ -90,7 +90,7 @@ class Checked:
         problem.rows += 1
 
     def lines(self) -> Iterator[str]:
-        """The findings as lines, errors first."""
+        """Yield the findings as lines, errors first."""
         for problem in sorted(self.problems.values(), key=lambda problem: not problem.error):
             kind = "error" if problem.error else "warning"
             rows = counted(problem.rows, "row")
@@ -113,11 +113,11 @@ def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked
     checked = Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
-    entries = with_lengths(list(_entries(layout, checked)))
+    entries = with_lengths(list(_entries(layout, benchmark.name, checked)))
     with suppress(DataError):  # Reported per row below.
         layout = layout.with_actions(entries)
     for entry in entries:
-        _check_row(layout, entry, benchmark.name, checked)
+        _check_row(layout, entry, checked)
     if not entries and not checked.problems:
         raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
     return checked
@@ -136,7 +136,7 @@ def check_rows(dataset: StepDataset, declared: Declaration) -> Checked:
             if row.screenshot is not None:
                 check_picture(row.screenshot)
         except (DataError, PageError) as error:
-            checked.add(str(error).removeprefix(f"{entry.where}: "), entry.where)
+            checked.add(str(error).removeprefix(f"{entry.detail!s}: "), str(entry.detail))
         else:
             checked.counts.add(row, entry)
     return checked
@@ -163,8 +163,8 @@ def _note_unused(columns: StepColumns, present: Collection[str], checked: Checke
             checked.unused[name] = hint if hint.startswith("did you mean") else ""
 
 
-def _entries(layout: StepsLayout, checked: Checked) -> Iterator[IndexEntry]:
-    """The distinct rows, in file order."""
+def _entries(layout: StepsLayout, benchmark: str, checked: Checked) -> Iterator[StoredStep]:
+    """Yield the distinct rows, in file order."""
     lengths: dict[str, int] = {}
     seen: set[tuple[str, str | None]] = set()
     for path, rows in layout.scanned.items():
@@ -180,16 +180,16 @@ def _entries(layout: StepsLayout, checked: Checked) -> Iterator[IndexEntry]:
                 checked.add(f"{names} repeat an earlier row; only the first is read", where)
                 continue
             seen.add((key.task_id, key.action_uid))
-            yield entry_of(key, key.split or "", path, scanned)
+            yield step_of(key, benchmark, key.split or "", path, scanned)
 
 
-def _check_row(layout: StepsLayout, entry: IndexEntry, benchmark: str, checked: Checked) -> None:
-    where = entry.where
+def _check_row(layout: StepsLayout, entry: StoredStep, checked: Checked) -> None:
+    where = str(entry.detail)
     try:
-        ((_, record),) = layout.records(entry.file, entry.row_group, {entry.offset})
-        if layout.loader is not None or entry.file.suffix != ".parquet":
+        ((_, record),) = layout.records(*entry.detail.group, {entry.detail.offset})
+        if layout.loader is not None or entry.detail.file.suffix != ".parquet":
             _note_unused(layout.columns, record, checked)
-        row = layout.decode(record, entry, benchmark)
+        row = layout.decode(record, entry)
     except DataError as error:
         checked.add(str(error).removeprefix(f"{where}: "), where)
         return
@@ -199,7 +199,7 @@ def _check_row(layout: StepsLayout, entry: IndexEntry, benchmark: str, checked: 
 
 
 def _problems(row: Row) -> Iterator[tuple[str, bool]]:
-    """What is wrong with a row that can be read, and whether it is an error."""
+    """Yield the problems of a readable row, each with True for an error."""
     page = Page.parse(row.html)
     if not any(node.id for node in page.nodes()):
         yield "no element of the page has an id; name their attribute with id_attribute", True

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from harness.benchmarks.dataset import Dataset
-from harness.runs.records import UnitRecord
+from harness.runs.records import Unit
 from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers.declaration import Declaration
@@ -19,7 +19,7 @@ D = TypeVar("D")
 
 
 class SplitSize(NamedTuple):
-    """What a split holds as published; None where that is not known.
+    """The published size of a split; None if unknown.
 
     Attributes:
         tasks: the innermost parents (tasks of recorded steps, pictures of grounding).
@@ -36,19 +36,19 @@ class Benchmark(ABC):
     """A collection of units to ask about. Instances are values: frozen dataclasses.
 
     Attributes:
-        protocol: how its units are asked about if the user names no protocol.
-        pictures: whether there are pictures to show with its units.
-        own_python: whether what it asks about lives under another Python (`--env-python`).
+        protocol: the default protocol.
+        pictures: True if its units have pictures to show.
+        own_python: True if its environments need another Python (`--env-python`).
         name: its name in the registry, and in every row and run.
         description: one line about it.
         splits: all its splits; () if the files determine them.
-        default_splits: the splits that are read if the user names none.
-        sizes: the whole of its splits. A run that holds less of one is a run on a part, and stands
-            beside no published result.
-        guarded: whether its texts and results come with the note that they should stay out of
-            training corpora.
-        note: that note, which says what its authors ask for.
-        declared: what it declares of its results: measures, parents, groups and words.
+        default_splits: the splits to read by default.
+        sizes: the full sizes of its splits. A run on a part of one is not compared with published
+            results.
+        guarded: True to add the note that its texts and results should stay out of training
+            corpora.
+        note: that note, in the words of its authors.
+        declared: the declaration of its results: measures, parents, groups and words.
         scorers: a function for every score, unless `score` computes them all at once.
     """
 
@@ -68,12 +68,12 @@ class Benchmark(ABC):
 
     @property
     def kind(self) -> str:
-        """What its units are (`step`), as declared: protocols ask about units of one kind."""
+        """The declared kind of its units (`step`): protocols ask about units of one kind."""
         return self.declared.kind
 
-    def unit(self, unit_id: str, detail: D, split: str = "test", **facts: Any) -> UnitRecord[D]:
-        """A unit of this benchmark without an outcome; `facts` are fields of `UnitRecord`."""
-        return UnitRecord(
+    def unit(self, unit_id: str, detail: D, split: str = "test", **facts: Any) -> Unit[D]:
+        """Build a unit of this benchmark without an outcome; `facts` are fields of `Unit`."""
+        return Unit(
             kind=self.kind,
             unit_id=unit_id,
             benchmark=self.name,
@@ -93,26 +93,25 @@ class Benchmark(ABC):
         """
 
     def of_run(self, settings: Settings) -> Self:
-        """The benchmark with what it takes of a run's settings, such as the seed that it draws by;
-        most take nothing."""
+        """Return the benchmark with the settings of a run that it needs, such as a seed."""
         return self
 
     def holds(self, data: Path) -> bool:
-        """Whether a folder is known as this benchmark's without its being named."""
+        """Return True if the benchmark recognises a folder as its data."""
         return False
 
     def check_installed(self) -> None:
-        """Raise `UserError` if a package is missing that scoring needs; asked before any call."""
+        """Raise `UserError` if scoring needs a missing package; called before any call."""
         return
 
     def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
-        """The scores of a unit by the names that `declared` has; None for what is not measured.
+        """Return the scores of a unit by their names in `declared`; None for unmeasured ones.
 
         By default every score is computed by the function of its name in `scorers`.
 
         Args:
-            prediction: what was answered, or why there is no answer.
-            detail: what only units of this kind have (`UnitRecord.detail`), right answer included.
-            settings: those of the run; which rules count is for the benchmark to say.
+            prediction: the answer, or the reason for its absence.
+            detail: the fields of this kind of units (`Unit.detail`), right answer included.
+            settings: the settings of the run; the benchmark decides which rules apply.
         """
         return {name: scorer(prediction, detail) for name, scorer in self.scorers.items()}

@@ -1,7 +1,7 @@
-"""An opened benchmark: which units there are, and which of them are selected.
+"""An opened benchmark: its units, and a selection of them.
 
-What else an opened benchmark can do depends on the kind of its units: recorded steps are read from
-their files one at a time (`harness.benchmarks.recorded`).
+Further abilities depend on the kind of its units: recorded steps are read from their files one at a
+time (`harness.benchmarks.recorded`).
 """
 
 from __future__ import annotations
@@ -11,42 +11,13 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from harness.errors import DataError, suggestion
+from harness.runs.records import Unit
 from parsers.declaration import Declaration
 
-
-class Entry(Protocol):
-    """A unit as an index knows it: what it is called, and what it belongs to."""
-
-    @property
-    def unit_id(self) -> str:
-        """Id of the unit."""
-        ...
-
-    @property
-    def split(self) -> str:
-        """Its split."""
-        ...
-
-    @property
-    def parents(self) -> Mapping[str, str]:
-        """The id of what it belongs to, by level, from the inside out (`task`, `website`)."""
-        ...
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """What else it is grouped by (`domain`)."""
-        ...
-
-    @property
-    def place(self) -> int | None:
-        """Its place in its innermost parent, from 0; None where units have no order."""
-        ...
-
-
-E = TypeVar("E", bound=Entry)
+D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +25,12 @@ class Filters:
     """Conditions on units; all must hold, and an empty tuple sets no condition.
 
     Attributes:
-        among: the values that are kept, by level or label (`{"website": ("united", "delta")}`).
+        among: the values to keep, by level or label (`{"website": ("united", "delta")}`).
         first: keep only the first so many units of each innermost parent, in order.
         limit: keep only the first so many groups that are kept together (`Dataset.whole`), in
             order.
-        shard: (number from 1, count of shards); applied last, so that the shards of a limited
-            selection are parts of that selection.
+        shard: (number from 1, count of shards); applied last: the shards of a limited selection are
+            parts of it.
     """
 
     among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -70,24 +41,24 @@ class Filters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dataset(Generic[E]):
+class Dataset(Generic[D]):
     """The units of a benchmark, or a selection of them. Immutable, so it can be read repeatedly.
 
     Attributes:
         benchmark: the name of the benchmark.
-        kind: what its units are.
+        kind: the kind of its units.
         whole: the level whose members are never split by a limit or a shard, because calls may be
-            shared within them or a score needs all of them; "" if every unit stands for itself.
+            shared within them or a score needs all of them; "" if units are independent.
         entries: one entry per distinct unit, in the order of the data.
         origin: where the data comes from: `repo` and `revision`, or `local`.
-        settings: the settings that the data was made with, if it has any on record.
+        settings: the recorded settings that the data was made with, if any.
         notices: messages for the user.
-        declared: what is declared of the results; what the benchmark declares unless given.
+        declared: the declaration of the results; default: the benchmark's.
     """
 
     benchmark: str
     kind: str
-    entries: tuple[E, ...]
+    entries: tuple[Unit[D], ...]
     whole: str = ""
     origin: Mapping[str, Any] = field(default_factory=dict)
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -102,16 +73,16 @@ class Dataset(Generic[E]):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def group_of(self, entry: Entry) -> str:
-        """What a unit is never split from: its parent of the level `whole`, or only itself."""
+    def group_of(self, entry: Unit[Any]) -> str:
+        """Return the group that stays whole with a unit: its parent of level `whole`, or itself."""
         return entry.parents[self.whole] if self.whole else entry.unit_id
 
-    def parent_of(self, entry: Entry) -> str:
-        """Its innermost parent, or only itself where units stand for themselves."""
+    def parent_of(self, entry: Unit[Any]) -> str:
+        """Return its innermost parent, or itself if units are independent."""
         return next(iter(entry.parents.values())) if self.whole else entry.unit_id
 
     def select(self, filters: Filters) -> Self:
-        """The units that match the filters. Raises `DataError` for a value that no unit has."""
+        """Select the units that match the filters. Raises `DataError` for an unknown value."""
         kept = _matching(self, filters)
         if filters.limit is not None:
             kept = _first(self, kept, filters.limit)
@@ -127,11 +98,11 @@ class Dataset(Generic[E]):
     @property
     @abstractmethod
     def fingerprint(self) -> dict[str, Any]:
-        """What tells this data from other data of the benchmark: its origin, and digests."""
+        """Return the identity of this data: its origin, and digests."""
 
 
-def _matching(dataset: Dataset[E], filters: Filters) -> list[E]:
-    """The entries that match all but limit and shard, in their given order.
+def _matching(dataset: Dataset[D], filters: Filters) -> list[Unit[D]]:
+    """Return the entries that match all but limit and shard, in their given order.
 
     Raises:
         DataError: a value that no entry has, or no entry left.
@@ -162,16 +133,16 @@ def _matching(dataset: Dataset[E], filters: Filters) -> list[E]:
     return kept
 
 
-def _keys(dataset: Dataset[E]) -> set[str]:
+def _keys(dataset: Dataset[D]) -> set[str]:
     return {key for entry in dataset.entries for key in (*entry.parents, *entry.labels)}
 
 
-def _value(entry: Entry, name: str) -> str:
+def _value(entry: Unit[Any], name: str) -> str:
     return entry.parents.get(name) or entry.labels.get(name, "")
 
 
 def shard_of(group: str, count: int) -> int:
-    """The number, from 1, of the shard that a group belongs to; it depends on nothing else."""
+    """Return the number of a group's shard, from 1; it depends on the group and `count` only."""
     return int.from_bytes(hashlib.sha256(group.encode()).digest()[:8], "big") % count + 1
 
 
@@ -185,7 +156,7 @@ def _check_known(what: str, wanted: Sequence[str], known: set[str]) -> None:
             raise DataError(f"no {what} '{value}' in the selection; {hint}")
 
 
-def _first(dataset: Dataset[E], entries: Sequence[E], limit: int) -> list[E]:
+def _first(dataset: Dataset[D], entries: Sequence[Unit[D]], limit: int) -> list[Unit[D]]:
     if limit < 1:
         raise DataError(f"--limit must be at least 1, not {limit}")
     groups = dict.fromkeys(map(dataset.group_of, entries))
@@ -193,8 +164,10 @@ def _first(dataset: Dataset[E], entries: Sequence[E], limit: int) -> list[E]:
     return [entry for entry in entries if dataset.group_of(entry) in first]
 
 
-def _shard(dataset: Dataset[E], entries: Sequence[E], number: int, count: int) -> list[E]:
-    """The entries of a shard, which may be empty: groups are assigned by hash."""
+def _shard(
+    dataset: Dataset[D], entries: Sequence[Unit[D]], number: int, count: int
+) -> list[Unit[D]]:
+    """Return the entries of a shard, which may be empty: groups are assigned by hash."""
     most = max(count, 1)
     if not 1 <= number <= most or most != count:
         raise DataError(f"'{number}/{count}' is not a shard; write 1/{most} to {most}/{most}")

@@ -32,7 +32,7 @@ class DataFile:
 
 
 def split_of(name: str, splits: Sequence[str]) -> str | None:
-    """The split in the name of a file (`data/test_task-00000-of-00005.parquet`) or its folders."""
+    """Find the split in the name of a file (`data/test_task-00000-of-00005.parquet`) or folder."""
     *folders, base = name.replace("\\", "/").split("/")
     for part in (base.rsplit(".", 1)[0], *reversed(folders)):
         for split in sorted(splits, key=len, reverse=True):
@@ -42,7 +42,7 @@ def split_of(name: str, splits: Sequence[str]) -> str | None:
 
 
 def missing_shards(names: Sequence[str]) -> bool:
-    """Whether names like `x-00000-of-00005` show that shards of a series are missing."""
+    """Return True if names like `x-00000-of-00005` show that shards of a series are missing."""
     series: dict[tuple[str, int], set[int]] = {}
     for name in names:
         match = _SHARD.search(name)
@@ -61,7 +61,7 @@ def check_splits(requested: Sequence[str] | None, known: Sequence[str], benchmar
 
 
 def local_files(data: Path, *suffixes: str) -> list[DataFile]:
-    """The file, or all data files in a folder and its subfolders, by name; splits are not set yet.
+    """List a file, or all data files in a folder and its subfolders, by name, without splits.
 
     In a folder, data files are those with one of the suffixes (`.parquet` if none is given).
     """
@@ -95,12 +95,12 @@ def by_split(
     where: str,
     named: Callable[[str, Sequence[str]], str | None] = split_of,
 ) -> tuple[list[DataFile], list[str]]:
-    """The files of the requested splits (None: the `default` splits present), and notices.
+    """Return the files of the requested splits (None: the `default` splits present), and notices.
 
     If no name contains a split, all files belong to the one requested split, or to `LOCAL_SPLIT`.
 
     Raises:
-        DataError: there is no file for a requested split.
+        DataError: a requested split has no file.
     """
     splits = [(file, named(file.name, known)) for file in files]
     present = {split for _, split in splits if split}

@@ -39,7 +39,7 @@ class HubCopy:
 
 
 Kind = Callable[[str], bool]
-"""Whether a file, given its path in the data set, is of one kind, such as of one split."""
+"""Function that tests a file's path in the data set for one kind, such as one split."""
 
 
 def fetch(
@@ -83,7 +83,7 @@ def fetch(
 
 
 def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
-    """The needed files if all are in the cache, judging by the shard numbers in their names."""
+    """Return the needed files if the cache has all, by the shard numbers in their names."""
     from huggingface_hub import constants
     from huggingface_hub.file_download import repo_folder_name
 
@@ -97,7 +97,7 @@ def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str)
 
 
 def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
-    """The needed files in the cache's folder for one commit; None if any of them is missing."""
+    """Return the needed files in the cache's folder of one commit; None if any is missing."""
     by_name = {
         path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob(f"*{suffix}"))
     }
@@ -114,7 +114,7 @@ def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:
 
 
 def fetch_one(repo: str, revision: str, name: str) -> Path:
-    """A single file of a data set, downloaded if it is not in the cache. Raises `DataError`."""
+    """Return a single file of a data set, from the cache or the hub. Raises `DataError`."""
     with _translated(repo, revision):
         return _downloaded(repo, revision, name)
 

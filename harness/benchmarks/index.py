@@ -1,4 +1,4 @@
-"""The index: which steps the files hold and where, read before any wide column.
+"""The index: the steps in the files and their places, read before any wide column.
 
 Tasks straddle shards and row groups, some rows are stored twice, and older files lack step numbers.
 All of this is resolved here from the narrow columns alone, over all files of the selection.
@@ -7,10 +7,10 @@ All of this is resolved here from the narrow columns alone, over all files of th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.parquet import (
@@ -26,6 +26,8 @@ from harness.benchmarks.parquet import (
 )
 from harness.benchmarks.step_numbers import Unplaced, recover
 from harness.errors import DataError, suggestion
+from harness.runs.records import Unit
+from harness.runs.steps import STEP, info_of
 from parsers.records import StepInfo
 
 if TYPE_CHECKING:
@@ -41,79 +43,41 @@ Measured (`benchmarks/reading_memory.py`): 0.25 GB for groups of 100 MB, 0.76 GB
 
 
 @dataclass(frozen=True, slots=True)
-class IndexEntry:
-    """A distinct row: the step that it holds and where it is stored.
+class Address:
+    """The place of a row in its files: the detail of a step until its row is decoded.
 
-    index: place of the step in its task, from 0.
+    action_uid: the recorded action, unique within its task.
     row_group, offset: the row group in the file and the row in the group, both from 0.
     row: number of the row in its file, from 1; used in messages.
-    task_steps: the largest step number of the task in these files, plus one.
-    conversation, turn: of a task that is a turn, as in `StepInfo`.
     """
 
-    step_id: str
-    task_id: str
     action_uid: str
-    index: int
-    split: str
-    website: str
-    domain: str
-    subdomain: str
     file: Path
     row_group: int
     offset: int
     row: int
-    task_steps: int = 0
-    conversation: str = ""
-    turn: int | None = None
 
-    @property
-    def unit_id(self) -> str:
-        return self.step_id
-
-    @property
-    def parents(self) -> dict[str, str]:
-        return self.info("", "").parents
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return self.info("", "").labels
-
-    @property
-    def place(self) -> int:
-        return self.index
-
-    @property
-    def where(self) -> str:
-        """File and row, for messages."""
+    def __str__(self) -> str:
         return f"{self.file}, row {self.row}"
 
-    def info(self, benchmark: str, task: str, total_steps: int = 0) -> StepInfo:
-        """What the step is; its task has at least `total_steps` steps."""
-        return StepInfo(
-            benchmark=benchmark,
-            split=self.split,
-            task_id=self.task_id,
-            action_uid=self.action_uid,
-            index=self.index,
-            total_steps=max(total_steps, self.task_steps),
-            website=self.website,
-            domain=self.domain,
-            subdomain=self.subdomain,
-            task=task,
-            conversation=self.conversation,
-            turn=self.turn,
-        )
+    @property
+    def group(self) -> tuple[Path, int]:
+        """The file and the row group in it, which are opened together."""
+        return self.file, self.row_group
+
+
+StoredStep = Unit[Address]
+"""A distinct row: the step that it holds, with the length of its task in these files as `total`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What the narrow columns say about a row.
+    """The narrow columns of a row.
 
     action_uid: None if the file has no such id; the index then serves as the id.
     index: place of the step in its task, from 0; None if it is recovered from `hints`, or, without
         hints, given by the order of the task's rows in the file.
-    hints: the evidence from which a missing index is recovered.
+    hints: the evidence for a missing index.
     """
 
     task_id: str
@@ -127,7 +91,7 @@ class Key:
 
 
 class Scanned(NamedTuple):
-    """A row as the index pass reads it: its number from 1, its location, and its narrow columns."""
+    """A row of the index pass: its number from 1, its location, and its narrow columns."""
 
     row: int
     group: int
@@ -135,12 +99,8 @@ class Scanned(NamedTuple):
     record: Record
 
 
-Decoder = Callable[[Record, IndexEntry, str], "Row"]
-"""Decodes a record into a row, see `Layout.decode`."""
-
-
 class Layout(Protocol):
-    """How one kind of file stores steps: what an opened benchmark needs in order to read rows."""
+    """The format of one kind of files of steps, for reading their rows."""
 
     @property
     def negatives_column(self) -> str | None:
@@ -149,7 +109,7 @@ class Layout(Protocol):
 
     @property
     def goal_column(self) -> str | None:
-        """The column with a step's task in words; None if it is not to be had without the rest."""
+        """The column with a step's task in words; None if it cannot be read alone."""
         ...
 
     def records(
@@ -165,14 +125,9 @@ class Layout(Protocol):
         """
         ...
 
-    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
+    def decode(self, record: Record, step: StoredStep) -> Row:
         """Decode a record into a row. Raises `DataError`."""
         ...
-
-    def decoder(self) -> Decoder | None:
-        """`decode` for other processes, without what only reading needs; None if records may hold
-        what cannot be sent to them."""
-        return self.decode
 
 
 class TableLayout(Layout, Protocol):
@@ -183,7 +138,7 @@ class TableLayout(Layout, Protocol):
 
     @property
     def what(self) -> str:
-        """What to call these files in messages."""
+        """The name of these files in messages."""
         ...
 
     @property
@@ -193,19 +148,19 @@ class TableLayout(Layout, Protocol):
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """What columns hold, for those that are checked when a parquet file is opened."""
+        """Types of the columns to check when a parquet file is opened."""
         return {}
 
     def narrow(self, present: Collection[str]) -> list[str]:
-        """Columns that the index pass reads."""
+        """List the columns that the index pass reads."""
         ...
 
     def wide(self, file: pq.ParquetFile) -> list[str]:
-        """Columns needed to decode rows of an open parquet file; struct fields are dotted names."""
+        """List the columns for decoding rows of a parquet file; struct fields are dotted names."""
         ...
 
     def key(self, record: Record, where: str) -> Key:
-        """What identifies a row. Raises `DataError`."""
+        """Return the identity of a row. Raises `DataError`."""
         ...
 
     def scan(self, path: Path) -> Iterator[Scanned]:
@@ -219,7 +174,7 @@ class TableLayout(Layout, Protocol):
                 yield Scanned(row, group, offset, record)
 
     def largest_group(self, path: Path) -> int:
-        """The most decompressed bytes that reading one row can take; 0 if negligible."""
+        """Return the most decompressed bytes that reading one row can take; 0 if negligible."""
         with opened(path) as file:
             return max(group_sizes(file, self.wide(file)), default=0)
 
@@ -235,18 +190,19 @@ class TableLayout(Layout, Protocol):
 
 
 def build_index(
-    files: Sequence[DataFile], layout: TableLayout
-) -> tuple[tuple[IndexEntry, ...], list[str]]:
+    files: Sequence[DataFile], layout: TableLayout, benchmark: str
+) -> tuple[tuple[StoredStep, ...], list[str]]:
     """Index the distinct rows of some files, in file order; also return notices for the user.
 
     Args:
         files: the files, in reading order.
         layout: how to read them.
+        benchmark: its name.
 
     Raises:
         DataError: a file cannot be read, lacks a column, or holds an invalid value.
     """
-    entries: list[IndexEntry] = []
+    entries: list[StoredStep] = []
     hints: dict[int, Unplaced] = {}
     seen: set[tuple[str, str | None]] = set()
     lengths: dict[str, int] = {}
@@ -264,7 +220,7 @@ def build_index(
             seen.add((key.task_id, key.action_uid))
             if key.index is None and key.hints is not None:
                 hints[len(entries)] = key.hints
-            entries.append(entry_of(key, split, data_file.path, scanned))
+            entries.append(step_of(key, benchmark, split, data_file.path, scanned))
         largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
     entries, unsure = _placed(entries, hints)
     return with_lengths(entries), _notices(doubled, unsure, len(hints), largest)
@@ -273,7 +229,7 @@ def build_index(
 def in_order(key: Key, lengths: dict[str, int]) -> Key:
     """Fill in a missing index or id, for tasks whose rows are stored in step order.
 
-    `lengths` holds the number of steps of each task so far, and is updated.
+    `lengths` has the number of steps of each task so far, and is updated.
     """
     index = lengths.get(key.task_id, 0) if key.index is None else key.index
     lengths[key.task_id] = index + 1
@@ -282,9 +238,9 @@ def in_order(key: Key, lengths: dict[str, int]) -> Key:
 
 
 def of_splits(
-    entries: Sequence[IndexEntry], requested: Sequence[str] | None, default: Sequence[str] = ()
-) -> tuple[IndexEntry, ...]:
-    """The entries of the requested splits, else of the `default` splits present, else all of them.
+    entries: Sequence[StoredStep], requested: Sequence[str] | None, default: Sequence[str] = ()
+) -> tuple[StoredStep, ...]:
+    """Return the entries of the requested splits, else of the present `default` splits, else all.
 
     Raises:
         DataError: a requested split has no entry.
@@ -297,50 +253,84 @@ def of_splits(
     return tuple(entry for entry in entries if not selected or entry.split in selected)
 
 
-def entry_of(key: Key, split: str, path: Path, scanned: Scanned) -> IndexEntry:
-    """Build the index entry of a row."""
-    return IndexEntry(
-        step_id=f"{key.task_id}_{key.action_uid}",
-        task_id=key.task_id,
-        action_uid=str(key.action_uid),
-        index=-1 if key.index is None else key.index,
+def step_of(key: Key, benchmark: str, split: str, path: Path, scanned: Scanned) -> StoredStep:
+    """Return the step of a row as its narrow columns know it."""
+    return stored_step(
+        Address(str(key.action_uid), path, scanned.group, scanned.offset, scanned.row),
+        benchmark=benchmark,
         split=split,
+        task_id=key.task_id,
+        index=-1 if key.index is None else key.index,
         website=key.website,
         domain=key.domain,
         subdomain=key.subdomain,
-        file=path,
-        row_group=scanned.group,
-        offset=scanned.offset,
-        row=scanned.row,
     )
 
 
+def stored_step(address: Address, **facts: Any) -> StoredStep:
+    """Return a step that is stored somewhere; `facts` are those of `StepInfo`."""
+    info = StepInfo(action_uid=address.action_uid, total_steps=0, **facts)
+    return Unit(
+        kind=STEP,
+        unit_id=f"{info.task_id}_{info.action_uid}",
+        benchmark=info.benchmark,
+        split=info.split,
+        parents=info.parents,
+        labels=info.labels,
+        position=info.index,
+        detail=address,
+    )
+
+
+def info_with(step: StoredStep, task: str, total_steps: int = 0) -> StepInfo:
+    """Return what a step is; `task` is its goal, and its task has at least `total_steps` steps."""
+    return info_of(replace(step, goal=task, total=max(total_steps, step.total)))
+
+
 def _placed(
-    entries: list[IndexEntry], hints: Mapping[int, Unplaced]
-) -> tuple[list[IndexEntry], int]:
+    entries: list[StoredStep], hints: Mapping[int, Unplaced]
+) -> tuple[list[StoredStep], int]:
     """Fill in the recovered step numbers; also return how many tasks were ambiguous.
 
     A task is recovered as a whole, because the order of its rows is part of the evidence.
     """
     tasks: dict[tuple[str, str], list[int]] = {}
     for position in hints:
-        tasks.setdefault((entries[position].split, entries[position].task_id), []).append(position)
+        tasks.setdefault(_task_of(entries[position]), []).append(position)
     unsure = 0
     for positions in tasks.values():
         indices, sure = recover([hints[position] for position in positions])
         unsure += not sure
         for position, index in zip(positions, indices, strict=True):
-            entries[position] = replace(entries[position], index=index)
+            entries[position] = replace(entries[position], position=index)
     return entries, unsure
 
 
-def with_lengths(entries: Sequence[IndexEntry]) -> tuple[IndexEntry, ...]:
+def with_lengths(entries: Sequence[StoredStep]) -> tuple[StoredStep, ...]:
     """Fill in the lengths of tasks, which are known once every entry is."""
     lengths: dict[tuple[str, str], int] = {}
     for entry in entries:
-        task = (entry.split, entry.task_id)
-        lengths[task] = max(lengths.get(task, 0), entry.index + 1)
-    return tuple(replace(e, task_steps=lengths[e.split, e.task_id]) for e in entries)
+        task = _task_of(entry)
+        lengths[task] = max(lengths.get(task, 0), entry.position + 1)
+    known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
+
+    def shared(names: Mapping[str, str]) -> Mapping[str, str]:
+        # Steps of a task have the same: one copy saves a third of the memory.
+        return known.setdefault(tuple(names.items()), names)
+
+    return tuple(
+        replace(
+            entry,
+            total=lengths[_task_of(entry)],
+            parents=shared(entry.parents),
+            labels=shared(entry.labels),
+        )
+        for entry in entries
+    )
+
+
+def _task_of(step: StoredStep) -> tuple[str, str]:
+    return step.split, step.parents["task"]
 
 
 def _notices(
@@ -363,7 +353,7 @@ def _notices(
 
 
 _MOST_STEPS = 1_000_000
-"""No trajectory is as long; a larger number would not fit the tables that are made of runs."""
+"""Longer than any trajectory; a larger number would not fit the tables of runs."""
 
 
 def whole(text: object, column: str, where: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Units that a benchmark hands over as they are: no rows to decode, nothing to prepare.
+"""Finished units of a benchmark: no rows to decode, nothing to prepare.
 
 `Benchmark.open` returns them in one expression:
 
@@ -19,29 +19,28 @@ import msgspec
 from harness.benchmarks.dataset import Dataset
 from harness.errors import DataError, suggestion
 from harness.runs.lines import to_line
-from harness.runs.records import UnitRecord
+from harness.runs.records import Unit
 from parsers.declaration import SPLIT, Declaration
 
-Unit = UnitRecord[Any]
-Pictures = Callable[[Unit], Sequence[bytes]]
-"""The encoded pictures that a unit is asked about with, read when it is asked about."""
+Pictures = Callable[[Unit[Any]], Sequence[bytes]]
+"""Function that reads the encoded pictures of a unit, when its call is prepared."""
 
 
-def _no_pictures(unit: Unit) -> Sequence[bytes]:
+def _no_pictures(unit: Unit[Any]) -> Sequence[bytes]:
     return ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Items(Dataset[Unit]):
+class Items(Dataset[Any]):
     """Units in memory, each a record without an outcome.
 
-    Their `detail` is a dataclass with two fields at least: `asked`, which the protocol is given,
-    and `gold`, which it is not. Its type is registered for their kind (entry-point group
-    `vlm_eval.kinds`), so that runs can be read again.
+    Their `detail` is a dataclass with at least two fields: `asked`, which the protocol gets, and
+    `gold`, which it does not. Its type is registered for their kind (entry-point group
+    `vlm_eval.kinds`), for reading runs again.
 
     Attributes:
-        digest: SHA-256 of all units, also of those that a selection leaves out.
-        remarks: what is unusual about the units, for those who look at the data.
+        digest: SHA-256 of all units, also of those outside of a selection.
+        remarks: oddities of the units, for users who look at the data.
         pictures: the pictures of a unit.
     """
 
@@ -52,7 +51,7 @@ class Items(Dataset[Unit]):
     @classmethod
     def of(
         cls,
-        units: Iterable[Unit],
+        units: Iterable[Unit[Any]],
         *,
         splits: Sequence[str] | None = None,
         whole: str = "",
@@ -61,9 +60,9 @@ class Items(Dataset[Unit]):
         remarks: Sequence[str] = (),
         pictures: Pictures = _no_pictures,
     ) -> Self:
-        """The units of a benchmark (`Benchmark.unit`) that are in the splits; None keeps them all.
+        """Open the units of a benchmark (`Benchmark.unit`) in the splits; None keeps all.
 
-        `whole` is as in `Dataset`; `origin` says where the data comes from. Raises `DataError` for
+        `whole` is as in `Dataset`; `origin` is the data's source. Raises `DataError` for
         no units, an unknown split, two units of one id, and one without a parent of that level.
         """
         entries = tuple(units)
@@ -101,7 +100,7 @@ class Items(Dataset[Unit]):
         )
 
     def lines(self, declared: Declaration) -> Iterator[str]:
-        """What there is, by what the benchmark declares: counts, remarks and digests."""
+        """Describe the units in the benchmark's words: counts, remarks and digests."""
 
         def many(count: int, one: str, several: str) -> str:
             return f"{count:,} {one if count == 1 else several}"
@@ -132,5 +131,5 @@ class Items(Dataset[Unit]):
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """The benchmark, where its units come from, and their digest."""
+        """Return the benchmark, the source of its units, and their digest."""
         return {"benchmark": self.benchmark, **self.origin, "units_sha256": self.digest}

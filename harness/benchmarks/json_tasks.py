@@ -1,8 +1,8 @@
-"""Large JSON files of tasks: locate every task, so that one can be read without the others.
+"""Large JSON files of tasks: locate every task, to read one without the others.
 
 Mind2Web's files are arrays of a hundred tasks of tens of megabytes each; MT-Mind2Web's are arrays
 of conversations, whose turns are such tasks. They are split at their brackets, a few megabytes at a
-time, so that at most one task or conversation is held in memory. The positions of the tasks are
+time, with at most one task or conversation in memory. The positions of the tasks are
 cached in the user's cache folder under the file's path, size and modification time.
 """
 
@@ -33,7 +33,7 @@ _FORM = 2
 class TaskSpan(msgspec.Struct, frozen=True, array_like=True):
     """The bytes that a task takes up in its file, and the fields that the index needs.
 
-    where: what it is called in messages, after the name of its file.
+    where: its name in messages, after the name of its file.
     conversation, turn: of a task that is a turn, its conversation and its place in it, from 0.
     """
 
@@ -223,7 +223,7 @@ def _blank_end(buffer: bytes | bytearray, at: int = 0) -> int:
 
 
 def _object_end(buffer: bytearray, file: BinaryIO, path: Path, chunk: int) -> int:
-    """The end of the object at the start of the buffer, which is extended as needed."""
+    """Return the end of the object at the start of the buffer, which is extended as needed."""
     depth = at = 0
     while True:
         match = _INSIDE.match(buffer, at)

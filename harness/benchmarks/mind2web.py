@@ -21,7 +21,7 @@ from harness.benchmarks.files import (
     local_files,
     split_of,
 )
-from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, whole
+from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, whole
 from harness.benchmarks.mind2web_fields import decode_operation, recorded_row
 from harness.benchmarks.parquet import Kind, Record, column_names, opened, wide_rows
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
@@ -100,17 +100,17 @@ class Mind2WebLayout(TableLayout):
             hints=hints,
         )
 
-    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
+    def decode(self, record: Record, entry: StoredStep) -> Row:
         screenshot = _picture(record["screenshot"])
         return recorded_row(
-            record, entry, benchmark, entry.where, screenshot, pictured=True, called="column "
+            record, entry, str(entry.detail), screenshot, pictured=True, called="column "
         )
 
 
 @dataclass(frozen=True)
 class Screenshots:
-    """The screenshots of Multimodal-Mind2Web by the ids of their actions, for steps that other
-    files hold.
+    """The screenshots of Multimodal-Mind2Web by the ids of their actions, for steps in other
+    files.
 
     files: parquet files of any of its splits.
     """
@@ -118,15 +118,14 @@ class Screenshots:
     files: tuple[DataFile, ...]
 
     def of(self, action_uids: Collection[str]) -> dict[str, bytes]:
-        """The encoded screenshots of some actions, without those that are lost or not in the files.
+        """Read the encoded screenshots of some actions, without missing ones.
 
-        A row group is read once for all of its actions that are asked for together. Raises
-        `DataError`.
+        A call reads each row group once for all its actions. Raises `DataError`.
         """
         groups: dict[tuple[Path, int], dict[int, str]] = {}
         for uid in action_uids:
             if (entry := self._entries.get(uid)) is not None:
-                groups.setdefault((entry.file, entry.row_group), {})[entry.offset] = uid
+                groups.setdefault(entry.detail.group, {})[entry.detail.offset] = uid
         found: dict[str, bytes] = {}
         for (path, group), uids in groups.items():
             with opened(path) as file:
@@ -140,9 +139,9 @@ class Screenshots:
         return action_uid in self._entries
 
     @cached_property
-    def _entries(self) -> dict[str, IndexEntry]:
-        entries, _ = build_index(self.files, Mind2WebLayout())
-        return {entry.action_uid: entry for entry in entries}
+    def _entries(self) -> dict[str, StoredStep]:
+        entries, _ = build_index(self.files, Mind2WebLayout(), BENCHMARK.name)
+        return {entry.detail.action_uid: entry for entry in entries}
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ class Mind2Web(StepBenchmark):
     )
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
-        """See `Benchmark.open`. `local` is the split of files whose names contain none."""
+        """`local` is the split of files whose names contain none."""
         requested = tuple(splits) if splits else None
         if requested != (LOCAL_SPLIT,) or data is None:
             check_splits(requested, self.splits, self.name)
@@ -182,7 +181,7 @@ class Mind2Web(StepBenchmark):
         return open_files(self.name, layout, files, origin, notices)
 
     def holds(self, data: Path) -> bool:
-        """A folder of parquet files in the columns of the benchmark, such as a recorded task's."""
+        """Return True for parquet files in the columns of the benchmark, such as recorded tasks."""
         try:
             files = local_files(data)
             return all(set(Mind2WebLayout().required) <= _columns(one.path) for one in files)
@@ -207,8 +206,8 @@ def open_files(
     origin: dict[str, object],
     notices: Sequence[str] = (),
 ) -> StepDataset:
-    """Open files whose splits are known. Raises `DataError`, also if there are no rows."""
-    entries, more = build_index(files, layout)
+    """Open files with known splits. Raises `DataError`, also for no rows."""
+    entries, more = build_index(files, layout, benchmark)
     if not entries:
         raise DataError(f"no rows in {', '.join(str(file.path) for file in files) or 'no file'}")
     return StepDataset(
@@ -222,7 +221,7 @@ def open_files(
 
 
 def screenshot_column(file: pq.ParquetFile) -> str:
-    """The name of the column with the bytes of screenshots."""
+    """Return the name of the column with the bytes of screenshots."""
     import pyarrow as pa
 
     struct = pa.types.is_struct(file.schema_arrow.field("screenshot").type)

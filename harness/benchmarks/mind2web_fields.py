@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness.benchmarks.index import IndexEntry
+from harness.benchmarks.index import StoredStep, info_with
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.page import Candidate, decode_candidates
@@ -19,8 +19,7 @@ _OPERATION = msgspec.json.Decoder(dict[str, object])
 
 def recorded_row(
     record: Record,
-    entry: IndexEntry,
-    benchmark: str,
+    entry: StoredStep,
     where: str,
     screenshot: bytes | None = None,
     *,
@@ -31,11 +30,10 @@ def recorded_row(
 
     Args:
         record: its fields by name.
-        entry: the step's index entry.
-        benchmark: the name of the benchmark.
+        entry: the step.
         where: where the record is, for messages.
         screenshot: the encoded screenshot of the page.
-        pictured: whether a row without a screenshot is invalid.
+        pictured: True if a row without a screenshot is invalid.
         called: prefix of field names in messages.
     """
     operation, _, value = decode_operation(record["operation"], where)
@@ -46,8 +44,8 @@ def recorded_row(
     actions = record["action_reprs"] or ()
     problems = find_problems(bool(positives), screenshot is not None or not pictured)
     return Row(
-        info=entry.info(benchmark, record["confirmed_task"] or "", len(actions)),
-        history=tuple(action or "" for action in actions[: entry.index]),
+        info=info_with(entry, record["confirmed_task"] or "", len(actions)),
+        history=tuple(action or "" for action in actions[: entry.position]),
         html=record["cleaned_html"] or "",
         screenshot=screenshot,
         positives=positives,
@@ -57,7 +55,7 @@ def recorded_row(
         source=where,
         invalid=problems[0] if problems else None,
         problems=problems,
-        told=next((action or "" for action in actions[entry.index : entry.index + 1]), ""),
+        told=next((action or "" for action in actions[entry.position : entry.position + 1]), ""),
     )
 
 
@@ -70,12 +68,12 @@ def candidates_in(stored: Iterable[str | msgspec.Raw] | None, where: str) -> tup
 
 
 def find_problems(has_positive: bool, has_picture: bool) -> tuple[str, ...]:
-    """All reasons why a row is invalid; the one that no option can lift comes first."""
+    """Return all reasons why a row is invalid; the one that no option can lift comes first."""
     return (() if has_positive else (NO_POSITIVE,)) + (() if has_picture else (NO_SCREENSHOT,))
 
 
 def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, ...], str]:
-    """The operation to score, the names it was recorded under, and its value ("" if none).
+    """Return the operation to score, the names it was recorded under, and its value ("" if none).
 
     Raises `DataError`.
     """

@@ -1,4 +1,4 @@
-"""Mind2Web as it was first published (Deng et al. 2023): tasks as JSON, without screenshots.
+"""The first release of Mind2Web (Deng et al. 2023): tasks as JSON, without screenshots.
 
 Each task holds its actions; the operation and the candidates are objects, and only a candidate's
 `attributes` is still a JSON string. The test splits are larger than Multimodal-Mind2Web's (252, 177
@@ -23,7 +23,7 @@ from harness.benchmarks.files import (
     local_files,
     split_of,
 )
-from harness.benchmarks.index import Decoder, IndexEntry, with_lengths
+from harness.benchmarks.index import Address, StoredStep, stored_step, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
 from harness.benchmarks.mind2web_fields import recorded_row
@@ -62,7 +62,7 @@ class OriginalLayout:
     """Tasks in JSON files: a row group is a task, and an offset the number of an action in it.
 
     screenshots: those that other files have of these steps.
-    counts: whether a step without an acceptable element counts, as a failed one.
+    counts: True if a step without an acceptable element counts, as a failed one.
     """
 
     spans: Mapping[Path, Sequence[TaskSpan]] = field(repr=False)
@@ -102,23 +102,19 @@ class OriginalLayout:
                 },
             )
 
-    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        """Decode a row; it is valid without a screenshot, because this data has none of its own."""
-        span = self.spans[entry.file][entry.row_group]
-        where = f"{entry.file}, {span.where}, action {entry.offset + 1}"
+    def decode(self, record: Record, entry: StoredStep) -> Row:
+        """Decode a row; it is valid without a screenshot, because this data has none."""
+        span = self.spans[entry.detail.file][entry.detail.row_group]
+        where = f"{entry.detail.file}, {span.where}, action {entry.detail.offset + 1}"
         screenshot = record["screenshot"]
-        row = recorded_row(record, entry, benchmark, where, screenshot, pictured=False)
+        row = recorded_row(record, entry, where, screenshot, pictured=False)
         stored = len(record["action_reprs"] or ())
-        if stored < entry.index:
+        if stored < entry.position:
             raise DataError(
                 f"{where}: 'action_reprs' has {stored} entries, too few for the "
-                f"{entry.index} actions before this one"
+                f"{entry.position} actions before this one"
             )
         return replace(row, invalid=None, problems=(), counts=True) if self.counts else row
-
-    def decoder(self) -> Decoder:
-        """See `Layout.decoder`."""
-        return replace(self, screenshots=None).decode
 
 
 @dataclass(frozen=True)
@@ -137,7 +133,7 @@ class OriginalMind2Web(StepBenchmark):
     screenshots: bool = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
-        """See `Benchmark.open`. `local` is the split of files whose names contain none."""
+        """`local` is the split of files whose names contain none."""
         requested = tuple(splits) if splits else None
         if requested != (LOCAL_SPLIT,) or data is None:
             check_splits(requested, self.splits, self.name)
@@ -162,7 +158,7 @@ class OriginalMind2Web(StepBenchmark):
             benchmark=self.name,
             layout=OriginalLayout(spans),
             files=tuple(files),
-            entries=indexed(files, spans, notices),
+            entries=indexed(self.name, files, spans, notices),
             origin=origin,
             notices=tuple(notices),
             screenshots=False,
@@ -174,13 +170,16 @@ def _is_train(name: str) -> bool:
 
 
 def indexed(
-    files: Sequence[DataFile], spans: Mapping[Path, Sequence[TaskSpan]], notices: list[str]
-) -> tuple[IndexEntry, ...]:
-    """The distinct steps in file order; duplicates are left out, with a notice.
+    benchmark: str,
+    files: Sequence[DataFile],
+    spans: Mapping[Path, Sequence[TaskSpan]],
+    notices: list[str],
+) -> tuple[StoredStep, ...]:
+    """Return the distinct steps in file order; duplicates are left out, with a notice.
 
     Raises `DataError` if there are none.
     """
-    entries: dict[str, IndexEntry] = {}
+    entries: dict[str, StoredStep] = {}
     doubled = row = 0
     for file in files:
         row = 0
@@ -191,19 +190,15 @@ def indexed(
                 doubled += step_id in entries
                 entries.setdefault(
                     step_id,
-                    IndexEntry(
-                        step_id=step_id,
-                        task_id=span.task_id,
-                        action_uid=action_uid,
-                        index=offset,
+                    stored_step(
+                        Address(action_uid, file.path, group, offset, row),
+                        benchmark=benchmark,
                         split=file.split or "",
+                        task_id=span.task_id,
+                        index=offset,
                         website=span.website,
                         domain=span.domain,
                         subdomain=span.subdomain,
-                        file=file.path,
-                        row_group=group,
-                        offset=offset,
-                        row=row,
                         conversation=span.conversation,
                         turn=span.turn,
                     ),

@@ -1,8 +1,8 @@
 """Read and write parquet files with little memory, with one-line error messages.
 
 Rows of these data sets take about a megabyte. By default pyarrow reads ahead and decodes whole row
-groups; here one row is decoded at a time from a memory-mapped file, so that only one row and the
-decompressed page of each column are held in memory. Files are written atomically.
+groups; here one row is decoded at a time from a memory-mapped file, with only one row and the
+decompressed page of each column in memory. Files are written atomically.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 
 Kind = Literal["text", "texts", "picture", "step number", "operation", "messages", "truth value"]
-"""What the values of a column are; `_KINDS` says how they may be stored."""
+"""The type of a column's values; `_KINDS` has the types in files."""
 
 _KINDS: Mapping[Kind, tuple[str, ...]] = {
     "text": ("text",),
@@ -37,7 +37,7 @@ _KINDS: Mapping[Kind, tuple[str, ...]] = {
 }
 
 ROWS_PER_GROUP = 20
-"""Rows per row group: 20 to 30 MB of this data, so that a single row can be read quickly."""
+"""Rows per row group: 20 to 30 MB of this data, for reading a single row quickly."""
 
 _VALUES_PER_CHECK = 8
 """Values between checks of the page size; pyarrow's 1,024 would make pages of a gigabyte."""
@@ -47,8 +47,7 @@ _LFS = b"version https://git-lfs"
 
 
 def located(path: Path) -> Path:
-    """The path as pyarrow needs it: of a relative one with a colon it takes the beginning for the
-    name of a file system."""
+    """Return the absolute path: pyarrow reads the beginning of `a:b/c` as a file system."""
     return path.absolute()
 
 
@@ -65,13 +64,13 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an error of the operating system is not about the contents of this file
-        # Arrow's messages have several lines, the first of which says what is wrong.
+        # The first line of Arrow's messages names the error.
         reason = (str(error).splitlines() or ["no reason given"])[0]
         raise DataError(f"{path} is damaged: {reason}") from error
 
 
 def column_names(file: pq.ParquetFile) -> list[str]:
-    """The names of a file's top-level columns; a struct is one column."""
+    """Return the names of a file's top-level columns; a struct is one column."""
     return list(file.schema_arrow.names)
 
 
@@ -87,7 +86,7 @@ def require(path: Path, present: Collection[str], needed: Iterable[str], what: s
 def check_kinds(path: Path, file: pq.ParquetFile, kinds: Mapping[str, Kind]) -> None:
     """Raise a `DataError` for the first present column that is stored as another type.
 
-    A column of type null, in which every value is missing, fits every kind.
+    A column of type null, without any value, fits every kind.
     """
     for column in file.schema_arrow:
         kind = kinds.get(column.name)
@@ -100,7 +99,7 @@ def check_kinds(path: Path, file: pq.ParquetFile, kinds: Mapping[str, Kind]) -> 
 
 
 def _stored_as(kind: pa.DataType) -> str:
-    """What a column is stored as, in the words of `_KINDS` where there is one."""
+    """Return the stored type of a column, in the words of `_KINDS` if possible."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -116,13 +115,13 @@ def _stored_as(kind: pa.DataType) -> str:
         return "list of " + ("struct" if inner.startswith("struct") else inner)
     if types.is_struct(kind):
         index = kind.get_field_index("bytes")
-        held = "" if index < 0 else _stored_as(kind.field(index).type)
-        return "struct with bytes" if held in ("bytes", "null") else "struct"
+        content = "" if index < 0 else _stored_as(kind.field(index).type)
+        return "struct with bytes" if content in ("bytes", "null") else "struct"
     return str(kind)
 
 
 def group_sizes(file: pq.ParquetFile, columns: Collection[str]) -> list[int]:
-    """The decompressed bytes of each row group, counting only the given columns."""
+    """Return the decompressed bytes of each row group, counting only the given columns."""
     sizes = []
     for number in range(file.metadata.num_row_groups):
         group = file.metadata.row_group(number)

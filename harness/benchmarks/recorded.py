@@ -1,4 +1,4 @@
-"""Recorded steps: what their benchmarks declare beside others, and how their rows are read."""
+"""Recorded steps: further declarations of their benchmarks, and reading their rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.files import DataFile, fingerprint
-from harness.benchmarks.index import IndexEntry, Layout
+from harness.benchmarks.index import Address, Layout, StoredStep
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.settings import Settings
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from harness.records import Row
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
-"""What stored data can fix: the number of sampled negatives, the seed that samples them, the
-choices as listed, the prompts around them, and the images as sent."""
+"""Settings that stored data can fix: number and seed of sampled negatives, the listed choices,
+the prompts around them, and the sent images."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepDataset(Dataset[IndexEntry]):
-    """Recorded steps: an index in memory, rows read on demand.
+class StepDataset(Dataset[Address]):
+    """Recorded steps: units in memory that know where their rows are, which are read on demand.
 
     Attributes:
-        layout: how the files are read.
+        layout: reads the files.
         files: all files of the opened splits, including those that a selection leaves out.
-        screenshots: whether any of its rows can have a screenshot.
-        texts: how the files are read for their texts alone, where screenshots come from others;
-            `layout` unless given.
+        screenshots: True if any of its rows can have a screenshot.
+        texts: reads the files without the screenshots of other files; default: `layout`.
     """
 
     layout: Layout
@@ -58,19 +57,15 @@ class StepDataset(Dataset[IndexEntry]):
                 raise row
             yield row
 
-    def decoded(self) -> Iterator[tuple[IndexEntry, Row | DataError]]:
+    def decoded(self) -> Iterator[tuple[StoredStep, Row | DataError]]:
         """Yield every row with its entry, as `rows` does, and the error for a row without a value.
 
         Raises:
             DataError: a file is damaged.
         """
-        for entry, record in self.records():
-            yield entry, self._decoded(entry, record)
-
-    def records(self) -> Iterator[tuple[IndexEntry, Record]]:
-        """Yield every row as it is stored, with its entry. Raises `DataError` as `decoded`."""
-        for _, entries in groupby(self.entries, lambda entry: (entry.file, entry.row_group)):
-            yield from self._group(list(entries))
+        for _, entries in groupby(self.entries, lambda entry: entry.detail.group):
+            for entry, record in self._group(list(entries)):
+                yield entry, self._decoded(entry, record)
 
     def row(self, step_id: str) -> Row:
         """Return one row, at the cost of reading its row group up to that row.
@@ -87,7 +82,7 @@ class StepDataset(Dataset[IndexEntry]):
 
     @property
     def unpictured(self) -> Self:
-        """The same rows without the screenshots that other files have of them."""
+        """The same rows without the screenshots of other files."""
         return replace(self, layout=self.texts or self.layout)
 
     def negatives(self) -> Iterator[int]:
@@ -95,16 +90,16 @@ class StepDataset(Dataset[IndexEntry]):
         column = self.layout.negatives_column
         if column is None:
             return
-        for (path, group), entries in groupby(self.entries, lambda e: (e.file, e.row_group)):
-            offsets = {entry.offset for entry in entries}
+        for (path, group), entries in groupby(self.entries, lambda e: e.detail.group):
+            offsets = {entry.detail.offset for entry in entries}
             for _, record in self.layout.records(path, group, offsets, [column]):
                 yield len(record[column] or ())
 
     def goals(self) -> Iterator[str]:
         """Yield the task of each row in words, reading only that; "" where that is not possible."""
         column = self.layout.goal_column
-        for (path, group), entries in groupby(self.entries, lambda e: (e.file, e.row_group)):
-            offsets = [entry.offset for entry in entries]
+        for (path, group), entries in groupby(self.entries, lambda e: e.detail.group):
+            offsets = [entry.detail.offset for entry in entries]
             known: dict[int, str] = {}
             if column is not None:
                 records = self.layout.records(path, group, set(offsets), [column])
@@ -117,24 +112,24 @@ class StepDataset(Dataset[IndexEntry]):
         return {"benchmark": self.benchmark, **self.origin, "files": fingerprint(self.files)}
 
     @cached_property
-    def _places(self) -> dict[str, IndexEntry]:
-        return {entry.step_id: entry for entry in self.entries}
+    def _places(self) -> dict[str, StoredStep]:
+        return {entry.unit_id: entry for entry in self.entries}
 
-    def _group(self, entries: list[IndexEntry]) -> Iterator[tuple[IndexEntry, Record]]:
-        by_offset = {entry.offset: entry for entry in entries}
-        records = self.layout.records(entries[0].file, entries[0].row_group, by_offset)
+    def _group(self, entries: list[StoredStep]) -> Iterator[tuple[StoredStep, Record]]:
+        by_offset = {entry.detail.offset: entry for entry in entries}
+        records = self.layout.records(*entries[0].detail.group, by_offset)
         for offset, record in records:
             yield by_offset[offset], record
 
-    def _decoded(self, entry: IndexEntry, record: Record) -> Row | DataError:
+    def _decoded(self, entry: StoredStep, record: Record) -> Row | DataError:
         try:
-            return self.layout.decode(record, entry, self.benchmark)
+            return self.layout.decode(record, entry)
         except DataError as error:
             return error
 
 
 def recorded_steps(dataset: Dataset[Any]) -> StepDataset:
-    """The same data, if it is of recorded steps. Raises `DataError`."""
+    """Return the same data, if it is of recorded steps. Raises `DataError`."""
     if not isinstance(dataset, StepDataset):
         raise DataError(
             f"this is for recorded steps, and the units of {dataset.benchmark} are of kind "
@@ -148,12 +143,12 @@ class StepBenchmark(Benchmark):
     """A collection of recorded steps.
 
     Attributes:
-        screenshots: whether its rows have screenshots; unless True, a row without one is valid.
+        screenshots: True if its rows have screenshots; unless True, a row without one is valid.
             None where other files may have them.
-        fixes: what the data itself fixes; options that would change it are refused.
+        fixes: settings that the data fixes; options that would change them are refused.
         candidates: its stored choices in the words of published results; "" if none are stored.
-        f1_of_written: the variant of operation F1 where the model writes the element and the user
-            names none; as elsewhere if None.
+        f1_of_written: the default variant of operation F1 for written elements; None: the usual
+            default.
         declared: the measures of Mind2Web, unless it has its own.
     """
 
@@ -167,11 +162,12 @@ class StepBenchmark(Benchmark):
     pictures = True
 
     @abstractmethod
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
-        """See `Benchmark.open`."""
+    def open(
+        self, *, splits: Sequence[str] | None = None, data: Path | None = None
+    ) -> StepDataset: ...
 
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """The settings that the data was made with, read without opening or downloading it.
+        """Return the settings that the data was made with, read without opening or downloading it.
 
         They equal `Dataset.settings`; {} if there are none.
 
@@ -185,12 +181,12 @@ class StepBenchmark(Benchmark):
 
 
 def step_scores(prediction: Prediction, detail: Any, settings: Settings) -> Scores:
-    """The scores of a recorded step (`harness.runs.StepDetail`) by the rules of a run."""
+    """Return the scores of a recorded step (`harness.runs.StepDetail`) by the rules of a run."""
     return score(prediction, detail.gold, scoring_rules(settings))
 
 
 def scoring_rules(settings: Settings) -> ScoringRules:
-    """The rules by which the prediction of a step is scored."""
+    """Return the rules for scoring the prediction of a step."""
     return ScoringRules(
         variant=settings.f1,
         step_rule=settings.step_rule,

@@ -1,4 +1,4 @@
-"""Files that authors released at a fixed address, downloaded once and held to their digests."""
+"""Files that authors released at a fixed address, downloaded once and checked by digest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATIENCE_S = 30.0
 def fetch_released(
     address: str, files: Mapping[str, str], otherwise: str, *, patience_s: float = PATIENCE_S
 ) -> Path:
-    """The folder that holds released files by their names, downloading those that it lacks.
+    """Return the folder that holds released files by their names, downloading those that it lacks.
 
     Args:
         address: where the files are, of one commit; their names follow it.

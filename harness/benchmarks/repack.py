@@ -1,4 +1,4 @@
-"""Rewrite parquet files with smaller row groups, so that reading them takes less memory."""
+"""Rewrite parquet files with smaller row groups, which take less memory to read."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _repack_file(source: Path, target: Path, rows_per_group: int) -> Repacked:
 
 
 def _compression(metadata: object) -> str:
-    """The compression of the original file, judging by its first column."""
+    """Return the compression of the original file, judging by its first column."""
     if not getattr(metadata, "num_row_groups", 0):
         return "snappy"
     codec = str(metadata.row_group(0).column(0).compression)  # type: ignore[attr-defined]

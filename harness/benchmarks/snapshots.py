@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from harness.benchmarks.files import DataFile, local_files, missing_shards
-from harness.benchmarks.index import IndexEntry, Key, TableLayout, build_index, of_splits, whole
+from harness.benchmarks.index import (
+    Key,
+    StoredStep,
+    TableLayout,
+    build_index,
+    info_with,
+    of_splits,
+    whole,
+)
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.mind2web_fields import candidates_in, decode_operation
 from harness.benchmarks.parquet import Kind, Record, column_names, opened
@@ -110,8 +118,8 @@ class TildeLayout(TableLayout):
             subdomain=record["subdomain"] or "",
         )
 
-    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        where = entry.where
+    def decode(self, record: Record, entry: StoredStep) -> Row:
+        where = str(entry.detail)
         operation, _, value = decode_operation(
             {"op": record["target_op"], "value": record["target_op_value"]}, where
         )
@@ -126,8 +134,8 @@ class TildeLayout(TableLayout):
         problems = _problems(record, bool(positives), bool(pictures), ours)
         valid = _is_true(record["is_valid"]) and bool(positives)
         return Row(
-            info=entry.info(
-                benchmark, record["task_description"] or "", record.get(OWN + "total_steps") or 0
+            info=info_with(
+                entry, record["task_description"] or "", record.get(OWN + "total_steps") or 0
             ),
             history=tuple(record.get(OWN + "history") or ()),
             html=record["cleaned_html"] or "",
@@ -159,7 +167,7 @@ class Snapshot(StepBenchmark):
     fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
-        """See `Benchmark.open`. The files determine which splits there are."""
+        """Return the files determine which splits there are."""
         if data is not None:
             files, origin = tuple(local_files(data)), {"origin": "local"}
         elif self.repo is not None:
@@ -171,7 +179,7 @@ class Snapshot(StepBenchmark):
         else:
             raise DataError(f"{self.name} needs --data PATH: the file or folder of the snapshot")
         layout = TildeLayout()
-        entries, notices = build_index(files, layout)
+        entries, notices = build_index(files, layout, self.name)
         kept = of_splits(entries, splits, self.default_splits)
         if not kept:
             raise DataError(f"no rows in {data or self.repo}")
@@ -188,7 +196,7 @@ class Snapshot(StepBenchmark):
         )
 
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """The settings that local files were made with; {} for files on the hub."""
+        """Return the settings that local files were made with; {} for files on the hub."""
         return {} if data is None else _settings(local_files(data))
 
 
@@ -200,7 +208,7 @@ def _choices(record: Record) -> tuple[Choice, ...]:
 
 
 def _element(text: str, otherwise: str) -> tuple[str, str]:
-    """The id and the tag of an element written as `<tag bnid=id ...>` or as its bare id.
+    """Return the id and the tag of an element written as `<tag bnid=id ...>` or as its bare id.
 
     `otherwise` is the id of an element that has none.
     """
@@ -269,7 +277,7 @@ def _is_true(stored: object) -> bool:
 
 
 def _settings(files: Sequence[DataFile]) -> dict[str, object]:
-    """The settings that all the files were made with; {} if they have none."""
+    """Return the settings that all the files were made with; {} if they have none."""
     stored = set()
     for file in files:
         with opened(file.path) as opened_file:

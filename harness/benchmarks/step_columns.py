@@ -1,4 +1,4 @@
-"""The columns of recorded steps of one's own, and the conversion of a record to a row."""
+"""The columns of a user's recorded steps, and the conversion of a record to a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.index import IndexEntry, Key, whole
+from harness.benchmarks.index import Key, StoredStep, info_with, whole
 from harness.benchmarks.mind2web_fields import decode_operation, find_problems
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
@@ -23,7 +23,7 @@ from harness.records import Row
 class Column:
     """A column of recorded steps.
 
-    narrow: whether the index pass reads it.
+    narrow: True if the index pass reads it.
     """
 
     name: str
@@ -64,7 +64,7 @@ _LONGEST = 60
 
 @dataclass(frozen=True, slots=True)
 class StepColumns:
-    """How our columns map to the fields of the user's records.
+    """The mapping of our columns to the fields of the user's records.
 
     Attributes:
         names: our column to their field; a dot leads into an object (`action.type`).
@@ -79,28 +79,28 @@ class StepColumns:
     id_attribute: str = NODE_ID
 
     def name_of(self, column: str) -> str:
-        """The name of the column in the records."""
+        """Return the name of the column in the records."""
         return self.names.get(column, column)
 
     def stored(self, *, narrow: bool = False) -> dict[str, Column]:
-        """The top-level fields that are read from records, with the columns they hold."""
+        """Return the top-level fields that are read from records, with the columns they hold."""
         columns = (column for column in COLUMNS if column.narrow or not narrow)
         return {self.name_of(column.name).partition(".")[0]: column for column in columns}
 
     def required(self) -> tuple[str, ...]:
-        """The top-level fields that every record must have."""
+        """Return the top-level fields that every record must have."""
         names = (c.name for c in COLUMNS if c.required and c.name not in self.values)
         return tuple(dict.fromkeys(self.name_of(name).partition(".")[0] for name in names))
 
     def value(self, record: Record, column: str) -> Any:
-        """The value of a column as stored; None if there is none."""
+        """Return the value of a column as stored; None if there is none."""
         value: Any = record
         for part in self.name_of(column).split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         return self.values.get(column) if value is None else value
 
     def text(self, record: Record, column: str, where: str) -> str:
-        """A text; "" if there is none. Raises `DataError` for anything but a text or a number."""
+        """Return a text; "" without one. Raises `DataError` for anything but a text or number."""
         value = self.value(record, column)
         if value is None or isinstance(value, str):
             return value or ""
@@ -109,7 +109,7 @@ class StepColumns:
         raise self._wrong(column, where, value, "a text")
 
     def key(self, record: Record, where: str) -> Key:
-        """The key that identifies a step. Raises `DataError`."""
+        """Return the key that identifies a step. Raises `DataError`."""
         for column in COLUMNS:
             if column.required and column.narrow and not self.text(record, column.name, where):
                 raise DataError(f"{where}: no '{self.name_of(column.name)}'")
@@ -126,29 +126,26 @@ class StepColumns:
         )
 
     def action(self, record: Record, where: str) -> str:
-        """The action in words, for the history of later steps. Raises `DataError`."""
+        """Return the action in words, for the history of later steps. Raises `DataError`."""
         if words := self.text(record, "action", where):
             return words
         value = self.text(record, "value", where)
         operation = self.text(record, "operation", where)
         return f"{self._operation(operation)}{': ' + value if value else ''}"
 
-    def row(
-        self, record: Record, entry: IndexEntry, benchmark: str, earlier: Sequence[str], lost: bool
-    ) -> Row:
+    def row(self, record: Record, entry: StoredStep, earlier: Sequence[str], lost: bool) -> Row:
         """Convert a record to a row.
 
         Args:
             record: the record.
-            entry: the step's index entry.
-            benchmark: the name of the benchmark.
+            entry: the step.
             earlier: the actions of the task's earlier steps, in words.
-            lost: whether a row without a screenshot is invalid.
+            lost: True if a row without a screenshot is invalid.
 
         Raises:
             DataError: a value is missing or not of its column's type.
         """
-        where, folder = entry.where, entry.file.parent
+        where, folder = str(entry.detail), entry.detail.file.parent
         written = self._operation(self.text(record, "operation", where))
         value = self.text(record, "value", where)
         operation, _, value = decode_operation({"op": written, "value": value}, where)
@@ -159,7 +156,7 @@ class StepColumns:
         problems = find_problems(bool(positives), screenshot is not None or not lost)
         history = self._list(record, "history", where)
         return Row(
-            info=entry.info(benchmark, self.text(record, "task", where)),
+            info=info_with(entry, self.text(record, "task", where)),
             history=tuple(map(str, history)) if history is not None else tuple(earlier),
             html=html,
             screenshot=screenshot,
@@ -188,7 +185,7 @@ class StepColumns:
             raise self._wrong("html", where, written, f"a page ({error})") from error
 
     def _picture(self, record: Record, where: str, folder: Path) -> bytes | None:
-        """The screenshot as encoded bytes. Raises `DataError` if its file cannot be read."""
+        """Return the screenshot as encoded bytes. Raises `DataError` if its file cannot be read."""
         stored = self.value(record, "screenshot")
         if isinstance(stored, Mapping):
             stored = stored.get("bytes") or stored.get("path")
@@ -206,7 +203,7 @@ class StepColumns:
     def _candidates(
         self, record: Record, where: str, nodes: Mapping[str, PageNode]
     ) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-        """Positives, and negatives without the positives."""
+        """Return the positives, and the negatives without the positives."""
         right = self._elements(record, "positives", where)
         if right is None:
             raise DataError(f"{where}: no '{self.name_of('positives')}'")
@@ -267,7 +264,7 @@ class StepColumns:
         return Candidate(element["id"], str(tag), place, original, original, attributes)
 
     def _list(self, record: Record, column: str, where: str) -> Sequence[Any] | None:
-        """A list, or JSON of one; None if there is none."""
+        """Return a list, or JSON of one; None if there is none."""
         value = self.value(record, column)
         if isinstance(value, str):
             value = self._json(value, column, where)
@@ -295,7 +292,7 @@ def _nodes(html: str, where: str) -> dict[str, PageNode]:
 
 
 def _controls(nodes: Mapping[str, PageNode]) -> list[dict[str, Any]]:
-    """The elements of a page that a user may act on, judging by tag and role."""
+    """Return the elements of a page that a user may act on, judging by tag and role."""
     return [
         {"id": node.id}
         for node in nodes.values()

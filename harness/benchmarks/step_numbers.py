@@ -28,7 +28,7 @@ class Unplaced:
 
 
 def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
-    """The positions of a task's rows (given in file order), and whether they are the only solution.
+    """Return the positions of a task's rows (in file order), and True if no others are possible.
 
     If no positions fit, the rows are numbered from 0 in file order, and the result is not certain.
 
@@ -46,7 +46,7 @@ def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
 
 
 def _possible(row: Unplaced) -> list[int]:
-    """The positions whose representation could be this row's, ascending."""
+    """Return the positions whose representation could be this row's, ascending."""
     if row.action is not None:
         same = [i for i, action in enumerate(row.actions) if action == row.action]
         if same:
@@ -60,7 +60,7 @@ def _possible(row: Unplaced) -> list[int]:
 
 
 def _increasing(possible: Sequence[Sequence[int]]) -> list[int] | None:
-    """The smallest strictly increasing choice of one position per row; None if there is none."""
+    """Return the smallest strictly increasing choice of a position per row; None without one."""
     chosen: list[int] = []
     for positions in possible:
         later = [position for position in positions if not chosen or position > chosen[-1]]

@@ -1,4 +1,4 @@
-"""Recorded steps of one's own, in JSON lines or parquet, as a benchmark without code.
+"""A user's recorded steps, in JSON lines or parquet, as a benchmark without code.
 
     vlm-eval --benchmark steps --data steps.jsonl --model lexical
 
@@ -22,10 +22,9 @@ import msgspec
 
 from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.index import (
-    Decoder,
-    IndexEntry,
     Key,
     Scanned,
+    StoredStep,
     TableLayout,
     build_index,
     of_splits,
@@ -56,13 +55,13 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StepsLayout(TableLayout):
-    """Files of steps in the user's own columns.
+    """Files of steps in the user's columns.
 
-    In JSON lines a group is a line, numbered by the offset of its first byte; all that a loader
-    reads is one group.
+    In JSON lines a group is a line, numbered by the offset of its first byte; everything that a
+    loader reads is one group.
 
     Attributes:
-        lost: whether a row without a screenshot is invalid.
+        lost: True if a row without a screenshot is invalid.
         scanned: the rows of each file with their narrow columns.
         actions: the actions of each task in words, by step number.
     """
@@ -144,7 +143,7 @@ class StepsLayout(TableLayout):
             raise DataError(f"{path}, at byte {group}: {problem}")
         yield 0, record
 
-    def with_actions(self, entries: Sequence[IndexEntry]) -> StepsLayout:
+    def with_actions(self, entries: Sequence[StoredStep]) -> StepsLayout:
         """Return the layout with the actions of all rows filled in. Raises `DataError`."""
         records = {
             (path, row.group, row.offset): row.record
@@ -153,19 +152,15 @@ class StepsLayout(TableLayout):
         }
         actions: dict[str, dict[int, str]] = {}
         for entry in entries:
-            record = records[entry.file, entry.row_group, entry.offset]
-            words = self.columns.action(record, entry.where)
-            actions.setdefault(entry.task_id, {})[entry.index] = words
+            record = records[entry.detail.file, entry.detail.row_group, entry.detail.offset]
+            words = self.columns.action(record, str(entry.detail))
+            actions.setdefault(entry.parents["task"], {})[entry.position] = words
         return replace(self, actions=actions)
 
-    def decode(self, record: Record, entry: IndexEntry, benchmark: str) -> Row:
-        actions = self.actions.get(entry.task_id, {})
-        earlier = [actions[index] for index in sorted(actions) if index < entry.index]
-        return self.columns.row(record, entry, benchmark, earlier, self.lost)
-
-    def decoder(self) -> Decoder | None:
-        """See `Layout.decoder`; what a loader's records hold is not known."""
-        return None if self.loader else replace(self, scanned={}).decode
+    def decode(self, record: Record, entry: StoredStep) -> Row:
+        actions = self.actions.get(entry.parents["task"], {})
+        earlier = [actions[index] for index in sorted(actions) if index < entry.position]
+        return self.columns.row(record, entry, earlier, self.lost)
 
 
 @dataclass(frozen=True)
@@ -183,7 +178,7 @@ class SimpleBenchmark(StepBenchmark):
     """
 
     name: str = "steps"
-    description: str = "recorded steps of one's own"
+    description: str = "your own recorded steps"
     data: Path | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -193,11 +188,11 @@ class SimpleBenchmark(StepBenchmark):
     suffixes: tuple[str, ...] = SUFFIXES
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
-        """See `Benchmark.open`. `data` may be a schema file, which names the data."""
+        """`data` may be a schema file, which names the data."""
         layout, files = self.layout(data)
         scanned = {file.path: tuple(_sound(layout, file.path)) for file in files}
         layout = replace(layout, scanned=scanned)
-        entries, notices = build_index(files, layout)
+        entries, notices = build_index(files, layout, self.name)
         if not entries:
             raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
         kept = of_splits(entries, splits)
@@ -217,7 +212,7 @@ class SimpleBenchmark(StepBenchmark):
         )
 
     def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
-        """The layout of the files, and the files themselves. Raises `DataError`."""
+        """Return the layout of the files, and the files themselves. Raises `DataError`."""
         source = data or self.data
         if source is None:
             raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
@@ -227,7 +222,7 @@ class SimpleBenchmark(StepBenchmark):
         for column in (*described.columns, *described.values):
             known = [known.name for known in COLUMNS]
             if column not in known:
-                raise DataError(f"there is no column '{column}'; {suggestion(column, known)}")
+                raise DataError(f"unknown column '{column}'; {suggestion(column, known)}")
         columns = StepColumns(
             described.columns, described.values, described.operations, described.id_attribute
         )
@@ -239,7 +234,7 @@ class SimpleBenchmark(StepBenchmark):
         return StepsLayout(columns, lost, described.loader), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
-        """The benchmark with the settings of a schema file, and the path of the data."""
+        """Return the benchmark with the settings of a schema file, and the path of the data."""
         schema = _read_schema(path)
         settings = {
             name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
@@ -301,7 +296,7 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _decoded(text: bytes) -> tuple[Record, str]:
-    """A line's record, and the problem that keeps it from being read ("" if none)."""
+    """Return a line's record, and the problem that keeps it from being read ("" if none)."""
     try:
         record: Record = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -1,7 +1,7 @@
-"""The arguments of a task (`-T`): settings of a run, without those that inspect has options for.
+"""The arguments of a task (`-T`): settings of a run, except those with an option of inspect.
 
-Every setting of `vlm-eval run` is either read here as that reads it, or refused with what to say
-instead, so that none is given and ignored.
+Every setting of `vlm-eval run` is either read as `run` reads it, or refused with its replacement;
+none is ignored.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ INSPECT = {
     "redo": "`inspect eval-retry`",
     "redo_from": "`inspect eval-retry`",
 }
-"""What to give to inspect instead of a setting."""
+"""Inspect's options by the settings that they replace."""
 USED = frozenset({"skip_bad_rows", "workers"})
-"""Settings of sessions that hold here, too."""
+"""Settings of sessions that also apply here."""
 LIMIT = "limit_tasks"
-"""Our `--limit`, whose name means something else in inspect."""
+"""Our `--limit`, a name with another meaning in inspect."""
 DESCRIBED_AS, MAX_PIXELS = "described_as", "max_pixels"
-"""What says more about the model: whom it equals in our names, and how large its pictures are."""
+"""Arguments that describe the model: its name here, and the size of its pictures."""
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """The arguments of a task, taken apart.
+    """The parsed arguments of a task.
 
-    settings: by name, for `read_settings`.
-    described_as: our name of the model, "" to go by inspect's.
-    options: what our adapter of the model is described with.
+    settings: settings by name, for `read_settings`.
+    described_as: our name of the model; "" to use inspect's.
+    options: options of the adapter that describes the model.
     """
 
     settings: Mapping[str, object]
@@ -65,19 +65,19 @@ class Arguments:
     options: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, given: Mapping[str, Any]) -> Arguments:
-        """Raises `UserError` for a setting that is inspect's, or has no meaning there."""
-        settings = dict(given)
+    def read(cls, arguments: Mapping[str, Any]) -> Arguments:
+        """Parse arguments. Raises `UserError` for settings that inspect has or that it ignores."""
+        settings = dict(arguments)
         described_as = str(settings.pop(DESCRIBED_AS, "") or "")
         options = {name: settings.pop(name) for name in (MAX_PIXELS,) if name in settings}
-        for said in settings:
-            _check(said, field_of(said) or "")
+        for option in settings:
+            _check(option, field_of(option) or "")
         if LIMIT in settings:
             settings["limit"] = settings.pop(LIMIT)
         return cls(settings, described_as, options)
 
     def resolved(self, model: str, config: GenerateConfig) -> Settings:
-        """The settings of a run with the model, whose parameters are those given to inspect.
+        """Build the settings of a run with the model and the parameters given to inspect.
 
         Raises `UserError`.
         """
@@ -96,13 +96,13 @@ class Arguments:
         try:
             return read_settings({**values, "model": model})
         except ValueError as error:
-            told = re.sub("^limit:", f"{LIMIT}:", str(error))
-            raise UserError(f"-T {told}") from error
+            message = re.sub("^limit:", f"{LIMIT}:", str(error))
+            raise UserError(f"-T {message}") from error
 
 
-def _check(said: str, name: str) -> None:
-    """Raise `UserError` for a setting that is not an argument of a task."""
-    if said == "limit":
+def _check(option: str, name: str) -> None:
+    """Raise `UserError` for a setting that tasks do not take."""
+    if option == "limit":
         raise UserError(
             f"-T limit: give -T {LIMIT}=N for the first N tasks (--limit counts their steps)"
         )
@@ -112,11 +112,11 @@ def _check(said: str, name: str) -> None:
             "are for vlm-eval run"
         )
     if name in INSPECT:
-        raise UserError(f"-T {said} is inspect's: give {INSPECT[name]} instead")
+        raise UserError(f"-T {option} is an option of inspect: give {INSPECT[name]} instead")
     setting = SETTINGS.get(name)
     if setting is None or name in USED:
         return
     if setting.group == "Models on this machine":
-        raise UserError(f"-T {said}: inspect's own providers load models: -M {said}=VALUE")
+        raise UserError(f"-T {option}: inspect's providers load models: give -M {option}=VALUE")
     if setting.about == "session":
-        raise UserError(f"-T {said} has no effect in inspect; leave it out")
+        raise UserError(f"-T {option} has no effect in inspect; leave it out")

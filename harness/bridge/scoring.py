@@ -1,10 +1,9 @@
 """The scorer of our tasks in inspect_ai, and metrics with the intervals of a run.
 
-The solver leaves the record of a unit in the sample's store, with what the protocol read from the
-replies. The scorer scores that by the rules of the benchmark, so that `inspect score` can do so
-again by others. Metrics see every epoch, and are computed by the aggregation of runs. They return
-NaN where that has no value: inspect also calls them for samples so far, and ends the whole
-evaluation if one raises.
+The solver puts the record of a unit, with the prediction, into the sample's store. The scorer
+applies the benchmark's rules to it; `inspect score` can apply other rules later. Metrics see every
+epoch, and use the aggregation of runs. They return NaN if that has no value: inspect also calls
+them for the samples so far, and ends the whole evaluation if one raises.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from adapters.inspect_messages import score_reason
+from adapters.inspect.messages import score_reason
 from harness.benchmarks import benchmark
-from harness.evaluation.scoring import scorer_of
-from harness.evaluation.summary import aggregation_rules, plain
-from harness.evaluation.units import unit_kind
-from harness.runs import UnitRecord
+from harness.kinds.contract import unit_kind
+from harness.kinds.scoring import scorer_of
+from harness.runs import Unit
 from harness.runs.lines import line_decoder, to_line
+from harness.session.summary import aggregation_rules, plain
 from harness.settings import SETTINGS, Settings, field_of, read_settings
 from parsers import Declaration, Measure, Metrics
 from parsers.declaration import Average
@@ -44,23 +43,23 @@ from parsers.records import ScoredUnit, Status
 from parsers.repeats import aggregate_repeats
 
 RECORD = "vlm_eval"
-"""Where the record of a unit lies in the store of its sample."""
+"""Key of a unit's record in the store of its sample."""
 _log = logging.getLogger(__name__)
 
 
-def stored(record: UnitRecord[Any]) -> Any:
-    """The record of a unit as JSON values."""
+def stored(record: Unit[Any]) -> Any:
+    """Convert the record of a unit to JSON values."""
     return msgspec.to_builtins(to_line(record))
 
 
-def restored(value: Any) -> UnitRecord[Any]:
-    """The record in those values. Raises `msgspec.ValidationError`."""
-    read: UnitRecord[Any] = line_decoder(UnitRecord)(msgspec.json.encode(value))
+def restored(value: Any) -> Unit[Any]:
+    """Read a record from JSON values. Raises `msgspec.ValidationError`."""
+    read: Unit[Any] = line_decoder(Unit)(msgspec.json.encode(value))
     return read
 
 
 def scoring_settings(settings: Settings) -> dict[str, Any]:
-    """The settings by which predictions are scored and averaged, where they are not as usual."""
+    """Collect the settings of scoring and averaging that differ from the defaults."""
     return {
         name: plain(value)
         for name, setting in SETTINGS.items()
@@ -69,7 +68,7 @@ def scoring_settings(settings: Settings) -> dict[str, Any]:
 
 
 def measures_of(declared: Declaration) -> dict[str, list[Metric]]:
-    """The metrics of each measure of units, with those of parents under what they are made of."""
+    """List the metrics of each measure of units, with those of parents under their source."""
     averages: dict[Average, Callable[..., Metric]] = {
         "macro": macro,
         "micro": micro,
@@ -86,7 +85,7 @@ def measures_of(declared: Declaration) -> dict[str, list[Metric]]:
 
 
 def _metric(measure: str, average: Average | None) -> Metric:
-    # inspect tells by the annotation what a metric takes.
+    # inspect reads a metric's input from the annotation.
     def compute(scores: list[SampleScore]) -> Value:
         return _estimates(scores, measure, average)
 
@@ -95,40 +94,40 @@ def _metric(measure: str, average: Average | None) -> Metric:
 
 @metric(scores="unreduced")
 def macro(measure: str = "") -> Metric:
-    """The mean over tasks of each task's mean, with its interval.
+    """Return the mean over tasks of each task's mean, with its interval.
 
-    `measure` is the one that is averaged; without it, scores are averaged as those of any.
+    `measure`: the measure to average; without it, scores of any measure.
     """
     return _metric(measure, "macro")
 
 
 @metric(scores="unreduced")
 def micro(measure: str = "") -> Metric:
-    """The mean over steps, with an interval clustered by task; `measure` as in `macro`."""
+    """Return the mean over steps, with an interval clustered by task; `measure` as in `macro`."""
     return _metric(measure, "micro")
 
 
 @metric(scores="unreduced")
 def cells(measure: str = "") -> Metric:
-    """The mean over cells of each cell's mean, with its interval; `measure` as in `macro`."""
+    """Return the mean over cells of each cell's mean, with its interval, as `macro` does."""
     return _metric(measure, "cells")
 
 
 @metric(scores="unreduced")
 def whole(measure: str = "") -> Metric:
-    """The share of parents (tasks) in which every unit succeeds, NaN while one is incomplete."""
+    """Return the share of parents (tasks) whose units all succeed; NaN while one is incomplete."""
     return _metric(measure, None)
 
 
 @scorer(metrics={"*": [macro(), micro()]})
 def scores(benchmark: str = "", **rules: Any) -> Scorer:
-    """Scores what a protocol has read from the replies.
+    """Score the predictions that a protocol has read from the replies.
 
     Args:
-        benchmark: the benchmark, whose measures these are; that of the samples unless given.
-        rules: the settings of scoring (`f1`, `step_rule`, ...) that are not as usual.
+        benchmark: the benchmark of the measures; default: that of the samples.
+        rules: settings of scoring (`f1`, `step_rule`, ...) that differ from the defaults.
 
-    Raises `PrerequisiteError` for what is no such setting, or none of its values.
+    Raises `PrerequisiteError` for an unknown setting or value.
     """
     try:
         _settings(benchmark, rules)
@@ -137,7 +136,7 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
     for name in rules:
         field = field_of(name)
         if field is None or SETTINGS[field].about != "scoring":
-            raise PrerequisiteError(f"-S {name}: predictions in a log are not scored by that")
+            raise PrerequisiteError(f"-S {name}: not a setting of scoring")
 
     async def score(state: TaskState, target: Target) -> Score:
         of = benchmark or str(state.metadata.get("benchmark", ""))
@@ -148,17 +147,17 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         if state.store.get(RECORD) is None:
             return Score(value=dict.fromkeys(names), metadata={**facts, "unsettled": True})
         record = restored(state.store.get(RECORD))
-        kind, said = unit_kind(record.kind), record.prediction
-        by_name = scorer_of(settings, declared)(said, record.detail) if said else {}
+        kind, prediction = unit_kind(record.kind), record.prediction
+        by_name = scorer_of(settings, declared)(prediction, record.detail) if prediction else {}
         return Score(
             value={name: by_name.get(key) for name, key in names.items()},
-            answer=str(said.action or said.status) if said else None,
+            answer=str(prediction.action or prediction.status) if prediction else None,
             explanation=f"not asked: {record.invalid}" if record.invalid else kind.answer(record),
             reason=_reason(record),
             metadata={
                 **facts,
-                "status": str(said.status) if said else None,
-                "flags": list(said.flags) if said else [],
+                "status": str(prediction.status) if prediction else None,
+                "flags": list(prediction.flags) if prediction else [],
                 "invalid": record.invalid,
                 "all": dict(by_name),
             },
@@ -167,8 +166,8 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
     return score
 
 
-def _reason(record: UnitRecord[Any]) -> str | None:
-    """Inspect's word for how an abnormal answer ended, else ours."""
+def _reason(record: Unit[Any]) -> str | None:
+    """Return inspect's word for the end of an abnormal answer, else ours."""
     return score_reason(str(record.prediction.status)) if record.prediction else None
 
 
@@ -181,18 +180,18 @@ def _declared(name: str) -> Declaration:
 
 
 def _headline(declared: Declaration, settings: Settings) -> dict[str, str]:
-    """The score of each measure of units that stands for it, by the measure's name."""
+    """Map the name of each measure of units to its main score."""
     variant = aggregation_rules(settings, declared).variant
     return {one.name: one.score(variant) for one in _shown(declared)}
 
 
 def _shown(declared: Declaration) -> list[Measure]:
-    """The measures of units that tables of results show."""
+    """List the measures of units that tables of results show."""
     return [one for one in declared.of_units if one.averages and one.in_tables]
 
 
 def _estimates(scores: list[SampleScore], measure: str, average: Average | None) -> Value:
-    """Value and interval of a measure, over all samples and, if there are several, by split."""
+    """Return a measure's value and interval over all samples, and by split if there are several."""
     try:
         trials = [(_number(one, "repeat"), one) for one in scores]
         units = [(repeat, _unit(one)) for repeat, one in trials]
@@ -257,11 +256,11 @@ def _of_whole(metrics: Metrics, measure: str) -> tuple[float | None, Interval | 
 
 
 VALUE = "measured"
-"""What a score is called where it is averaged alone."""
+"""Name of a score that is averaged alone."""
 
 
 def _alone(declared: Declaration, measure: str, average: Average | None) -> Declaration:
-    """A declaration with one measure, whose score is `VALUE`, and what it makes of parents."""
+    """Build a declaration of one measure, with the score `VALUE`, and of its parents' measure."""
     named = declared[measure] if measure else Measure(VALUE)
     of_units = declared[named.all_of] if named.all_of else named
     only = replace(
@@ -282,7 +281,7 @@ def _alone(declared: Declaration, measure: str, average: Average | None) -> Decl
 
 
 def _unit(one: SampleScore) -> ScoredUnit:
-    """The row that a score of a sample is to the aggregation."""
+    """Convert a sample's score to a row for the aggregation."""
     metadata, facts, value = one.sample_metadata or {}, _facts(one), one.score.value
     status = facts.get("status")
     known = _declared(str(metadata.get("benchmark", "")))

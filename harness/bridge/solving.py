@@ -1,4 +1,4 @@
-"""A task of inspect_ai made of a run's plan: samples, and the solver that holds the dialogues."""
+"""Build a task of inspect_ai from a run's plan: samples, and a solver that runs the dialogues."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from adapters import Fatal, UnknownName
-from adapters.inspect_model import InspectModel, Known
+from adapters.inspect.model import InspectModel, Known
 from harness.benchmarks import benchmark
 from harness.bridge.arguments import Arguments
 from harness.bridge.scoring import RECORD, measures_of, scores, scoring_settings, stored
 from harness.errors import UserError
-from harness.evaluation.model import Unasked, generation
-from harness.evaluation.one_by_one import Asked, OneByOne
-from harness.evaluation.plan import Plan, plan_run
-from harness.evaluation.reply_limit import default_limit
-from harness.runs.episodes import EPISODE
+from harness.kinds.episode.record import EPISODE
+from harness.planning.model import Unasked, generation
+from harness.planning.plan import Plan, plan_run
+from harness.planning.reply_limit import default_limit
+from harness.session.one_by_one import Asked, OneByOne
 from harness.settings import Settings
 
 NOBODY = "none/none"
-"""Stands for a model where a task is made before one is chosen."""
+"""Placeholder of the model in a task that is built before one is chosen."""
 
 
-def bridged(given: Mapping[str, Any]) -> Task:
-    """The task with these arguments.
+def bridged(arguments: Mapping[str, Any]) -> Task:
+    """Build the task with these arguments.
 
-    Raises inspect's `PrerequisiteError`, one line, for whatever is wrong with them or with the
-    data, before anything is asked.
+    Raises inspect's `PrerequisiteError`, one line, for errors in them or in the data, before any
+    call.
     """
     try:
-        bridge = Bridge(Arguments.read(given))
+        bridge = Bridge(Arguments.read(arguments))
         plan = bridge.plan_for(_active())
         declared = plan.dataset.declared or benchmark(plan.settings.benchmark).declared
         samples = _samples(plan)
@@ -62,7 +62,7 @@ def bridged(given: Mapping[str, Any]) -> Task:
 
 
 class Bridge:
-    """What the samples of a task have in common: a plan for each model, opened once."""
+    """The shared state of a task's samples: a plan for each model, opened once."""
 
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
@@ -71,7 +71,7 @@ class Bridge:
         self._units: dict[tuple[str, str], tuple[asyncio.AbstractEventLoop, OneByOne]] = {}
 
     def known(self, model: Model | None, *, is_main: bool = True) -> Known:
-        """What is known of a model; the user describes only the one under test.
+        """Return the description of a model; the user describes only the one under test.
 
         Raises `Fatal`, `UnknownName`.
         """
@@ -88,7 +88,7 @@ class Bridge:
         return self._known[key]
 
     def plan_for(self, model: Model | None) -> Plan:
-        """The plan of a run with the model. Raises `UserError`, `Fatal`."""
+        """Return the plan of a run with the model. Raises `UserError`, `Fatal`."""
         config = model.config if model else GenerateConfig()
         key = _key(model)
         if key not in self._plans:
@@ -104,14 +104,14 @@ class Bridge:
         return self._plans[key]
 
     def units_for(self, model: Model) -> OneByOne:
-        """What holds the dialogues with the model in the running event loop."""
+        """Return the runner of dialogues with the model in the running event loop."""
         loop, key = asyncio.get_running_loop(), _key(model)
         if key not in self._units or self._units[key][0] is not loop:
             self._units[key] = loop, OneByOne(self.plan_for(model))
         return self._units[key][1]
 
     def asked(self, role: str, model: Model, settings: Settings) -> tuple[InspectModel, Asked]:
-        """Who answers in a role. Raises `Fatal`, `UnknownName`."""
+        """Return the model that answers in a role. Raises `Fatal`, `UnknownName`."""
         if not role or role not in model_roles():
             adapter = InspectModel(model, self.known(model))
             return adapter, Asked(adapter, generation(settings))
@@ -132,7 +132,7 @@ class Bridge:
 def _solver(bridge: Bridge) -> Solver:
     @solver(name="protocol_dialogue")
     def protocol_dialogue() -> Solver:
-        """Holds the dialogue of the protocol, and leaves what it comes to in the store."""
+        """Run the protocol's dialogue, and put its record into the store."""
 
         async def solve(state: TaskState, generate: Generate) -> TaskState:
             if sniffio.current_async_library() != "asyncio":
@@ -180,7 +180,7 @@ def _samples(plan: Plan) -> list[Sample]:
 
 
 def _active() -> Model | None:
-    """The model of the evaluation, None where a task is made before there is one."""
+    """Return the model of the evaluation; None if a task is built before one is chosen."""
     try:
         return get_model()
     except ValueError:
@@ -188,7 +188,7 @@ def _active() -> Model | None:
 
 
 def _key(model: Model | None) -> tuple[str, str]:
-    """What tells plans apart: the model and the parameters that it is asked with."""
+    """Return the key of a plan: the model and its parameters."""
     if model is None:
         return NOBODY, ""
     return f"{model} {model.api.base_url or ''}", model.config.model_dump_json(exclude_none=True)

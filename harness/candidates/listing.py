@@ -22,18 +22,18 @@ Form = Literal["mindact", "bnid"]
 
 @dataclass(frozen=True, slots=True)
 class ChoiceFacts:
-    """What readers of the results should know about one list of choices."""
+    """Facts about one list of choices, for readers of the results."""
 
     same_text: int = 0
     """Negatives with exactly the text of the positive."""
     related: int = 0
     """Negatives around or inside the positive."""
     short: bool = False
-    """Whether there are fewer negatives than asked for."""
+    """True if there are fewer negatives than asked for."""
     absent: int = 0
     """Candidates that are not on the page."""
     lost: bool = False
-    """Whether all positives are among those."""
+    """True if all positives are absent."""
 
 
 def page_of(row: Row) -> Page:
@@ -71,8 +71,8 @@ def render(
         count: counts the tokens of a text.
         letters: one per choice; A, B, ... by default.
         texts: False leaves every text empty.
-        descriptions: whether choices carry role, type, labels and text of their elements.
-        ranked: whether the order is that of a ranker.
+        descriptions: True if choices carry role, type, labels and text of their elements.
+        ranked: True if the order is that of a ranker.
     """
     if not texts:
         text_of = dict.fromkeys(chosen.ids, "")

@@ -17,7 +17,7 @@ class SeededOrder:
     """Sorts node ids of one step by seed.
 
     The key of an id is the SHA-256 of seed, task, step, label and id, joined by newlines. The label
-    says what the order is for, so that orders for different uses are independent.
+    names the use of the order: orders for different uses are independent.
     """
 
     __slots__ = ("_prefix",)

@@ -26,7 +26,7 @@ _NUMBER = re.compile(r" id=\d+| bnid=[^ >]+")
 
 @dataclass(frozen=True, slots=True)
 class CandidateOptions:
-    """How candidates are selected."""
+    """Options of the selection of candidates."""
 
     positives: Literal["all", "original"] = "all"
     """Acceptable elements: all that the row lists, or only the recorded one."""
@@ -57,7 +57,7 @@ class Chosen:
     absent: tuple[str, ...] = ()
     """Candidates of the row that are not elements of the page; they are never selected."""
     lost: bool = False
-    """Whether the row has positives but all are absent."""
+    """True if the row has positives but all are absent."""
 
     @property
     def negatives(self) -> int:
@@ -65,7 +65,7 @@ class Chosen:
 
     @property
     def short(self) -> bool:
-        """Whether there are fewer negatives than asked for."""
+        """True if there are fewer negatives than asked for."""
         return self.negatives < self.asked
 
 
@@ -149,7 +149,7 @@ def first_of(
 ) -> Chosen:
     """Select the first `top_k` ranked candidates that are elements of the page, in rank order.
 
-    Whether an acceptable element is among them is ignored (`shown` may be None). Ids that are not
+    An acceptable element need not be among them (`shown` may be None). Ids that are not
     candidates of the row are skipped.
     """
     present, absent = _present(row, page)
@@ -181,7 +181,7 @@ def check_distractors(dataset: StepDataset, distractors: int) -> None:
 
 
 def reading(text: str) -> str:
-    """Strip the element's number from a choice's text, so that texts can be compared."""
+    """Strip the element's number from a choice's text to compare texts."""
     return _NUMBER.sub("", text)
 
 
@@ -210,7 +210,7 @@ def _chosen(
 
 
 def _absent(page: Page | None, ids: list[str]) -> dict[str, None]:
-    """The ids that are not on the page, as an ordered set."""
+    """Return the ids that are not on the page, as an ordered set."""
     return {} if page is None else {i: None for i in ids if i not in page}
 
 
@@ -226,7 +226,7 @@ def _shown(right: list[Candidate], options: CandidateOptions, order: SeededOrder
 def _filter(
     page: Page | None, shown: str | None, options: CandidateOptions
 ) -> Callable[[str], bool]:
-    """Return a predicate for negatives that may be listed beside the positive.
+    """Return a predicate for negatives that may be listed next to the positive.
 
     The texts compared are those of a candidate alone: its text in a list depends on the other
     choices, and a larger list would then not contain the smaller one.

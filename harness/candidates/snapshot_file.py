@@ -43,7 +43,7 @@ class SnapshotRow:
     second: Sequence[Message]
     """Messages of round 2."""
     recipe: str = ""
-    """How the pictures were prepared."""
+    """Preparation of the pictures."""
     reply_prefix: str = ""
 
 
@@ -63,7 +63,7 @@ def write_snapshot(
         path: the parquet file.
         rows: consumed one by one.
         settings: how the snapshot was made, as JSON values; read back as `Dataset.settings`.
-        rows_per_group: rows held in memory at a time.
+        rows_per_group: number of rows in memory at a time.
         overwrite: replace the file if it exists.
 
     Raises:
@@ -123,7 +123,7 @@ def _record(prepared: SnapshotRow) -> dict[str, object]:
 
 
 def _targets(row: Row, choices: Sequence[Choice]) -> list[str]:
-    """The acceptable elements: their text if listed, else tag and id in rabbit's notation."""
+    """Write the acceptable elements: the text of a listed one, else tag and id as rabbit does."""
     texts = {choice.id: choice.text for choice in choices}
     return [texts.get(c.id, f"<{c.tag} bnid={c.id}></{c.tag}>") for c in row.positives]
 

@@ -22,17 +22,17 @@ def data() -> None:
     """Look at the data of a benchmark, or prepare files for reading in little memory."""
 
 
-@data.command(short_help="Check steps of your own, or count the rows of a benchmark.")
+@data.command(short_help="Check your own steps, or count the rows of a benchmark.")
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @setting_options(DATA)
 def check(file: Path | None, **_: Any) -> int:
-    """Check data of your own, or count the rows of a selection.
+    """Check your own data, or count the rows of a selection.
 
     With FILE (JSON lines, parquet, a folder of them, or a schema file), read every row of recorded
     steps and check columns, types, ids, pages, elements and screenshots. Each problem is reported
     once, with the number of rows and the first of them; errors end with exit code 2. A folder of
-    another benchmark's files is known by its name: its units are counted, and what is unusual about
-    them is told, with digests. Without FILE, decode every row of the benchmark, and count them by
+    another benchmark's files is known by its name: its units are counted, and unusual ones are
+    printed, with digests. Without FILE, decode every row of the benchmark, and count them by
     split and operation, and how many are valid, or why not.
     """
     from harness.benchmarks import SimpleBenchmark, StepBenchmark, benchmark, holding
@@ -64,10 +64,10 @@ def check(file: Path | None, **_: Any) -> int:
 
 
 def _check(source: Benchmark, settings: Settings) -> bool:
-    """Tell what is in the data of a benchmark; whether it is free of errors."""
+    """Print the contents of a benchmark's data; return True if it is free of errors."""
     from harness.benchmarks import Items, SimpleBenchmark, recorded_steps
     from harness.benchmarks.check import check_rows, check_steps
-    from harness.evaluation.plan import open_data
+    from harness.planning.plan import open_data
 
     if isinstance(source, SimpleBenchmark):
         checked = check_steps(source, Path(settings.data) if settings.data else None)
@@ -92,8 +92,8 @@ def list_steps(**_: Any) -> int:
 
     `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
     """
-    from harness.evaluation.plan import open_data
-    from harness.evaluation.units import unit_kind
+    from harness.kinds.contract import unit_kind
+    from harness.planning.plan import open_data
 
     dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:
@@ -129,9 +129,10 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     queries have none: run them with --benchmark multimodal-mind2web --data OUT --lost-rows, or use
     the ranks with Multimodal-Mind2Web itself.
     """
-    from harness.rankers.seeact_queries import import_queries
+    from adapters.registry import load
     from harness.tables import counted
 
+    import_queries = load("harness.ranker_models.seeact_queries:import_queries")
     done = import_queries(files, out, scores, overwrite=overwrite)
     say(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")
     if scores is not None:

@@ -1,26 +1,29 @@
-"""What there is, a line each: models, policies, benchmarks, protocols, trackers, and steps."""
+"""List models, policies, benchmarks, protocols, and steps, a line each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.printing import say
 
 if TYPE_CHECKING:
-    from harness.evaluation.units import Listed
     from harness.protocols import AskingProtocol, Role
+    from harness.runs import Unit
 
 
-def unit_lines(units: Iterable[Listed]) -> Iterator[str]:
-    """A line per unit with its right answer, under a line per innermost parent.
+def unit_lines(units: Iterable[Unit[Any]]) -> Iterator[str]:
+    """Yield a line per unit with its right answer, under a line per innermost parent.
 
     `PARENT:3` in front of units that have an order is what `vlm-eval show` takes.
     """
+    from harness.kinds.contract import unit_kind
+
     last = None
     for unit in units:
+        right = unit_kind(unit.kind).right(unit)
         (level, parent), *others = [*unit.parents.items(), ("", "")][: len(unit.parents) or 1]
         if (unit.split, parent) != last:
             last = unit.split, parent
@@ -28,17 +31,17 @@ def unit_lines(units: Iterable[Listed]) -> Iterator[str]:
             goal = f": {_line(unit.goal)}" if unit.place is not None else ""
             yield f"{level} {parent} ({where}){goal}".lstrip()
         if unit.place is None:
-            yield f"  {_line(unit.goal)}  {unit.right}  [{unit.unit_id}]"
+            yield f"  {_line(unit.goal)}  {right}  [{unit.unit_id}]"
         else:
             number = f"{parent}:{unit.place + 1}"
-            yield f"  {number} of {unit.total}  {unit.right}  [{unit.unit_id}]"
+            yield f"  {number} of {unit.total}  {right}  [{unit.unit_id}]"
 
 
 def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _print(names: Mapping[str, str]) -> None:
+def print_names(names: Mapping[str, str]) -> None:
     width = max(len(name) for name in names)
     for name, line in names.items():
         say(f"{name:<{width}}  {line}")
@@ -49,11 +52,11 @@ def models() -> None:
     """List the models that --model takes, and the embedders that --role takes."""
     from adapters import EMBEDDERS, names
 
-    _print(names())
+    print_names(names())
     say("\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,")
     say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
     say("\nEmbedders, for protocols that compare texts (vlm-eval protocols says which):")
-    _print(EMBEDDERS.names())
+    print_names(EMBEDDERS.names())
 
 
 @click.command()
@@ -61,11 +64,11 @@ def policies() -> None:
     """List the baselines; --model takes them, too."""
     from harness.policies import POLICIES
 
-    told = {}
+    descriptions = {}
     for name, line in POLICIES.names().items():
         kind, _, plain = name.rpartition("/")
-        told[f"{plain} ({kind})" if kind else plain] = line
-    _print(told)
+        descriptions[f"{plain} ({kind})" if kind else plain] = line
+    print_names(descriptions)
 
 
 @click.command()
@@ -73,7 +76,7 @@ def benchmarks() -> None:
     """List the benchmarks that --benchmark takes."""
     from harness.benchmarks import BENCHMARKS
 
-    _print(BENCHMARKS.names())
+    print_names(BENCHMARKS.names())
 
 
 @click.command()
@@ -89,7 +92,7 @@ def protocols() -> None:
         try:
             protocol = open_protocol(name)
         except UserError as error:
-            # Somebody else's protocol must not take the list down with it.
+            # A broken protocol of another package must not end the list.
             say(f"{'':<{width}}  ({error})")
             continue
         for detail in _about(protocol):
@@ -98,8 +101,8 @@ def protocols() -> None:
 
 
 def _about(protocol: AskingProtocol) -> list[str]:
-    """The paper, and what a protocol usually asks with."""
-    from harness.evaluation.recorded import RecordedSteps
+    """Return the paper, and what a protocol usually asks with."""
+    from harness.kinds.step.kind import RecordedSteps
     from harness.protocols import StepProtocol
     from harness.settings import Settings
 
@@ -108,12 +111,12 @@ def _about(protocol: AskingProtocol) -> list[str]:
         source = needs.sources[0]
         top_k = needs.top_k if source == "ranker" else None
         count = RecordedSteps.usual_count(Settings(candidates=source, top_k=top_k))
-        told = {
+        kinds = {
             "snapshot": "one positive among seeded negatives",
             "ranker": f"a ranker's top {top_k}",
             "all": "every candidate",
         }
-        offered = f"{told[source]}; "
+        offered = f"{kinds[source]}; "
     least, most = protocol.calls(count)
     calls = f"{least} to {most}" if least != most else str(least)
     shown = "none" if needs.pictures == "none" else needs.picture_policy
@@ -132,15 +135,7 @@ def _about_role(role: Role) -> str:
 
 @click.command()
 def rankers() -> None:
-    """List the rankers that --ranker takes, besides files of ranks."""
+    """List the rankers for --ranker, which also takes files of ranks."""
     from harness.rankers import RANKERS
 
-    _print(RANKERS.names())
-
-
-@click.command()
-def trackers() -> None:
-    """List the services that --track takes."""
-    from harness.trackers import TRACKERS
-
-    _print(TRACKERS.names())
+    print_names(RANKERS.names())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import os
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +18,25 @@ from harness import __version__
 from harness.printing import say
 
 COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
+_PLAIN = str.maketrans(
+    "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u2022\u00d7", "------''\"\"*x"
+)
+"""Signs that print as others where an encoding lacks them."""
 _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Evaluate": {
         "run": ("harness.commands.run:run", "Evaluate a model (the default command)."),
         "score": ("harness.commands.score:score", "Score a run again, or others' predictions."),
         "reproduce": (None, "Measure a published row again."),
         "play": (
-            "harness.commands.play:play",
+            "harness.gym.command:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
-        "sweep": ("harness.commands.sweep:sweep", "Carry out many runs from one file."),
+        "sweep": ("harness.sweep.command:sweep", "Carry out many runs from one file."),
         "batches": (
-            "harness.commands.batches:batches",
+            "harness.batches.command:batches",
             "Show or cancel a run's batches at a provider.",
         ),
-        "launch": ("harness.commands.launch:launch", "Print scripts that run shards on a cluster."),
+        "launch": ("harness.launch.command:launch", "Print scripts that run shards on a cluster."),
         "merge": ("harness.commands.merge:merge", "Join the shards of a run."),
     },
     "Look": {
@@ -45,8 +52,8 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Data": {
         "data": ("harness.commands.data:data", "Check, repack and import data files."),
         "record": (
-            "harness.commands.record:record",
-            "Record a task on a site of your own.",
+            "harness.recording.command:record",
+            "Record a task on your own site.",
         ),
         "snapshot": (
             "harness.commands.snapshot:snapshot",
@@ -55,15 +62,18 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     },
     "Environments": {
         "check": (
-            "harness.commands.check:check",
+            "harness.kinds.episode.browsergym.command:check",
             "Say what an environment of BrowserGym needs and lacks.",
         ),
     },
     "Rank": {
-        "rank": ("harness.commands.rank:rank", "Rank the candidates of a benchmark."),
-        "recall": ("harness.commands.recall:recall", "Measure the recall of a ranker."),
+        "rank": ("harness.ranker_models.commands.rank:rank", "Rank the candidates of a benchmark."),
+        "recall": (
+            "harness.ranker_models.commands.recall:recall",
+            "Measure a ranker's recall.",
+        ),
         "train-ranker": (
-            "harness.commands.train_ranker:train_ranker",
+            "harness.ranker_models.commands.train_ranker:train_ranker",
             "Fine-tune a cross-encoder.",
         ),
     },
@@ -73,7 +83,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
         "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
         "rankers": ("harness.commands.listing:rankers", "List rankers of candidates."),
-        "trackers": ("harness.commands.listing:trackers", "List services that can track a run."),
+        "trackers": ("harness.trackers.command:trackers", "List services that can track a run."),
     },
 }
 for _heading, _commands in _BUILT_IN.items():
@@ -134,6 +144,7 @@ def cli() -> None:
 def run(args: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 ended early, 2 bad input."""
     _open_standard_streams()
+    _replace_unprintable()
     try:
         code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -170,14 +181,40 @@ def _open_standard_streams() -> None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
+def _replace_unprintable() -> None:
+    """Print what the encoding of a stream lacks in its nearest characters, "?" where it has none.
+
+    Texts of pages hold all of Unicode, and standard output may be latin-1 or cp1252.
+    """
+    codecs.register_error("nearest", _nearest)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="nearest")
+
+
+def _nearest(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    plain = unicodedata.normalize("NFKD", text)
+    marks = "".join(char for char in plain if not unicodedata.combining(char))
+    return marks.encode("ascii", "replace").decode(), error.end
+
+
 def _complaint(error: Exception) -> int:
     """Report what is wrong with the input, a run or the disk; raise anything else."""
     # Imported here, because commands that succeed need none of it.
     from adapters.contract import Fatal
-    from harness.errors import UserError
+    from harness.errors import UserError, memory_error
 
+    if reason := memory_error(error):
+        _say(reason)
+        return 2
     if isinstance(error, (UserError, Fatal, UnknownName)):
         _say(str(error))
+        return 2
+    if isinstance(error, ValueError) and "null byte" in str(error):
+        _say("a path contains a null byte")
         return 2
     if isinstance(error, OSError):
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):

@@ -17,12 +17,13 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
 
     A step that several of them hold must have come out the same in each.
     """
-    from harness.evaluation.report import print_result
-    from harness.evaluation.rescoring import notes_of, settings_of, task_rows_of
-    from harness.evaluation.summary import summarise
     from harness.printing import terminal
     from harness.runs import RunDirectory, open_run
     from harness.runs import merge as merge_shards
+    from harness.runs.settings import settings_of
+    from harness.session.report import print_result
+    from harness.session.rescoring import notes_of, task_rows_of
+    from harness.session.summary import summarise
 
     merge_shards(runs, out)
     run = open_run(out)
@@ -38,7 +39,10 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     task_rows = task_rows_of(open_run(out), records)
     console = terminal()
     rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
-    print_result(console, records, settings, run.manifest.declaration, *rest)
+    manifest = open_run(out).manifest
+    print_result(
+        console, records, settings, manifest.declaration, *rest, unrecorded=manifest.unrecorded
+    )
     state = (
         f"complete: {out}"
         if settled == wanted

@@ -85,7 +85,8 @@ class SettingsCommand(click.Command):
 
 
 def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Callable[[F], F]:
-    """The options of some settings; `changes` are further arguments of an option, by setting."""
+    """Return the options of some settings; `changes` are further arguments of an option, by
+    setting."""
     listed = list(names)
 
     def decorate(command: F) -> F:
@@ -98,7 +99,7 @@ def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Calla
 
 
 def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
-    """The settings under some headings."""
+    """Return the settings under some headings."""
     return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]
 
 
@@ -106,13 +107,13 @@ DATA = names_of("Data", without=["lost_rows"])
 """The settings that select rows of a benchmark."""
 MESSAGES = names_of(
     *("Data", "Question"),
-    without=["eager", "first_of_many", "value_style", "repeats", "shuffles", "shard"],
+    without=["first_of_many", "value_style", "repeats", "shuffles", "shard"],
 )
 """The settings that decide which messages are sent."""
 
 
 def given_settings() -> dict[str, Any]:
-    """The values of the settings that were given to the command under way, by name."""
+    """Return the values of the settings that were given to the command under way, by name."""
     context = click.get_current_context()
     return {
         option.setting.name: context.params[option.setting.name]
@@ -122,7 +123,7 @@ def given_settings() -> dict[str, Any]:
 
 
 def read_options(**more: Any) -> Settings:
-    """The settings that were given to the command under way, and `more` of them."""
+    """Return the settings that were given to the command under way, and `more` of them."""
     try:
         return read_settings({**given_settings(), **more})
     except ValueError as error:
@@ -130,7 +131,7 @@ def read_options(**more: Any) -> Settings:
 
 
 def is_given(ctx: click.Context, name: str) -> bool:
-    """Whether an option was given, on the command line or in a file."""
+    """Return True if an option was given, on the command line or in a file."""
     return ctx.get_parameter_source(name) in GIVEN
 
 
@@ -165,7 +166,8 @@ def config_option() -> Callable[[F], F]:
 
 
 def _read_config(path: str, command: click.Command) -> dict[str, Any]:
-    """The file as a click default map. Raises `UserError` for unknown keys and broken files."""
+    """Return the file as a click default map. Raises `UserError` for unknown keys and broken
+    files."""
     content = read_toml(path, f"--config {path}")
     options = {
         spelling.removeprefix("--"): option

@@ -22,9 +22,9 @@ from harness.settings import GROUPS
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from harness.evaluation.display import Display
-    from harness.evaluation.plan import Plan
-    from harness.evaluation.run import Finished
+    from harness.planning.plan import Plan
+    from harness.session.display import Display
+    from harness.session.observers import Finished
 
 
 @click.command(cls=SettingsCommand)
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 def run(dry_run: bool, **_: Any) -> int:
     """Evaluate a model or a policy on recorded steps.
 
-    An interrupted run goes on where it stopped if the same command is given again.
+    An interrupted run goes on where it stopped if the same command is given again; an episode that
+    was interrupted begins anew.
 
     \b
     Examples:
@@ -49,57 +50,54 @@ def run(dry_run: bool, **_: Any) -> int:
     """
     import asyncio
 
-    from harness.evaluation.display import Display
-    from harness.evaluation.estimate import estimate, lines, resuming_lines
-    from harness.evaluation.evaluate import check_cost_limit
-    from harness.evaluation.plan import plan_run
-    from harness.evaluation.run import carry_out
-    from harness.evaluation.tracking import Tracking
-    from harness.trackers import open_trackers
+    from harness.planning.plan import plan_run
+    from harness.planning.spending import check_cost_limit
+    from harness.session.display import Display
+    from harness.session.observers import open_observers
+    from harness.session.run import carry_out
 
     require("model", unless="redo_from")
     settings = read_options()
-    trackers = open_trackers(settings.track)
     console, display = terminal(), Display(settings)
-    with display.adapter_messages():
-        plan = plan_run(settings, asks=not dry_run)
-    display.completed(plan.settings)
-    if not dry_run:
-        check_cost_limit(plan)
-    for line in heading(plan):
-        display.say(line)
-    if dry_run:
-        for line in lines(estimate(plan), plan):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-        return 0
-    for line in resuming_lines(plan):
-        display.say(line)
-    if not confirmed(plan, display):
-        display.say("not started")
-        return 1
-    with Tracking(plan, display, trackers) as tracking:
-        done = asyncio.run(carry_out(plan, tracking.watching, tracking.add, display.say))
-        tracking.finish(done)
+    with open_observers(settings, display) as observer:
+        with display.adapter_messages():
+            plan = plan_run(settings, asks=not dry_run)
+        if not dry_run:
+            check_cost_limit(plan)
+        for line in heading(plan):
+            display.say(line)
+        if dry_run:
+            from harness.planning.estimate import estimate, lines
+
+            for line in lines(estimate(plan), plan):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+            return 0
+        if not confirmed(plan, display):
+            display.say("not started")
+            return 1
+        done = asyncio.run(carry_out(plan, observer))
         return conclude(plan, done, display, console)
 
 
 def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> int:
     """Print the result of a session, and what to do next; return the exit code."""
-    from harness.evaluation.evaluate import how_to_go_on
-    from harness.evaluation.redo import paid_before, redo_hint
-    from harness.evaluation.report import print_result
     from harness.runs import open_run
+    from harness.session.evaluate import how_to_go_on
+    from harness.session.report import paid_before, print_result, redo_hint
 
     rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
-    declared = open_run(done.directory).manifest.declaration
+    manifest = open_run(done.directory).manifest
+    declared = manifest.declaration
     if done.waiting and done.stopped is None:
         display.say(how_to_go_on(done, "Run the same line again"))
         return 3
-    print_result(console, done.records, plan.settings, declared, *rest, done.bounds)
+    print_result(
+        console, done.records, plan.settings, declared, *rest, done.bounds, manifest.unrecorded
+    )
     if paid := paid_before(open_run(done.directory)):
         display.say(paid)
-    if done.starvation is not None and done.starvation.batches:
-        display.say(done.starvation.text)
+    if done.closing_line:
+        display.say(done.closing_line)
     if done.complete:
         if hint := redo_hint(done.directory, done.records, plan.settings, declared.units):
             display.say(hint)
@@ -110,16 +108,16 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> 
 
 
 def heading(plan: Plan) -> Iterator[str]:
-    """What is about to be done, defaults included."""
-    from harness.evaluation import reply_limit
-    from harness.evaluation.estimate import batches_line, cost_line
-    from harness.evaluation.tiers import tier_lines
+    """Return the heading of a run, defaults included."""
+    from harness.planning import reply_limit
+    from harness.planning.spending import spending_lines
+    from harness.planning.tiers import tier_lines
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
-    held = counted(len(dataset), dataset.unit)
+    units = counted(len(dataset), dataset.unit)
     if dataset.whole:
-        held += f", {counted(len(set(map(dataset.group_of, dataset.entries))), dataset.whole)}"
+        units += f", {counted(len(set(map(dataset.group_of, dataset.entries))), dataset.whole)}"
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))
     offered = plan.kind.offered()
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
@@ -127,11 +125,11 @@ def heading(plan: Plan) -> Iterator[str]:
     roles = [f"{name}: {role.info.name}" for name, role in plan.roles.items()]
     for name, text in (
         ("model", plan.model.info.name),
-        ("data", f"{settings.benchmark} ({splits}): {held}"),
+        ("data", f"{settings.benchmark} ({splits}): {units}"),
         *([("choices", offered)] if offered else []),
         ("asked", f"{settings.protocol}{times}, {plan.kind.shown()}"),
         *([("roles", ", ".join(roles))] if roles else []),
-        *([("redo", plan.redo.heading)] if plan.redo else []),
+        *(line for start in plan.starts for line in start.heading.items()),
         ("run", str(plan.directory)),
     ):
         yield f"{name + ':':<9} {text}"
@@ -142,17 +140,14 @@ def heading(plan: Plan) -> Iterator[str]:
     if limit := reply_limit.heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
     yield from tier_lines(settings, plan.model.info, plan.model.sheet)
-    if batches := batches_line(plan):
-        yield batches
-    if cost := cost_line(plan):
-        yield f"{'cost:':<9} {cost}"
+    yield from spending_lines(plan)
     yield from dataset.notices
 
 
 def confirmed(plan: Plan, display: Display) -> bool:
     """Show what a long run costs and ask; `--yes` or `--max-cost` answer beforehand."""
-    from harness.evaluation.estimate import estimate, lines
-    from harness.evaluation.evaluate import check_confirmed, is_confirmed
+    from harness.planning.estimate import estimate, lines
+    from harness.planning.spending import check_confirmed, is_confirmed
 
     if is_confirmed(plan):
         return True

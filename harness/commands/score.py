@@ -1,4 +1,4 @@
-"""`vlm-eval score`: numbers from stored replies, or from somebody else's predictions."""
+"""`vlm-eval score`: scores from stored replies, or from external predictions."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def score(
     point        or box; "declined": true if nothing fits
     coordinates  absolute (pixels of the original, usual), unit, per-mille, per-999
     """
-    from harness.evaluation.predictions import score_predictions
-    from harness.evaluation.rescoring import rescore_run
     from harness.printing import terminal
+    from harness.session.predictions import score_predictions
+    from harness.session.rescoring import rescore_run
 
     console, changes = terminal(), given_settings()
     if (run is None) == (predictions is None):
@@ -76,7 +76,7 @@ def score(
             if changes:
                 wrong = written(next(iter(changes)))
                 raise UserError(f"--as {rules_of} has its own rules: leave out {wrong}")
-            from harness.evaluation.seeclick import show_as_seeclick
+            from harness.session.seeclick import show_as_seeclick
 
             return show_as_seeclick(run, console, as_json=as_json)
         return rescore_run(run, changes, console, as_json=as_json)

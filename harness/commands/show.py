@@ -24,9 +24,9 @@ from harness.settings import written
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
     from harness.dialogue import Ask, Embed
-    from harness.evaluation.units import Listed, Question
+    from harness.kinds.contract import Question
     from harness.protocols import AskingProtocol
-    from harness.runs import ActRecord, CallRecord
+    from harness.runs import ActRecord, CallRecord, Unit
 
 REPLY = "(the model's description of the next action)"
 
@@ -57,10 +57,10 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     if directory is not None:
         return _show_run(directory, step, answer)
     from adapters import Reply
-    from adapters.lexical_embedder import embedded
+    from adapters.embedding import stand_in as vectors
     from harness import dialogue
-    from harness.evaluation.model import tokens_of
-    from harness.evaluation.plan import plan_run
+    from harness.planning.model import tokens_of
+    from harness.planning.plan import plan_run
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     dataset = plan.dataset
@@ -93,7 +93,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
 
         def embed(call: Embed) -> Embedded:
             tell(call)
-            return embedded(call.texts)
+            return vectors(call.texts)
 
         dialogue.hold(plan.protocol.dialogue(*question.asked), reply, embed=embed)
 
@@ -118,8 +118,8 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
 
 
 def _show_run(directory: Path, text: str, answer: bool) -> int:
-    """Print the calls on record. Raises `UserError` for settings, which the run has of its own."""
-    from harness.evaluation.units import unit_kind
+    """Print the recorded calls. Raises `UserError` for settings: the run has its own."""
+    from harness.kinds.contract import unit_kind
     from harness.runs import open_run
 
     for name in given_settings():
@@ -134,7 +134,7 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
     found = _matching(known, text, unit)
     if len(found) > 1:
         one_each = {step: record for (step, _), record in records.items() if step in set(found)}
-        _refuse((unit_kind(r.kind).listed_record(r) for r in one_each.values()), text, unit)
+        _refuse(one_each.values(), text, unit)
     for (step_id, repeat), record in records.items():
         if step_id not in found:
             continue
@@ -154,10 +154,10 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
 def _print_recorded(call: CallRecord) -> None:
     who = "environment" if call.act else call.reply.model or "no model named"
     say(f"\n===== {call.place}: {call.role and f'{call.role}, '}{who} =====")
-    if call.act is not None and (told := _acted(call.act)):
-        say(told)
+    if call.act is not None and (action := _acted(call.act)):
+        say(action)
         return
-    messages, answer = call.told
+    messages, answer = call.exchange
     for message in messages:
         say(f"\n--- {message.role} ---")
         for part in message.parts:
@@ -169,7 +169,8 @@ def _print_recorded(call: CallRecord) -> None:
 
 
 def _acted(act: ActRecord) -> str:
-    """An action and what was seen after it, in short; "" where these are not those of pages."""
+    """Return an action and what was seen after it, in short; "" where these are not those of
+    pages."""
     from harness.runs import Done, Sight
 
     done, seen = Done.of(act.action), Sight.of(act.observation, act.blobs)
@@ -180,7 +181,8 @@ def _acted(act: ActRecord) -> str:
 
 
 def _matching(known: Mapping[str, tuple[str, int | None]], text: str, unit: str) -> Sequence[str]:
-    """The units that `text` may mean: the one with this id or number, else all that begin with it.
+    """Return the units that `text` may mean: the one with this id or number, else all that begin
+    with it.
 
     `known` has the group of each unit and its place in there; `unit` is the word for one. Raises
     `DataError` for none.
@@ -206,7 +208,7 @@ def _matching(known: Mapping[str, tuple[str, int | None]], text: str, unit: str)
     raise DataError(f"no {unit} '{text}' among the {len(known)} selected; {hint}")
 
 
-def _refuse(matches: Iterable[Listed], text: str, unit: str) -> NoReturn:
+def _refuse(matches: Iterable[Unit[Any]], text: str, unit: str) -> NoReturn:
     """List the units that may be meant, and raise `DataError`."""
     listed = list(matches)
     for line in unit_lines(listed):
@@ -217,7 +219,7 @@ def _refuse(matches: Iterable[Listed], text: str, unit: str) -> NoReturn:
 
 
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
-    """What a model would reply that finds the right choice, or none of them."""
+    """Return the reply of a model that finds the right choice, or none of them."""
     from harness.benchmarks import actions_of
     from harness.policies.baselines import Oracle
     from harness.policies.contract import chance_for

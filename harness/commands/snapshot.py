@@ -32,8 +32,8 @@ def snapshot(out: Path, overwrite: bool, model: str, **_: Any) -> int:
     The file has the columns of rabbit's snapshot of Multimodal-Mind2Web. Run it with
     `vlm-eval --benchmark snapshot --data FILE`.
     """
-    from harness.evaluation.plan import plan_run
-    from harness.evaluation.snapshot import write
+    from harness.planning.plan import plan_run
+    from harness.session.snapshot import write
 
     if out.exists() and not overwrite:
         raise UserError(f"{out} exists; name another file, or pass --overwrite")

@@ -15,18 +15,16 @@ from harness.engine.cache import (
     request_key,
     text_key,
 )
+from harness.engine.caller import Caller
 from harness.engine.calls import CallLog
-from harness.engine.deferred import Deferred
 from harness.engine.dialogues import Environment, Job, Jobs
 from harness.engine.engine import Engine, first_request
 from harness.engine.lanes import Lane, PromptTokens
 from harness.engine.limits import Budget, EmbedRequest, Pricing
-from harness.engine.observer import Observer, Observers, Outcome
+from harness.engine.observer import Observer, Outcome
 from harness.engine.policy import EnginePolicy
 from harness.engine.progress import Counters, Progress
-from harness.engine.remote import Remote
 from harness.engine.retries import RetryPolicy
-from harness.engine.starvation import Starvation
 from harness.engine.stopping import (
     CostLimitReached,
     GaveUp,
@@ -40,9 +38,9 @@ from harness.engine.stopping import (
 __all__ = [
     "Budget",
     "CallLog",
+    "Caller",
     "CostLimitReached",
     "Counters",
-    "Deferred",
     "EmbedRequest",
     "Engine",
     "EnginePolicy",
@@ -52,17 +50,14 @@ __all__ = [
     "Jobs",
     "Lane",
     "Observer",
-    "Observers",
     "Outcome",
     "Pricing",
     "Progress",
     "PromptTokens",
     "ProtocolError",
-    "Remote",
     "ReplayMismatch",
     "ReplyCache",
     "RetryPolicy",
-    "Starvation",
     "Stopped",
     "TooManyFailures",
     "VectorCache",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
+from adapters.checks import to_json
 from adapters.contract import Fault, FaultKind
 from adapters.conversation import Reply
 from harness.dialogue import Act, Observation
@@ -35,7 +37,7 @@ class Acting:
         self._halt = halt
 
     def key(self, pending: Pending) -> str:
-        """The digest of the action: what else an observation depends on has no hash."""
+        """Return the digest of the action: the environment's state has no hash."""
         return pending.digest
 
     async def make(self, pending: Pending, key: str) -> Made:
@@ -44,7 +46,7 @@ class Acting:
         act = _act(pending)
         loop = asyncio.get_running_loop()
         try:
-            # It may wait for its turn as long as others take, so that has no limit.
+            # The wait for a free environment has no limit of time.
             environment = await pending.dialogue.environment()
             self._halt.check()
             begun = loop.time()
@@ -55,16 +57,14 @@ class Acting:
         except Fault as fault:
             raise self._failed(fault.kind, printable(str(fault))) from fault
         self._failures.reset()
-        _check(pending, seen)
+        content = _content(pending, seen)
         digests = {name: digest_of(data) for name, data in seen.blobs.items()}
         record = pending.record(
             key,
             reply=Reply("", latency_s=round(loop.time() - begun, 6)),
             cost=0.0,
-            act=ActRecord(act.action, seen.content, digests),
+            act=ActRecord(act.action, content, digests),
         )
-        # As it will be read from the record, so that a dialogue can be held again with it.
-        content = msgspec.json.decode(msgspec.json.encode(seen.content))
         return Made(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
 
     def _failed(self, kind: FaultKind, message: str) -> ActFailed:
@@ -76,8 +76,12 @@ class Acting:
         """Keep nothing."""
 
 
-def _check(pending: Pending, seen: object) -> None:
-    """Raise `ProtocolError` unless this is an observation that can be recorded."""
+def _content(pending: Pending, seen: object) -> Any:
+    """Return what was observed as the record will give it, halves of characters replaced.
+
+    A resumed dialogue then receives the same observation. Raises `ProtocolError` for
+    a value that cannot be recorded as an observation.
+    """
     what = f"{pending.dialogue}: what was observed at '{pending.call.place}'"
     if not isinstance(seen, Observation):
         raise ProtocolError(f"{what} is a {type(seen).__name__}, not an Observation")
@@ -86,7 +90,7 @@ def _check(pending: Pending, seen: object) -> None:
     ):
         raise ProtocolError(f"{what} has other blobs than bytes by name")
     try:
-        msgspec.json.encode(seen.content)
+        return msgspec.json.decode(to_json(seen.content))
     except (TypeError, ValueError, RecursionError) as error:
         raise ProtocolError(f"{what} has no form in JSON: {error}") from error
 

@@ -15,7 +15,7 @@ from harness.engine.dialogues import OpenDialogue
 from harness.engine.lanes import AnyLane, AskLane
 from harness.engine.pending import Made, Pending
 from harness.engine.retries import Answered
-from harness.engine.stopping import ProtocolError
+from harness.engine.stopping import ProtocolError, Refusals
 from harness.runs import MessageRecord
 
 
@@ -25,7 +25,10 @@ class Asking:
     cached: whether equal calls are answered alike.
     """
 
-    def __init__(self, lanes: Mapping[str, AnyLane], cache: ReplyCache | None) -> None:
+    def __init__(
+        self, lanes: Mapping[str, AnyLane], cache: ReplyCache | None, refusals: Refusals
+    ) -> None:
+        self._refusals = refusals
         self._lanes = lanes
         self._cache = cache
         self.cached = cache is not None
@@ -33,7 +36,7 @@ class Asking:
     def note(self, dialogue: OpenDialogue, ask: Ask, digest: str) -> int | None:
         """Note a conversation and return the estimated tokens of its prompt.
 
-        Also where the reply is on record, so that a resumed run has the same numbers.
+        Recorded replies are reported, too: a resumed run has the same numbers.
         """
         tokens = self._lane(dialogue, ask).count(ask.conversation)
         if tokens is not None and not ask.role:
@@ -49,13 +52,13 @@ class Asking:
         return request_key(model, pending.digest, dialogue.job.repeat, pending.trial)
 
     async def make(self, pending: Pending, key: str) -> Made:
-        """Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`."""
+        """Raises `GaveUp`, `Parked`, `Refused`, `Stopped`, `Fatal`."""
         ask, dialogue = _ask(pending), pending.dialogue
         lane, job = self._lane(dialogue, ask), dialogue.job
         conversation = ask.conversation
         earlier = dialogue.digests.get(id(conversation.earlier))
         if pending.asked_by:
-            earlier = None  # Its line stands for itself, whoever reads it.
+            earlier = None  # Its line is complete by itself.
         request = Request(
             conversation,
             _generation(lane, dialogue, ask),
@@ -68,6 +71,10 @@ class Asking:
         )
         cached, answered = await self._answer(pending, lane, request, key)
         reply = answered.reply
+        if reply.finish is Finish.PROVIDER_REFUSED:
+            self._refusals.weigh(reply.refusal, settle=dialogue.job.settle_refusals)
+        elif not ask.role and answered.attempts and reply.finish in (Finish.STOP, Finish.LENGTH):
+            self._refusals.answered = True
         added = conversation.added if earlier else conversation.messages
         record = pending.record(
             key,
@@ -93,16 +100,16 @@ class Asking:
         tokens, context = pending.tokens, lane.info.context_tokens
         if tokens is not None and context is not None and tokens > context:
             return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
-        deferred = lane.deferred
-        if deferred is not None and (arrived := await deferred.arrived(request)) is not None:
+        caller = lane.caller
+        if caller is not None and (arrived := await caller.arrived(request)) is not None:
             return False, arrived
         if self._cache is not None:
             reply = await self._cache.get(key)
             if reply is not None:
                 return True, Answered(reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)
-        if deferred is not None and deferred.spools:
-            await deferred.spool(request, tokens or 0)
+        if caller is not None:
+            await caller.hand_over(request, tokens or 0)
         return False, await lane.answer(pending.dialogue.seats[lane.role], request)
 
     def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:

@@ -83,11 +83,11 @@ def default_cache_path() -> Path:
 class Cache(Generic[T]):
     """A cache in an SQLite file.
 
-    All database work is done by one thread, so that neither a slow disk nor another process's lock
-    holds up calls in flight.
+    One thread does all database work: neither a slow disk nor another process's lock
+    delays calls in flight.
 
     entry: the word for what is kept; the table is named after it.
-    encode, decode: the form in which it is kept; `decode` raises ValueError.
+    encode, decode: convert to and from the stored form; `decode` raises ValueError.
     warn: called with a line when the cache is given up.
     max_bytes: approximate size limit; the oldest entries go first.
     """

@@ -22,7 +22,14 @@ from harness.engine.lanes import AnyLane
 from harness.engine.observer import Observer
 from harness.engine.pending import Pending
 from harness.engine.queues import Seat
-from harness.engine.stopping import Halt, Parked, ProtocolError, ReplayMismatch, most_severe
+from harness.engine.stopping import (
+    Halt,
+    Parked,
+    ProtocolError,
+    Refusals,
+    ReplayMismatch,
+    most_severe,
+)
 from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 
@@ -34,7 +41,7 @@ class CallLog(Protocol):
         ...
 
     async def blob(self, digest: str) -> bytes:
-        """The bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
+        """Read the bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
         ...
 
 
@@ -50,6 +57,7 @@ class Calls:
         log: CallLog,
         observer: Observer,
         halt: Halt,
+        refusals: Refusals,
         *,
         cache: ReplyCache | None,
         vectors: VectorCache | None,
@@ -60,7 +68,7 @@ class Calls:
         self._lanes = lanes
         self._log = log
         self._observer = observer
-        self._asking = Asking(lanes, cache)
+        self._asking = Asking(lanes, cache, refusals)
         self._embedding = Embedding(lanes, vectors)
         self._acting = Acting(act_timeout_s, failures_in_a_row, halt)
         self._shared = dict(shared)
@@ -75,7 +83,7 @@ class Calls:
         dialogue.shared.update(self._made_for.get(dialogue.key, {}))
 
     def close(self, dialogue: OpenDialogue) -> None:
-        """Let others have what a dialogue held."""
+        """Release the slots of a dialogue."""
         for role, seat in dialogue.seats.items():
             self._lanes[role].queue.leave(seat)
 
@@ -105,8 +113,8 @@ class Calls:
         return tuple(result for result in results if not isinstance(result, Parked))
 
     async def _or_parked(self, dialogue: OpenDialogue, call: Call) -> Result | Parked:
-        """The result of one of several calls, all of which go into batches before one is waited
-        for."""
+        """Return the result of one of several calls; all of them join batches before the first is
+        awaited."""
         try:
             return await self.result(dialogue, call)
         except Parked as parked:
@@ -199,7 +207,7 @@ class Calls:
         return self._acting if isinstance(call, Act) else self._embedding
 
     def _lane_of(self, call: Ask | Embed) -> str:
-        """The role whose lane a call takes: its own, or that of the model under test."""
+        """Return the role whose lane a call takes: its own, or that of the model under test."""
         return self._lanes[call.role].role
 
     def _sit(self, dialogue: OpenDialogue, call: Call) -> None:
@@ -214,7 +222,7 @@ class Calls:
             self._take_seat(dialogue, self._lane_of(call))
 
     def _take_seat(self, dialogue: OpenDialogue, role: str) -> None:
-        seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.job.unit_id)
+        seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.key)
         self._lanes[role].queue.enter(seat)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Dialogues to be held, and dialogues that are open."""
+"""Dialogues to carry out, and dialogues that are open."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from adapters.contract import Generation
-from adapters.conversation import Conversation
+from adapters.conversation import Conversation, Finish
 from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies, as_tuple
 from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
@@ -17,7 +17,7 @@ from parsers.records import Prediction
 
 
 class Environment(Protocol):
-    """What a dialogue acts in. It belongs to one dialogue, and its state ends with it."""
+    """The environment of a dialogue's actions. Its state ends with the dialogue."""
 
     async def act(self, action: Any) -> Observation:
         """Carry out an action. Raises `Fault` when the environment is gone, `Fatal`."""
@@ -28,15 +28,16 @@ class Environment(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A dialogue to be held.
+    """A dialogue to carry out.
 
     dialogue: starts the dialogue.
     recorded: calls of the dialogue from earlier sessions, by any key; they are replayed, unless one
         of them was an act: what it acted in is gone, and the dialogue begins its next trial.
-    generation: used instead of the engine's, for a repeat with a seed of its own, say.
+    generation: used instead of the engine's, for a repeat with its own seed, say.
     environment: opens what the dialogue acts in, as soon as there is room for it; called at the
         first action of each trial. Raises as `Environment.act`.
     kind: what the unit is, for messages.
+    settle_refusals: whether a refused prompt settles the unit in any case.
     """
 
     unit_id: str
@@ -46,6 +47,7 @@ class Job:
     generation: Generation | None = None
     environment: Callable[[], Awaitable[Environment]] | None = None
     kind: str = "unit"
+    settle_refusals: bool = False
 
 
 Jobs = Iterable[Job] | AsyncIterable[Job]
@@ -103,7 +105,7 @@ class OpenDialogue:
         return self.job.unit_id, self.job.repeat
 
     async def environment(self) -> Environment:
-        """What the dialogue acts in, opened at its first action. Raises `ProtocolError`."""
+        """Return the environment, opened at the first action. Raises `ProtocolError`."""
         if self._environment is None:
             if self.job.environment is None:
                 raise ProtocolError(f"{self}: the protocol acts, and there is nothing to act in")
@@ -114,6 +116,12 @@ class OpenDialogue:
         """Close what the dialogue acted in, if it did."""
         if self._environment is not None:
             await self._environment.close()
+
+    @property
+    def refused(self) -> bool:
+        """True if the provider refused a prompt of it."""
+        replies = (record.reply for record in self.calls.values() if record)
+        return any(reply.finish is Finish.PROVIDER_REFUSED for reply in replies)
 
     def advance(self, replies: Replies | None) -> Asks | Prediction:
         """Return what the protocol asks next, or its prediction.
@@ -145,7 +153,7 @@ class OpenDialogue:
             raise self._failed(error) from error
 
     def again(self) -> Job:
-        """The job as its next trial is to take it up, with the calls of this one on record."""
+        """Return the job for its next trial, with the calls of this one on record."""
         made = {record.id: record for record in self.calls.values() if record}
         return replace(self.job, recorded={**self.job.recorded, **made})
 
@@ -172,7 +180,7 @@ class OpenDialogue:
         )
 
     def _paid(self, records: Sequence[CallRecord]) -> list[CallRecord]:
-        """The calls that were made for this dialogue, given those of this trial."""
+        """Return the calls that were made for this dialogue, given those of this trial."""
         if not self.shared and not any(record.asked_by for record in records):
             return [*self.before, *records]
         ours = [record for record in records if record.payer == self.key]

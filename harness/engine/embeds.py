@@ -86,7 +86,7 @@ class Embedding:
             self._cache.put(text_key(lane.info, text), vector)
 
     async def _found(self, lane: EmbedLane, texts: Sequence[str]) -> dict[str, Vector]:
-        """The vectors that the cache has, by text."""
+        """Return the vectors that the cache has, by text."""
         found: dict[str, Vector] = {}
         if self._cache is None:
             return found
@@ -99,7 +99,7 @@ class Embedding:
     async def _asked(
         self, pending: Pending, lane: EmbedLane, texts: Sequence[str]
     ) -> list[Answered[Embedded]]:
-        """The answers for texts, in as many requests as the embedder needs."""
+        """Embed texts in as many requests as the embedder needs."""
         seat, place = pending.dialogue.seats[lane.role], pending.call.place
         unit_id = pending.dialogue.job.unit_id
         requests = [EmbedRequest(some, unit_id, place) for some in batches(texts, lane.info)]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
 from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
-from adapters.conversation import Conversation, Picture, Reply, user
+from adapters.contract import Session as AdapterSession
+from adapters.conversation import Conversation, Finish, Picture, Reply, user
 from harness.engine.acts import ActFailed
 from harness.engine.cache import ReplyCache, VectorCache
+from harness.engine.caller import Caller
 from harness.engine.calls import CallLog, Calls
-from harness.engine.deferred import Deferred
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
 from harness.engine.lanes import AnyLane, AskLane, Lane, OpenLane, PromptTokens, Session, open_lane
 from harness.engine.limits import Budget, EmbedRequest, Pricing
@@ -21,12 +25,13 @@ from harness.engine.observer import Observer, Outcome
 from harness.engine.policy import EnginePolicy
 from harness.engine.queues import A, Seat
 from harness.engine.retries import P
-from harness.engine.starvation import Starvation
-from harness.engine.stopping import GaveUp, Halt, Parked, Stopped, most_severe
+from harness.engine.stopping import GaveUp, Halt, Parked, Refusals, Refused, Stopped, most_severe
 from harness.runs import CallRecord
 from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
 T = TypeVar("T")
+MOST_OPEN = 64
+"""Open dialogues where neither the model nor the user limits them."""
 _PREFLIGHT = "preflight"
 _FIRST_QUESTION, _FIRST_TEXT = "Reply with the word: ready", "ready"
 
@@ -39,12 +44,13 @@ class Engine:
         context from being sent.
     spent: cost of earlier sessions in US dollars; it counts towards the cost limit.
     prepare_picture: called with each picture of a call that is going to be sent, while the call
-        still waits for its turn; for batches, when the preparation of the call begins.
+        still waits for its turn; not for a model that gathers its calls itself.
     roles: what is needed to ask the models of other roles, by role; None for one that the model
         under test answers, too.
     vectors: the vectors of texts that were embedded before.
     shared: calls of earlier sessions that belong to a parent of several units, by id.
-    deferred: the calls that are made in batches of the provider; its budget is that of the session.
+    caller: hands calls of the model under test over, to be answered later.
+    answered: whether a call was answered in an earlier session.
     """
 
     def __init__(
@@ -64,15 +70,18 @@ class Engine:
         roles: Mapping[str, Lane | None] | None = None,
         vectors: VectorCache | None = None,
         shared: Mapping[str, CallRecord] | None = None,
-        deferred: Deferred | None = None,
+        caller: Caller | None = None,
+        answered: bool = False,
     ) -> None:
         policy = policy or EnginePolicy()
         self._policy = policy
         self._generation = generation
         self._observer = observer or Observer()
         self._halt = Halt()
-        self._budget = deferred.budget if deferred else Budget(policy.max_cost, spent)
-        main = Lane(adapter, generation, pricing, prompt_tokens, policy.concurrency, deferred)
+        self._budget = Budget(policy.max_cost, spent)
+        if caller is not None:
+            caller.begin(self._budget)
+        main = Lane(adapter, generation, pricing, prompt_tokens, policy.concurrency, caller)
         self._window = _window(adapter, policy, main.ceiling)
         session = Session(
             policy,
@@ -81,18 +90,22 @@ class Engine:
             self._budget,
             self._observer,
             self._halt,
-            self._window,
         )
         self._main = AskLane("", adapter, main, session)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
             self._lanes[role] = open_lane(role, lane, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
+        # Calls are handed over after the first call only.
+        preflighted = caller is not None
+        self._refusals = Refusals(self._halt, answered=answered, preflighted=preflighted)
+        self._aside: list[Job] = []
         self._calls = Calls(
             self._lanes,
             log,
             self._observer,
             self._halt,
+            self._refusals,
             cache=cache,
             vectors=vectors,
             shared=shared or {},
@@ -125,10 +138,9 @@ class Engine:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                work = [group.create_task(lane.queue.work()) for lane in self._each_lane]
+                for lane in self._each_lane:
+                    lane.queue.begin()
                 await self._open_all(jobs, settle, park, group)
-                for task in work:
-                    task.cancel()
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
         if self._halt.reason:
@@ -138,15 +150,24 @@ class Engine:
         """Sleep, but raise `Stopped` as soon as the session is to end."""
         await self._halt.sleep(seconds)
 
+    async def open(self, folder: Path, say: Callable[[str], None]) -> None:
+        """Let every model get ready for its first call; see `adapters.contract.Session`.
+
+        Returns early after `stop`. Raises `Fatal`, and what a model's adapter raises.
+        """
+        for lane in self._each_lane:
+            await lane.participant.open(AdapterSession(folder, say, self.stop))
+
     async def preflight(self, picture: Picture | None) -> Reply:
         """Ask the model for one word, to find out early what would end the run anyway.
 
-        Shows `picture` unless it is None. The call is sent with the run's parameters, so that a
-        refused one is found, too, and counts towards the cost limit; it belongs to no step and is
+        Shows `picture` unless it is None. The call is sent with the run's parameters: a refused
+        one is found, too. It counts towards the cost limit; it belongs to no step and is
         not recorded. Raises `Fatal` with one line when the run cannot work, `Stopped` when the cost
         limit does not allow even this call.
         """
         reply = await self._first(self._main, first_request(picture, self._generation))
+        self._refusals.preflighted = True
         self._pass_notices()
         return reply
 
@@ -162,35 +183,35 @@ class Engine:
         self._pass_notices()
 
     async def _first(self, lane: OpenLane[P, A], request: P) -> A:
-        seat = Seat(-1, _PREFLIGHT)
+        seat = Seat(-1, (_PREFLIGHT, 0))
+        lane.queue.begin()
+        lane.queue.enter(seat)
+        lane.queue.last()
         try:
-            async with asyncio.TaskGroup() as group:
-                work = group.create_task(lane.queue.work())
-                answered = await lane.answer(seat, request, self._policy.first_call)
-                work.cancel()
-        except BaseExceptionGroup as errors:
-            error = most_severe(errors)
-            if isinstance(error, GaveUp) and error.kind == "unavailable":
-                # Nothing is wrong with the settings; there is no room on the tier at the moment.
+            answered = await lane.answer(seat, request, self._policy.first_call)
+        except GaveUp as error:
+            if error.kind == "unavailable":
+                # The settings are right, but the tier is full at the moment.
                 raise Stopped(str(error)) from error
-            if isinstance(error, GaveUp):
-                who = "the model" if lane is self._main else f"the model of role '{lane.role}'"
-                raise Fatal(f"{who} does not answer: {error}") from error
-            raise error from None
+            who = "the model" if lane is self._main else f"the model of role '{lane.role}'"
+            raise Fatal(f"{who} does not answer: {error}") from error
         finally:
             lane.queue.leave(seat)
         await lane.release(_PREFLIGHT)
-        return answered.reply
-
-    @property
-    def starvation(self) -> Starvation | None:
-        """How long the model waited for batches; None for one that is not asked in batches."""
-        return self._main.batches.starvation if self._main.batches else None
+        reply = answered.reply
+        if isinstance(reply, Reply) and reply.finish is Finish.PROVIDER_REFUSED:
+            raise Fatal(reply.refusal)
+        return reply
 
     @property
     def spent(self) -> float:
         """US dollars spent, earlier sessions included; upper bounds where usage is unknown."""
         return self._budget.spent
+
+    @property
+    def closing_line(self) -> str:
+        """A line of the model under test about the session that has ended; "" for none."""
+        return self._main.participant.closing_line()
 
     async def _open_all(
         self,
@@ -206,19 +227,30 @@ class Engine:
             drivers.discard(task)
             window.release()
 
-        async with contextlib.aclosing(_pull(jobs)) as source:
-            # One job is fetched ahead, so that the queue learns at once which dialogue is the last.
-            while self._halt.reason is None and (job := await anext(source, None)) is not None:
-                await window.acquire()
-                if self._halt.reason is not None:
-                    break
-                task = group.create_task(self._drive(job, settle, park))
-                drivers.add(task)
-                task.add_done_callback(done)
-        for lane in self._each_lane:
-            lane.queue.last()
-        while drivers:
-            await asyncio.wait(drivers)
+        for each in (_pull(jobs), self._put_aside()):
+            async with contextlib.aclosing(each) as source:
+                # One job is fetched ahead: the queue must learn which dialogue is the last.
+                while self._halt.reason is None and (job := await anext(source, None)) is not None:
+                    await window.acquire()
+                    if self._halt.reason is not None:
+                        break
+                    task = group.create_task(self._drive(job, settle, park))
+                    drivers.add(task)
+                    task.add_done_callback(done)
+            for lane in self._each_lane:
+                lane.queue.last()
+            while drivers:
+                await asyncio.wait(drivers)
+
+    async def _put_aside(self) -> AsyncGenerator[Job]:
+        """Yield the dialogues whose prompts were refused before any other was answered.
+
+        The others are known to be refused by now, and a refusal settles these.
+        """
+        aside, self._aside = self._aside, []
+        self._refusals.before_any_answer(len(aside), more=False)
+        for job in aside:
+            yield replace(job, settle_refusals=True)
 
     async def _drive(
         self, job: Job, settle: Callable[[Outcome], None], park: Callable[[Job], None]
@@ -239,6 +271,12 @@ class Engine:
             except GaveUp as gave_up:
                 settled = Prediction(Status.NO_REPLY) if self._policy.settle_failures else None
                 outcome = dialogue.outcome(settled, str(gave_up))
+            except Refused:
+                await self._leave(job.unit_id)
+                self._aside.append(job)
+                self._refusals.before_any_answer(len(self._aside), more=True)
+                self._observer.parked(job.unit_id, job.repeat)
+                return
             except Parked:
                 await self._leave(job.unit_id)
                 park(job)
@@ -251,6 +289,8 @@ class Engine:
             break
         await self._leave(job.unit_id)
         settle(outcome)
+        if dialogue.calls:
+            self._refusals.settled(refused=dialogue.refused)
         self._observer.settled(outcome)
         self._pass_notices()
 
@@ -278,20 +318,16 @@ class Engine:
 
 
 def first_request(picture: Picture | None, generation: Generation) -> Request:
-    """The preflight call, with `picture` unless it is None."""
+    """Return the preflight call, with `picture` unless it is None."""
     parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
     return Request(Conversation((user(*parts),)), generation, _PREFLIGHT, _PREFLIGHT)
 
 
-def _window(adapter: Adapter, policy: EnginePolicy, ceiling: int) -> int:
-    """How many dialogues may be open: enough that calls never run out, but bounded."""
-    info = adapter.info
-    limits = [n for n in (policy.open_dialogues, info.open_dialogues) if n is not None]
-    if info.batch_size is None:
-        return max(1, min(limits, default=2 * ceiling))
-    # The batches in flight, one whose replies are being read, and one being prepared.
-    enough = (info.batches_at_once + 2) * info.batch_size
-    return max(1, min(limits if policy.open_dialogues else [*limits, enough]))
+def _window(adapter: Adapter, policy: EnginePolicy, ceiling: float) -> int:
+    """Return the most open dialogues: enough that calls never run out, but bounded."""
+    limits = (policy.open_dialogues, adapter.info.open_dialogues)
+    most = 2 * ceiling if math.isfinite(ceiling) else MOST_OPEN
+    return max(1, min((n for n in limits if n is not None), default=int(most)))
 
 
 def _nothing(picture: Picture) -> None:

@@ -1,4 +1,4 @@
-"""Calls under way, so that equal ones are made once."""
+"""Calls in flight: equal ones are made once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Flights:
-    """Which calls are under way, by a key that equal calls share."""
+    """Calls in flight, by a key that equal calls share."""
 
     def __init__(self) -> None:
         self._landed: dict[str, asyncio.Event] = {}

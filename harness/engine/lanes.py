@@ -1,28 +1,27 @@
-"""Lanes: the way to the model of one role, with a queue, a rate limit and prices of its own."""
+"""Lanes: the way to one role's model, with its own queue, rate limit and prices."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Awaitable, Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from adapters.checks import checked, checked_vectors
 from adapters.contract import (
     Adapter,
-    BatchAdapter,
     Fatal,
     Fault,
     Generation,
+    Participant,
     PictureSource,
     Request,
 )
 from adapters.conversation import Conversation, Picture, Reply
 from adapters.embedding import Embedded, Embedder
-from harness.engine.batches import BatchQueue, BatchRules
 from harness.engine.cache import model_key
-from harness.engine.deferred import Deferred
+from harness.engine.caller import Caller
 from harness.engine.limits import (
     UNPRICED,
     Budget,
@@ -33,21 +32,17 @@ from harness.engine.limits import (
 )
 from harness.engine.observer import Observer
 from harness.engine.policy import EnginePolicy
-from harness.engine.queues import A, CallQueue, ConcurrentQueue
+from harness.engine.queues import A, CallQueue
 from harness.engine.retries import Attempts, P
 from harness.engine.stopping import Halt
 
 PromptTokens = Callable[[Conversation], int | None]
 T = TypeVar("T")
 
-_PREPARING = max(2, min(32, os.cpu_count() or 1))
-"""Calls prepared at a time for a batch adapter: enough to keep every processor busy, few enough
-that a call that a batch is waiting for soon finds one free."""
-
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """What is needed to ask the model of one role.
+    """Everything needed to ask the model of one role.
 
     model: an adapter, or an embedder.
     generation: parameters of its calls; an embedder takes none.
@@ -55,7 +50,7 @@ class Lane:
     prompt_tokens: estimates the tokens of a prompt, to keep one over the model's context from being
         sent.
     concurrency: most calls in flight; None takes the model's limit.
-    deferred: the calls that are made in batches of the provider, if any are.
+    caller: hands calls over to be answered later; None if none are.
     """
 
     model: Adapter | Embedder
@@ -63,19 +58,19 @@ class Lane:
     pricing: Pricing | None = None
     prompt_tokens: PromptTokens | None = None
     concurrency: int | None = None
-    deferred: Deferred | None = None
+    caller: Caller | None = None
 
     @property
-    def ceiling(self) -> int:
-        """Most calls in flight."""
-        return self.concurrency or self.model.info.concurrency
+    def ceiling(self) -> float:
+        """Most calls in flight; infinite for a model that gathers them itself."""
+        limit = self.model.info.concurrency
+        return math.inf if limit is None else self.concurrency or limit
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What all lanes share.
+    """State that all lanes share.
 
-    window: most open dialogues.
     prepare_picture: called with the pictures of a call that is going to be sent.
     """
 
@@ -85,28 +80,35 @@ class Session:
     budget: Budget
     observer: Observer
     halt: Halt
-    window: int
 
 
 class OpenLane(Generic[P, A]):
-    """A lane in a session. Nothing but its queue knows how its model likes to be asked.
+    """A lane in a session.
 
     answer: sends a call until it is answered, as `Attempts.answer`.
+    participant: the model, or one that does nothing for a model that takes no part in the session.
     """
 
-    def __init__(
-        self, role: str, lane: Lane, session: Session, queue: CallQueue[P, A] | None = None
-    ) -> None:
-        info, limit, policy = lane.model.info, session.policy.max_cost, session.policy
+    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+        model, limit, policy = lane.model, session.policy.max_cost, session.policy
+        info = model.info
         if limit is not None and lane.pricing is None and (info.billed or not role):
             raise Fatal(f"a cost limit needs prices, and none are known for {info.name}")
         self.role = role
         self.pricing = lane.pricing or UNPRICED
-        self._model = lane.model
-        self._timeout_s = policy.call_timeout_s
+        self._model = model
+        self.participant = model if isinstance(model, Participant) else Participant()
+        session.halt.subscribe(lambda reason: self.participant.interrupt(str(reason)))
+        limit_s = (policy.call_timeout_s or math.inf) + info.wait_s
+        self._timeout_s = None if math.isinf(limit_s) else limit_s
         self._choice = TierChoice(() if role else policy.tiers)
-        self.queue = queue or ConcurrentQueue(
-            self._send, self.pricing, RateLimit(lane.ceiling), session.budget, session.halt
+        self.queue: CallQueue[P, A] = CallQueue(
+            self._send,
+            self.pricing,
+            RateLimit(lane.ceiling),
+            session.budget,
+            session.halt,
+            self.participant,
         )
         attempts = Attempts(
             self.queue,
@@ -120,22 +122,25 @@ class OpenLane(Generic[P, A]):
         self.answer = attempts.answer
 
     def notices(self) -> list[str]:
-        """What the user must know of the model and its prices since the last call."""
+        """Return new notices about the model and its prices for the user."""
         return [*self._model.notices(), *self.pricing.notices()]
 
     async def release(self, unit_id: str) -> None:
-        """Drop what is kept for a step."""
+        """Drop what is kept for a unit."""
+        await self.participant.release(unit_id)
 
     async def _send(self, request: P) -> A:
         """Make a call once. Raises `Fault`, `Fatal`."""
         raise NotImplementedError
 
     async def _in_time(self, call: Awaitable[T]) -> T:
+        limit = self._timeout_s
         try:
-            async with asyncio.timeout(self._timeout_s):
+            if limit is None:
+                return await call
+            async with asyncio.timeout(limit):
                 return await call
         except TimeoutError as error:
-            limit = self._timeout_s
             raise Fault(
                 "timeout", f"no reply within {limit:g} s" if limit else str(error)
             ) from error
@@ -147,30 +152,16 @@ class AskLane(OpenLane[Request, Reply]):
     def __init__(self, role: str, adapter: Adapter, lane: Lane, session: Session) -> None:
         self.info = adapter.info
         self.generation = lane.generation
-        self.deferred = lane.deferred
+        self.caller = lane.caller
         self._adapter = adapter
         self._pictures = session.pictures
         self._prompt_tokens = lane.prompt_tokens
         self._prepare_picture = session.prepare_picture
-        self._batch_adapter = _batch_adapter(adapter)
         self._keys: dict[Generation, str] = {}
-        size = self.info.batch_size
-        self.batches: BatchQueue | None = None
-        if self._batch_adapter and size:
-            linger_s = session.policy.linger_s
-            at_once, window = self.info.batches_at_once, session.window
-            self.batches = BatchQueue(
-                self._send_many,
-                self._prepare,
-                lane.pricing or UNPRICED,
-                BatchRules(size, at_once, window, _PREPARING, linger_s),
-                session.budget,
-                session.halt,
-            )
-        super().__init__(role, lane, session, self.batches)
+        super().__init__(role, lane, session)
 
     def key(self, generation: Generation) -> str:
-        """The part of a request's key that its calls share."""
+        """Return the part of a request's key that its calls share."""
         if generation not in self._keys:
             self._keys[generation] = model_key(self.info, generation)
         return self._keys[generation]
@@ -182,15 +173,11 @@ class AskLane(OpenLane[Request, Reply]):
     def prepare_pictures(self, conversation: Conversation) -> None:
         """Have the pictures of a call prepared that now waits for its turn.
 
-        For batches, this is done when the preparation of their call begins.
+        A model that gathers its calls fetches them itself, the most urgent ones first.
         """
-        if self._batch_adapter is None:
+        if self.info.concurrency is not None:
             for picture in conversation.pictures:
                 self._prepare_picture(picture)
-
-    async def release(self, unit_id: str) -> None:
-        if self._batch_adapter:
-            await self._batch_adapter.release(unit_id)
 
     async def _send(self, request: Request) -> Reply:
         now = asyncio.get_running_loop().time()
@@ -207,17 +194,8 @@ class AskLane(OpenLane[Request, Reply]):
         self.pricing.served(reply)
         return reply
 
-    async def _send_many(self, requests: Sequence[Request]) -> list[Reply | Fault]:
-        if self._batch_adapter is None:
-            raise TypeError(f"{self.info.name} does not take batches")
-        results = await self._batch_adapter.ask_many(requests, self._pictures)
-        if len(results) != len(requests):
-            name = self.info.name
-            raise Fatal(f"{name} gave {len(results)} replies to {len(requests)} requests")
-        return [one if isinstance(one, Fault) else self._checked(one) for one in results]
-
     def _checked(self, reply: Reply) -> Reply:
-        """The reply, which nobody has looked at if the adapter is of another package."""
+        """Return the reply after checking it: the adapter may be of another package."""
         try:
             return checked(reply)
         except ValueError as error:
@@ -225,15 +203,6 @@ class AskLane(OpenLane[Request, Reply]):
                 f"the adapter of {self.info.name} returned a reply that a run cannot "
                 f"record: {error}"
             ) from error
-
-    async def _prepare(self, request: Request) -> int:
-        if self._batch_adapter is None:
-            raise TypeError(f"{self.info.name} does not take batches")
-        # Pictures of earlier rounds were prepared then; an adapter that needs them again gets them.
-        for message in request.conversation.added:
-            for picture in message.pictures:
-                self._prepare_picture(picture)
-        return await self._batch_adapter.prepare(request, self._pictures)
 
 
 class EmbedLane(OpenLane[EmbedRequest, Embedded]):
@@ -263,11 +232,3 @@ def open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
     if isinstance(lane.model, Embedder):
         return EmbedLane(role, lane.model, lane, session)
     return AskLane(role, lane.model, lane, session)
-
-
-def _batch_adapter(adapter: Adapter) -> BatchAdapter | None:
-    if isinstance(adapter, BatchAdapter):
-        return adapter
-    if adapter.info.batch_size is not None:
-        raise TypeError(f"{adapter.info.name} declares a batch size but does not take batches")
-    return None

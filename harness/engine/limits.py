@@ -1,10 +1,11 @@
-"""What limits the calls of a session: money, and the load that the provider bears.
+"""Limits on the calls of a session: money, and the load on the provider.
 
 Plain state machines: no clock, no event loop; times are arguments.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -31,7 +32,7 @@ class EmbedRequest:
 
 
 class Billed(Protocol):
-    """What comes back of a call: a `Reply`, or an embedder's `Embedded`."""
+    """Result of a call with a cost: a `Reply`, or an embedder's `Embedded`."""
 
     @property
     def usage(self) -> Usage | None: ...
@@ -45,8 +46,8 @@ class Pricing:
         it; None when unknown. It is called with replies that have a usage.
     upper_cost: upper bound for a call (a `Request`, or an `EmbedRequest` of an embedder), before it
         is sent.
-    served: told of every reply that was sent for, whose tier may be another than was asked for.
-    notices: what the user must know of that since the last call.
+    served: receives every reply from a provider, whose tier may differ from the requested one.
+    notices: new notices about these tiers for the user.
     """
 
     cost_of: Callable[[Any], float | None]
@@ -81,12 +82,12 @@ class Budget:
         self._held_up: dict[Callable[[], None], None] = {}
 
     def fits(self, upper: float) -> bool:
-        """Whether a call of at most `upper` may be sent."""
+        """Return whether a call of at most `upper` may be sent."""
         return self.limit is None or (self.spent + self.reserved + self.held + upper <= self.limit)
 
     @property
     def waiting(self) -> bool:
-        """Whether calls in flight may still free some of what is reserved for them."""
+        """True if calls in flight may still free some of what is reserved for them."""
         return self._open > 0
 
     def when_freed(self, callback: Callable[[], None]) -> None:
@@ -133,23 +134,21 @@ class Budget:
 
 
 class TierChoice:
-    """Which of the tiers that the user named a call is sent on: the first, while it has capacity.
+    """The tier that a call is sent on: the user's first one, while it has capacity.
 
     Once it had none for all of a call's patience, calls go to the second. After `PAUSE_S` seconds
     some try the first again, and until one of them is answered, a single refusal sends them back.
-    What is sent in batches is not sent by calls, and the calls of its run are left to the provider.
     """
 
     PAUSE_S = 600.0
 
     def __init__(self, tiers: Sequence[Tier]) -> None:
-        one_at_a_time: list[Tier | Literal[""]] = [tier for tier in tiers if tier != "batch"]
-        self._tiers = one_at_a_time or [""]
+        self._tiers: list[Tier | Literal[""]] = [*tiers] or [""]
         self._given_up = False
         self._resumes_at = float("-inf")
 
     def tier(self, now: float) -> Tier | Literal[""]:
-        """The tier for a call that is sent now; "" leaves it to the provider."""
+        """Return the tier for a call that is sent now; "" leaves it to the provider."""
         return self._tiers[-1 if now < self._resumes_at else 0]
 
     def answered(self, tier: str) -> None:
@@ -172,31 +171,32 @@ class TierChoice:
 
 
 class RateLimit:
-    """How many calls may be in flight: additive increase, multiplicative decrease (as in TCP).
+    """Limit on calls in flight: additive increase, multiplicative decrease (as in TCP).
 
     The limit grows by one per reply until the first overload, then by one per round of replies,
     never past `ceiling`. An overload halves it once for all calls sent before that halving: a
     hundred refusals that come back together count as one. Times are in seconds of any one clock.
     """
 
-    def __init__(self, ceiling: int) -> None:
+    def __init__(self, ceiling: float) -> None:
+        """`ceiling` is infinite for a model that takes every call at once."""
         if ceiling < 1:
             raise ValueError(f"at least one call must be allowed at a time, not {ceiling}")
         self.ceiling = ceiling
         self.resumes_at = float("-inf")
-        self._width = float(min(FIRST_CALLS, ceiling))
+        self._width = ceiling if math.isinf(ceiling) else float(min(FIRST_CALLS, ceiling))
         self._overloaded = False
         self._sent = 0
         self._halved_at = 0
 
     @property
     def limit(self) -> int:
-        """How many calls may be in flight now, from 1 to `ceiling`."""
+        """Most calls in flight at present, from 1 to `ceiling`."""
         return int(self._width)
 
     def admits(self, under_way: int, now: float) -> bool:
-        """Whether another call may be sent beside `under_way` others."""
-        return under_way < self.limit and now >= self.resumes_at
+        """Return whether another call may be sent while `under_way` others are in flight."""
+        return under_way + 1 <= self._width and now >= self.resumes_at
 
     def sent(self) -> int:
         """Count a call that is being sent and return its ticket, to be given to `failed`."""

@@ -1,4 +1,4 @@
-"""What the engine reports while it runs."""
+"""Events that the engine reports while it runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from parsers.records import Prediction
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a dialogue ended.
+    """The end of a dialogue.
 
     prediction: None leaves the step unsettled.
-    error: why there is no reply; with `settle_failures` there is a prediction, too.
+    error: reason for a missing reply; with `settle_failures` there is a prediction, too.
     calls: ids of the calls of its last trial in the order of asking, shared ones included.
     usage, cost: as in `Spent`, over the calls of all trials that were made for this dialogue. A
-        shared call was made for the dialogue that asked first, so that costs add up to the bill.
+        shared call counts for the dialogue that asked first: costs add up to the bill.
     prompt_tokens: estimate of the longest prompt of the model under test, replayed and unanswered
         calls included; None if nothing was asked or nothing estimates.
     trial: number of the last trial, from 0.
@@ -74,40 +74,3 @@ class Observer:
 
     def notice(self, text: str) -> None:
         """Called with a line that the user should see once."""
-
-
-class Observers(Observer):
-    """Reports to several observers, in order."""
-
-    def __init__(self, *observers: Observer) -> None:
-        self._observers = observers
-
-    def opened(self, unit_id: str, repeat: int) -> None:
-        for one in self._observers:
-            one.opened(unit_id, repeat)
-
-    def passed_over(self, unit_id: str, repeat: int) -> None:
-        for one in self._observers:
-            one.passed_over(unit_id, repeat)
-
-    def called(self, record: CallRecord, *, replayed: bool) -> None:
-        for one in self._observers:
-            one.called(record, replayed=replayed)
-
-    def retrying(
-        self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
-    ) -> None:
-        for one in self._observers:
-            one.retrying(unit_id, place, kind, wait_s, error)
-
-    def settled(self, outcome: Outcome) -> None:
-        for one in self._observers:
-            one.settled(outcome)
-
-    def parked(self, unit_id: str, repeat: int) -> None:
-        for one in self._observers:
-            one.parked(unit_id, repeat)
-
-    def notice(self, text: str) -> None:
-        for one in self._observers:
-            one.notice(text)

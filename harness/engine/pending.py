@@ -31,7 +31,7 @@ class Pending:
     tokens: int | None = None
 
     def record(self, request: str, **more: Any) -> CallRecord:
-        """The record of the call, with the fields that only some kinds of calls have."""
+        """Return the record of the call, with the fields that only some kinds of calls have."""
         more.setdefault("messages", ())
         return CallRecord(
             id=self.id,

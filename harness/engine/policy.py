@@ -28,7 +28,6 @@ class EnginePolicy:
     environment_trials: trials of a dialogue whose environment fails; after the last one its unit is
         settled as one that does not count.
     settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
-    linger_s: how long an unfilled batch waits for more calls after the last one that came.
     tiers: the provider's tiers that calls of the model under test are sent on, see `TierChoice`;
         none leaves them to the provider.
     """
@@ -42,5 +41,4 @@ class EnginePolicy:
     max_cost: float | None = None
     environment_trials: int = 2
     settle_failures: bool = False
-    linger_s: float = 0.25
     tiers: tuple[Tier, ...] = ()

@@ -24,7 +24,7 @@ MAX_ERROR = 80
 
 @dataclass(slots=True)
 class Counters:
-    """What a session has done so far.
+    """Progress of a session.
 
     units: dialogues that ended.
     unsettled: those of them without a prediction.
@@ -75,7 +75,7 @@ class Progress(Observer):
     done: dialogues settled in earlier sessions.
     metrics: returns the running scores as text.
     units: the word for what dialogues are about.
-    every_s: seconds between two lines where there is no terminal.
+    every_s: seconds between two lines without a terminal.
     clock: returns the time in seconds.
     """
 
@@ -240,7 +240,7 @@ def _short(number: int) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time as h:mm:ss, or m:ss below an hour."""
+    """Return a time as h:mm:ss, or m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

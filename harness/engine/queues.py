@@ -1,4 +1,4 @@
-"""Where calls wait for the model: one at a time here, in batches in `harness.engine.batches`."""
+"""Where calls wait for their turn with a model."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import heapq
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
-from adapters.contract import Fault
+from adapters.contract import Dialogue, Fault, Participant
 from harness.engine.limits import Billed, Budget, Pricing, RateLimit
 from harness.engine.stopping import Halt, Stopped
 
 Q = TypeVar("Q")
 A = TypeVar("A", bound=Billed)
-Q_in = TypeVar("Q_in", contravariant=True)
-A_out = TypeVar("A_out", bound=Billed, covariant=True)
 
 
 @dataclass(slots=True, eq=False)
@@ -33,35 +31,9 @@ class Seat:
     """
 
     number: int
-    unit_id: str
+    dialogue: Dialogue
     held: int = 0
     waiting: int = 0
-
-
-class CallQueue(Protocol[Q_in, A_out]):
-    """Sends calls as rate limit and budget allow, those of earlier dialogues first."""
-
-    def enter(self, seat: Seat) -> None:
-        """Note that a dialogue was opened."""
-
-    async def submit(self, seat: Seat, request: Q_in, upper: float) -> A_out:
-        """Send a call when its turn comes. Raises `Fault`, `Fatal`, `Stopped`."""
-        ...
-
-    def rest(self, seat: Seat) -> None:
-        """Note that the dialogue waits for something that this queue knows nothing of."""
-
-    def resume(self, seat: Seat) -> None:
-        """Note that it no longer does."""
-
-    def leave(self, seat: Seat) -> None:
-        """Note that a dialogue is over."""
-
-    def last(self) -> None:
-        """Note that no further dialogue will be opened."""
-
-    async def work(self) -> None:
-        """Run whatever must run beside the dialogues, until cancelled."""
 
 
 @dataclass(order=True, slots=True)
@@ -72,10 +44,11 @@ class _Waiting:
     turn: asyncio.Future[int] = field(compare=False)
 
 
-class ConcurrentQueue(Generic[Q, A]):
-    """For adapters that take one conversation per call and many calls at a time.
+class CallQueue(Generic[Q, A]):
+    """Sends calls as rate limit and budget allow.
 
     Each call in flight takes a slot. A free slot goes to the dialogue that was opened first.
+    `participant` follows the dialogues.
     """
 
     def __init__(
@@ -85,8 +58,10 @@ class ConcurrentQueue(Generic[Q, A]):
         rate_limit: RateLimit,
         budget: Budget,
         halt: Halt,
+        participant: Participant,
     ) -> None:
         self._send = send
+        self._participant = participant
         self._pricing = pricing
         self._rate_limit = rate_limit
         self._budget = budget
@@ -97,26 +72,36 @@ class ConcurrentQueue(Generic[Q, A]):
         self._timer: asyncio.TimerHandle | None = None
         halt.subscribe(self._fail_waiting)
 
+    def begin(self) -> None:
+        """Note that dialogues are going to be opened."""
+        self._participant.begun()
+
     def enter(self, seat: Seat) -> None:
-        return None
+        """Note that a dialogue was opened."""
+        self._participant.entered(seat.dialogue)
 
     def leave(self, seat: Seat) -> None:
+        """Note that a dialogue is over."""
         self._free(seat)
+        self._participant.left(seat.dialogue)
 
     def last(self) -> None:
-        return None
-
-    async def work(self) -> None:
-        return None
+        """Note that no further dialogue will be opened."""
+        self._participant.last()
 
     def rest(self, seat: Seat) -> None:
+        """Note that the dialogue waits for something that this queue knows nothing of."""
         seat.waiting += 1
         self._free(seat)
+        self._participant.away(seat.dialogue)
 
     def resume(self, seat: Seat) -> None:
+        """Note that it no longer does."""
         seat.waiting -= 1
+        self._participant.back(seat.dialogue)
 
     async def submit(self, seat: Seat, request: Q, upper: float) -> A:
+        """Send a call when its turn comes. Raises `Fault`, `Fatal`, `Stopped`."""
         ticket = await self._turn(seat, upper)
         sent = False
         try:
@@ -126,6 +111,7 @@ class ConcurrentQueue(Generic[Q, A]):
             now = asyncio.get_running_loop().time()
             self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
             self._budget.settle_failure(upper, fault.kind)
+            self._halt.check()
             raise
         except BaseException:
             # Cancelled in flight, or the run is ending: it may have been answered and billed.
@@ -145,7 +131,17 @@ class ConcurrentQueue(Generic[Q, A]):
 
     async def _turn(self, seat: Seat, upper: float) -> int:
         self._halt.check()
-        turn: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        in_use = self._in_use - seat.held
+        if (
+            not self._queue
+            and self._rate_limit.admits(in_use, loop.time())
+            and self._budget.fits(upper)
+        ):
+            seat.held, self._in_use = 0, in_use + 1
+            self._budget.reserve(upper)
+            return self._rate_limit.sent()
+        turn: asyncio.Future[int] = loop.create_future()
         heapq.heappush(self._queue, _Waiting(seat.number, next(self._arrivals), upper, turn))
         seat.waiting += 1
         self._free(seat)
@@ -167,6 +163,8 @@ class ConcurrentQueue(Generic[Q, A]):
 
     def _pump(self) -> None:
         """Admit waiting calls; called after everything that may have made room for one."""
+        if not self._queue:
+            return
         now = asyncio.get_running_loop().time()
         while self._queue and self._halt.reason is None:
             first = self._queue[0]

@@ -31,10 +31,10 @@ P = TypeVar("P", bound=Placed)
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long to keep trying after a `Fault`.
+    """Limits on retries after a `Fault`.
 
-    Waits double from `first_wait_s` to `longest_wait_s`; half of each is random, so that callers
-    spread out.
+    Waits double from `first_wait_s` to `longest_wait_s`; half of each is random, to spread the
+    callers out.
 
     attempts: most times a call is sent, the first time included.
     patience_s: longest time from the first failure to the start of the last attempt.
@@ -89,7 +89,7 @@ class Attempts(Generic[P, A]):
     """Sends calls until they are answered or given up.
 
     Stops the session after `failures_in_a_row` given-up calls without a reply in between. A tier
-    without capacity is no such failure; `choice` knows whether there is another one to go to.
+    without capacity is not counted; `choice` knows if another one is left.
     """
 
     def __init__(
@@ -183,5 +183,5 @@ def _is_filtered(reply: object) -> bool:
 
 
 def _sum(cost: float | None, more: float | None) -> float | None:
-    """What both cost together; None if either is unknown."""
+    """Add two costs; None if either is unknown."""
     return None if cost is None or more is None else cost + more

@@ -1,4 +1,4 @@
-"""How a session ends: the reasons, the signal to everyone who waits, Ctrl-C and SIGTERM."""
+"""Ends a session: the reasons, the signal to all waiting tasks, Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from types import FrameType
 
 from adapters.contract import Fatal, FaultKind
 from harness.runs import RunError
+
+FIRST_REFUSED = 5
+"""A session whose first units, so many, are refused alike stops."""
+ENOUGH_UNITS, MOST_REFUSED = 100, 0.05
+"""Least units of a session, and the share of refused ones that stops it when exceeded."""
 
 
 class Stopped(Exception):
@@ -25,7 +30,11 @@ class CostLimitReached(Stopped):
 
 
 class TooManyFailures(Stopped):
-    """Call after call failed for good, so there is no point in trying the rest."""
+    """Call after call failed for good; trying the rest is pointless."""
+
+
+class TooManyRefusals(Stopped):
+    """The provider refuses prompt after prompt, so the fault is not in single units."""
 
 
 class ProtocolError(Exception):
@@ -49,6 +58,10 @@ class GaveUp(Exception):
         self.kind = kind
 
 
+class Refused(Exception):
+    """The provider refused a prompt before it had answered any of the run: nothing is settled."""
+
+
 def most_severe(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the exception of a group to raise: what ends a run before what ends a step."""
     return max(_leaves(group), key=_severity)
@@ -63,14 +76,14 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
 
 
 def _severity(error: BaseException) -> int:
-    for rank, kind in enumerate((Parked, GaveUp, Stopped, Fatal, RunError, ProtocolError)):
+    for rank, kind in enumerate((Parked, Refused, GaveUp, Stopped, Fatal, RunError, ProtocolError)):
         if isinstance(error, kind):
             return rank
     return 9
 
 
 class Halt:
-    """Whether the session is ending, and why. Set once."""
+    """True if the session is ending, and why. Set once."""
 
     def __init__(self) -> None:
         self.reason: Stopped | None = None
@@ -127,6 +140,51 @@ class FailuresInARow:
     def reset(self) -> None:
         """Count from 0 again, as something has succeeded."""
         self._count = 0
+
+
+class Refusals:
+    """True if prompts that a provider refuses concern single units, or the whole run.
+
+    answered: whether a call of the run was answered, in this session or before.
+    preflighted: whether the first call was.
+    """
+
+    def __init__(self, halt: Halt, *, answered: bool, preflighted: bool) -> None:
+        self.answered = answered
+        self.preflighted = preflighted
+        self._halt = halt
+        self._units = self._refused = 0
+        self._words = ""
+
+    def weigh(self, words: str, *, settle: bool) -> None:
+        """Take up the provider's words for a refused prompt.
+
+        Raises `Refused` as long as no call was answered, unless a unit is to be settled with it.
+        """
+        self._words = words
+        if not self.answered and not settle:
+            raise Refused(words)
+
+    def before_any_answer(self, units: int, *, more: bool) -> None:
+        """Stop the session if nothing was answered, and too many units were refused.
+
+        units: number of refused units.
+        more: whether there are more units to ask about.
+        """
+        if self.answered or not units:
+            return
+        if units >= FIRST_REFUSED or not (more or self.preflighted):
+            self._stop(f"the first {units} prompts" if more else "every prompt")
+
+    def settled(self, *, refused: bool) -> None:
+        """Count a unit that was asked about. Stops the session if too many were refused."""
+        self._units += 1
+        self._refused += refused
+        if self._units >= ENOUGH_UNITS and self._refused > MOST_REFUSED * self._units:
+            self._stop(f"the prompts of {self._refused} out of {self._units} units")
+
+    def _stop(self, what: str) -> None:
+        self._halt.set(TooManyRefusals(f"the provider refused {what}: {self._words}"))
 
 
 @contextmanager

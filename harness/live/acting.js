@@ -1,10 +1,10 @@
-// What a world does on a page, in a script world of its own: the page shares its DOM, but neither
-// sees these functions nor can change what they call. `shielded` and `describe` are put before
-// this (`harness/live/*.js`). A function that cannot do its work returns a text that says why.
+// A world's functions on a page, in a separate script world: the page shares its DOM, but can
+// neither see these functions nor change what they call. `shielded` and `describe` are put before
+// this (`harness/live/*.js`). A function that fails returns the reason as a text.
 (() => {
   const TEXTS = ["text", "search", "url", "tel", "email", "password", "number"];
   const SET = ["date", "time", "datetime-local", "month", "week", "color", "range"];
-  // Where in an element to click, in shares of its box: the middle if that is the element's.
+  // Points to try for a click, in shares of the element's box, the middle first.
   const SHARES = [0.5, 0.15, 0.85, 0.03, 0.97];
   const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
   const style = new CSSStyleSheet();
@@ -28,7 +28,7 @@
     if (!boxes.length) return "the element is not visible";
     const spots = boxes.flatMap((box) =>
       SHARES.flatMap((down) => SHARES.map((across) => [box.x + box.width * across, box.y + box.height * down])));
-    // The middle of a link that goes over two lines can lie outside of it, and another element over it.
+    // The middle of a link of two lines can lie outside of it, and another element can cover it.
     return spots.find((spot) => element.contains(page.elementFromPoint(...spot))) ?? spots[0];
   };
   const fills = (element) => element.matches("input, textarea") || element.isContentEditable;
@@ -46,10 +46,10 @@
     },
 
     about() {
-      return { url: location.href.slice(0, 2000), title: String(page.title).slice(0, 1000) };
+      return { url: location.href.slice(0, 10_000), title: String(page.title).slice(0, 10_000) };
     },
 
-    // Where to point to for an element.
+    // Returns the point to click for an element.
     place(id) {
       const element = found(id, null);
       if (typeof element === "string") return element;
@@ -57,7 +57,7 @@
       return "the options of a closed list are not visible: select one instead";
     },
 
-    // Where to click before typing; null if the value is set without typing.
+    // Returns the point to click before typing; null if the value is set without typing.
     field(id, point) {
       const given = found(id, point);
       if (typeof given === "string") return given;
@@ -118,7 +118,7 @@
       return null;
     },
 
-    // The value of an option in a list that is closed, null for any other element.
+    // Returns the value of an option in a closed list, null for any other element.
     option(id) {
       const element = elements.get(id);
       return element?.matches("option") && !element.getClientRects().length ? element.label : null;
@@ -132,7 +132,7 @@
       return page.activeElement === element ? null : "the element does not take the focus";
     },
 
-    // Waits until what was done is drawn, on a page that draws.
+    // Waits until the page has drawn the effect of an action.
     frames() {
       const late = new Promise((resolve) => setTimeout(resolve, 250));
       const drawn = new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));

@@ -1,7 +1,7 @@
-"""Carrying out the actions of `parsers.live` on a page.
+"""Carry out the actions of `parsers.live` on a page.
 
-Nothing of an action is ever run as code: texts are typed or handed over as values, addresses have
-to be of a host that the world knows, and keys have to be names of keys.
+No part of an action runs as code: texts are typed or passed as values, addresses must be of a host
+that the world knows, and keys must be names of keys.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 LONGEST_TYPED = 200
-"""Longest text that is typed key by key, in characters; a longer one is inserted as a whole."""
+"""Longest text that is typed key by key, in characters; longer texts are inserted at once."""
 USUAL_WAIT_MS, LONGEST_WAIT_MS = 1000, 10_000
 _KEYS = re.compile(r"[!-~]{1,40}")
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
 _SCROLLED = 0.8
-"""Share of the viewport that a scroll goes."""
+"""Length of a scroll, as a share of the viewport."""
 _DRAG_STEPS = 5
 
 Point = tuple[float, float]
@@ -38,7 +38,7 @@ class NotDone(Exception):
 class Hands:
     """Mouse and keyboard of an agent.
 
-    hosts: those that it may go to.
+    hosts: hosts that the agent may go to.
     """
 
     def __init__(
@@ -52,45 +52,45 @@ class Hands:
 
     def act(self, action: Action) -> None:
         """Carry out an action. Raises `NotDone`, `playwright.sync_api.Error`."""
-        given = action.arguments
+        arguments = action.arguments
         match action.name:
             case "CLICK":
                 self._click(action)
             case "TYPE":
-                self._type(action, _text(given.get("value")))
-                if given.get("press_enter") is True:
+                self._type(action, _text(arguments.get("value")))
+                if arguments.get("press_enter") is True:
                     self._page.keyboard.press("Enter")
             case "SELECT":
-                self._told("choose", *self._where(action), _text(given.get("value")))
+                self._call("choose", *self._where(action), _text(arguments.get("value")))
             case "HOVER":
                 self._page.mouse.move(*self._place(action))
             case "ENTER":
                 if action.element is not None or action.point is not None:
-                    self._told("focus", *self._where(action))
+                    self._call("focus", *self._where(action))
                 self._page.keyboard.press("Enter")
             case "PRESS":
-                key = _text(given.get("key"))
+                key = _text(arguments.get("key"))
                 if not _KEYS.fullmatch(key):
                     raise NotDone("that is no name of a key")
                 if action.element is not None or action.point is not None:
-                    self._told("focus", *self._where(action))
+                    self._call("focus", *self._where(action))
                 self._page.keyboard.press(key)
             case "KEYS":
-                self._write(_text(given.get("value")))
+                self._write(_text(arguments.get("value")))
             case "SCROLL":
                 self._scroll(action)
             case "SCROLL_BY":
-                self._scroll_by(given.get("delta_x"), given.get("delta_y"))
+                self._scroll_by(arguments.get("delta_x"), arguments.get("delta_y"))
             case "DRAG":
                 self._drag(action)
             case "GOTO":
-                self._go_to(_text(given.get("url")))
+                self._go_to(_text(arguments.get("url")))
             case "BACK":
                 self._page.go_back(wait_until="domcontentloaded")
             case "FORWARD":
                 self._page.go_forward(wait_until="domcontentloaded")
             case "WAIT":
-                wanted = given.get("ms")
+                wanted = arguments.get("ms")
                 wait = wanted if _is_number(wanted) else USUAL_WAIT_MS
                 self._page.wait_for_timeout(min(max(0, wait), LONGEST_WAIT_MS))
             case name if name not in STOPS:
@@ -102,17 +102,17 @@ class Hands:
             option = self._tab.call("option", action.element)
         if option is not None:
             # The list that a click opens is not part of the page; its options can be chosen.
-            self._told("choose", action.element, None, option)
+            self._call("choose", action.element, None, option)
         else:
             self._page.mouse.click(*self._place(action))
 
     def _type(self, action: Action, value: str) -> None:
-        place = self._told("field", *self._where(action))
+        place = self._call("field", *self._where(action))
         if place is None:
-            self._told("set", value)
+            self._call("set", value)
             return
         self._page.mouse.click(*place)
-        self._told("replace")
+        self._call("replace")
         if value:
             self._write(value)
         else:
@@ -166,7 +166,7 @@ class Hands:
         self._page.goto(url, wait_until="domcontentloaded")
 
     def _where(self, action: Action) -> tuple[str | None, Point | None]:
-        """The element, or else the point on the page. Raises `NotDone`."""
+        """Return the element of an action, or else its point on the page. Raises `NotDone`."""
         if action.element is not None:
             return action.element, None
         return None, self._on_page(action.point)
@@ -175,11 +175,11 @@ class Hands:
         element, point = self._where(action)
         if point is not None:
             return point
-        x, y = self._told("place", element)
+        x, y = self._call("place", element)
         return x, y
 
     def _on_page(self, point: Any) -> Point:
-        """A point of the screenshot in pixels of the page. Raises `NotDone`."""
+        """Convert a point of the screenshot to pixels of the page. Raises `NotDone`."""
         if point is None or not all(_is_number(number) for number in point):
             raise NotDone("the action needs an element or a point")
         x, y = (number / self._scale for number in point)
@@ -187,8 +187,8 @@ class Hands:
             raise NotDone("the point is outside of the screenshot")
         return x, y
 
-    def _told(self, name: str, *arguments: object) -> Any:
-        """The answer of a function of the page. Raises `NotDone` with the text that it gives."""
+    def _call(self, name: str, *arguments: object) -> Any:
+        """Call a function of `acting.js`. Raises `NotDone` with the text of its refusal."""
         answer = self._tab.call(name, *arguments)
         if isinstance(answer, str):
             raise NotDone(answer)

@@ -1,4 +1,4 @@
-"""A world on pages in Chromium. Benchmarks with live pages build theirs on it:
+"""The base class of worlds on pages in Chromium:
 
     class Signs(BrowserWorld):
         size = (160, 210)
@@ -13,10 +13,10 @@
             done, reward = self.page.evaluate("() => [over, reward]")
             return Seen(goal="...", ended=done, reward=reward)
 
-One browser, one context and one page serve all episodes of a worker: with `visit` an episode of one
-action takes about 0.2 s, with a new context for each it would take 0.6 s. To stay there: one
-`evaluate` where several values are needed, no waiting by the clock, `settles` only for episodes
-that move, and no `add_init_script` that can be had by one `evaluate`.
+One browser, one context and one page serve all episodes of a worker: an episode of one action takes
+about 0.2 s with `visit`, and 0.6 s with a new context for each. To keep worlds fast: read several
+values by one `evaluate`, do not wait by the clock, set `settles` for moving pages only, and prefer
+`evaluate` to `add_init_script`.
 """
 
 from __future__ import annotations
@@ -36,34 +36,31 @@ from harness.live.clean import USUAL, Kept
 from harness.live.contract import Seen, World
 from harness.live.files import serve
 from harness.live.tab import LiveTab, is_gone
-from harness.printing import printable
 from parsers.actions import Action
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SETTLING_S = 0.5
-"""The longest that is waited for two equal pictures, in seconds."""
+"""Longest wait for two equal pictures, in seconds."""
 PATIENCE_MS = 10_000
-"""Limit for the browser's own waiting, for a page to load, say. What never answers at all is ended
-by the limits of `harness.live.pool`."""
-LONGEST_ERROR = 200
+"""Limit for the browser's own waits, such as for a page to load. The limits of `harness.live.pool`
+end pages that never answer."""
 
 
 class BrowserWorld(World):
     """A world of pages.
 
-    Options: `browser` (path of Chromium, the system's if it is missing or None), `scale` (pixels
-    of the screenshot for one of the page), `page` (whether to observe the page's HTML, True if
-    missing).
+    Options: `browser` (path of Chromium; missing or None: the system's), `scale` (pixels of the
+    screenshot per pixel of the page), `page` (True, the default, to observe the page's HTML).
 
-    size: width and height of what can be seen in pixels of the page.
-    window: those of the window, of which that is the left upper part; `size` unless given.
-    kept: what observed pages have beyond what Mind2Web's have.
-    scale: what `scale` is where the options have none.
-    folders: what is served at made-up hosts, without any network.
-    hosts: hosts that can be reached over the network; no others can.
-    needed_by: who needs the browser, and the extra that brings playwright, for messages.
+    size: width and height of the viewport, in pixels of the page.
+    window: width and height of the window, whose upper left part is visible; default: `size`.
+    kept: parts of observed pages that Mind2Web's cleaning drops.
+    scale: default of the option `scale`.
+    folders: folders to serve at made-up hosts, without a network.
+    hosts: hosts that can be reached over the network; all others are blocked.
+    needed_by: purpose of the browser, and the extra that installs playwright, for messages.
     """
 
     size: tuple[int, int] = (1280, 720)
@@ -75,21 +72,18 @@ class BrowserWorld(World):
     needed_by: tuple[str, str] = ("a live page", "live")
 
     settles: float | None = None
-    """Seconds until a page that moves after an action begins to; None where pages stand still."""
+    """Seconds until a page begins to move after an action; None for pages that do not move."""
     page: Page
-    """The page, for what `begin` and `state` need. It stays the same for all episodes."""
+    """The page, for `begin` and `state`; the same one for all episodes."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Start the browser. Raises `UserError`."""
         super().__init__(options)
         purpose, extra = self.needed_by
         path = found(options.get("browser"), purpose=purpose, extra=extra)
-        from playwright.sync_api import sync_playwright
-
         self.scale = float(options.get("scale") or self.scale)
         self._stack = ExitStack()
-        playwright = self._stack.enter_context(sync_playwright())
-        browser = self._stack.enter_context(running(playwright, path, hosts=self.hosts))
+        browser = self._stack.enter_context(running(path, hosts=self.hosts))
         width, height = self.window or self.size
         context = browser.new_context(
             viewport={"width": width, "height": height},
@@ -102,7 +96,7 @@ class BrowserWorld(World):
         )
         context.set_default_timeout(PATIENCE_MS)
         self.page = context.new_page()
-        # No dialog has a listener, so that each is dismissed, and none keeps a page from leaving.
+        # Without listeners, Playwright dismisses every dialog, and none keeps a page from leaving.
         self._tab = LiveTab(self.page, self.size, self.scale, window=self.window, kept=self.kept)
         serve(self._tab.session, self.folders, self.hosts)
         known = [*self.folders, *self.hosts]
@@ -110,10 +104,10 @@ class BrowserWorld(World):
 
     @abstractmethod
     def state(self) -> Seen:
-        """Goal, end, reward and reason as they are now; the rest is filled in."""
+        """Return the current goal, end, reward and reason; `observe` adds the rest."""
 
     def visit(self, url: str) -> None:
-        """Go to the first page of an episode, without a trace of the episode before."""
+        """Go to the first page of an episode, without traces of the one before."""
         self._close_others()
         if self.hosts:
             self.page.context.clear_cookies()
@@ -137,11 +131,11 @@ class BrowserWorld(World):
         return self.observe(error)
 
     def observe(self, error: str = "") -> Observation:
-        """What is seen now. An episode that has ended shows its state and nothing else.
+        """Observe the page; of an ended episode, only its state.
 
-        `error` says in any words why an action was not carried out.
+        `error`: the reason why an action was not carried out.
         """
-        seen = replace(self._tab.patiently(self.state), error=_line(error))
+        seen = replace(self._tab.patiently(self.state), error=error)
         if seen.ended:
             return seen.observation()
         picture = self._tab.screenshot() if self.settles is None else self._settled()
@@ -155,7 +149,7 @@ class BrowserWorld(World):
         self._stack.close()
 
     def _settled(self) -> bytes:
-        """A picture that was the same twice, or the last one."""
+        """Take pictures until two are equal; return the last one."""
         end = time.monotonic() + SETTLING_S
         self.page.wait_for_timeout(1000 * (self.settles or 0))
         picture = self._tab.screenshot()
@@ -169,8 +163,3 @@ class BrowserWorld(World):
         for page in self.page.context.pages:
             if page is not self.page:
                 page.close()
-
-
-def _line(text: str) -> str:
-    line = printable(text.strip().split("\n")[0])
-    return line if len(line) <= LONGEST_ERROR else f"{line[: LONGEST_ERROR - 1]}…"

@@ -1,28 +1,31 @@
-"""Chromium, started so that it reaches nothing and outlives nobody.
+"""Start Chromium without a network, bound to this process, and without leftovers.
 
-Names and addresses are resolved to nothing by the browser itself, and what it would send has to go
-through a proxy that does not exist, so that neither requests nor sockets of any kind leave the
-machine. Each alone leaves a gap: routes of Playwright do not see WebSockets, and resolver rules do
-not see the datagrams of WebRTC.
+The browser resolves no names or addresses, and sends everything through a proxy that does not
+exist: neither requests nor sockets of any kind leave the machine. Each measure alone leaves a gap:
+routes of Playwright do not see WebSockets, and resolver rules do not see the datagrams of WebRTC.
+
+A browser writes to a folder of its process only (`scratch`). If the process is killed, the next one
+that starts a browser removes the folder.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
-import sys
+import tempfile
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from adapters import launcher
+from adapters.processes import launcher
 from harness.errors import UserError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
+    from playwright.sync_api import Browser
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _HOST = re.compile(r"[A-Za-z0-9.-]+")
@@ -38,6 +41,15 @@ _FLAGS = (
     "--disable-lcd-text",
     "--force-color-profile=srgb",
 )
+# A crashing page writes its memory to the user's home, with any flags.
+# Chromium writes no dumps if their folder is a file.
+_NO_DUMPS = """dumps=$(dirname "$0")/dumps
+mkdir -p "$dumps" && : > "$dumps/new" && export BREAKPAD_DUMP_LOCATION="$dumps"
+"""
+_MARK = "vlm-eval-scratch"
+# Chromium creates a socket in there, whose path may have 107 bytes.
+_PREFIX = "vlm-eval-"
+_CLEARINGS = 20
 _ALONE = (
     # The second is the name in older versions.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -47,17 +59,17 @@ _ALONE = (
 
 
 def chromium() -> Path | None:
-    """The path of the system's Chromium; None if it is not installed."""
+    """Return the path of the system's Chromium; None if it is not installed."""
     found = (shutil.which(name) for name in _NAMES)
     return next((Path(path) for path in found if path), None)
 
 
 def found(executable: Path | str | None = None, *, purpose: str, extra: str) -> Path:
-    """The browser to use, `executable` or the system's.
+    """Return the path of the browser: `executable`, or the system's.
 
     Raises:
-        UserError: playwright or the browser is missing; the message says that `purpose` needs it,
-            and that `extra` of this package brings playwright.
+        UserError: playwright or the browser is missing; the message names the `purpose` that needs
+            it, and the `extra` of this package that installs playwright.
     """
     try:
         import playwright.sync_api  # noqa: F401
@@ -67,35 +79,95 @@ def found(executable: Path | str | None = None, *, purpose: str, extra: str) -> 
         ) from None
     path = Path(executable) if executable else chromium()
     if path is None or not path.is_file():
-        where = f"there is none at {path}" if path else "apt install chromium"
+        where = f"not found at {path}" if path else "apt install chromium"
         raise UserError(f"{purpose} needs Chromium: {where}")
     return path
 
 
 def launching(executable: Path) -> str:
-    """A program, as text, that starts the browser by `launcher.py`."""
-    words = [sys.executable, "-I", "-S", str(Path(launcher.__file__))]
-    words.append(str(executable.absolute()))
-    return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+    """Write the text of a program that starts the browser by `launcher.py`."""
+    words = launcher.bound(str(executable.absolute()))
+    return f'#!/bin/sh\n{_NO_DUMPS}exec {shlex.join(words)} "$@"\n'
 
 
 @contextmanager
-def running(
-    playwright: Playwright, executable: Path, *, hosts: Sequence[str] = ()
-) -> Iterator[Browser]:
+def scratch() -> Iterator[Path]:
+    """Make a folder for browsers to write to, and remove those of killed processes.
+
+    The folder is removed at the end. A process whose temporary files are already in such a folder
+    uses that one, and the process that made it removes it.
+    """
+    parent = Path(tempfile.gettempdir())
+    if (parent / _MARK).exists():
+        yield parent
+        return
+    for left in parent.glob(f"{_PREFIX}*/{_MARK}"):
+        # The folder of another user, or one that another process is just removing.
+        with suppress(OSError), _locked(left.parent):
+            shutil.rmtree(left.parent, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    with ExitStack() as stack:
+        # Other processes remove marked folders only; without locks there is no mark.
+        with suppress(OSError):
+            stack.enter_context(_locked(folder))
+            (folder / _MARK).touch()
+        try:
+            yield folder
+        finally:
+            # A browser may still write just after its kill.
+            for _ in range(_CLEARINGS):
+                shutil.rmtree(folder, ignore_errors=True)
+                if not folder.exists():
+                    break
+                time.sleep(0.1)
+
+
+@contextmanager
+def scratch_of_playwright() -> Iterator[Path]:
+    """Make a folder by `scratch` for the profiles of a Playwright that is started within."""
+    before = os.environ.get("TMPDIR")
+    with scratch() as folder:
+        os.environ["TMPDIR"] = str(folder)
+        try:
+            yield folder
+        finally:
+            if before is None:
+                del os.environ["TMPDIR"]
+            else:
+                os.environ["TMPDIR"] = before
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder; the system unlocks it when this process ends, however it ends.
+
+    Raises:
+        OSError: another process has locked it, or there is no such folder.
+    """
+    import fcntl
+
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def running(executable: Path, *, hosts: Sequence[str] = ()) -> Iterator[Browser]:
     """Start a browser that can reach `hosts` and no other.
 
     Raises:
         UserError: it does not start.
-        ValueError: a host is no name of one.
+        ValueError: a host name is not valid.
     """
-    from playwright.sync_api import Error
+    from playwright.sync_api import Error, sync_playwright
 
-    with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
-        flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
+    flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
+    with scratch_of_playwright() as folder, sync_playwright() as playwright:
         try:
-            given = launch_arguments(Path(folder), executable, flags)
-            browser = playwright.chromium.launch(**given)
+            browser = playwright.chromium.launch(**launch_arguments(folder, executable, flags))
         except Error as error:
             reason = error.message.splitlines()[0]
             raise UserError(f"{executable} does not start: {reason}") from None
@@ -106,9 +178,9 @@ def running(
 
 
 def launch_arguments(folder: Path, executable: Path, flags: Sequence[str]) -> dict[str, Any]:
-    """What Playwright's `launch` takes to start a browser that ends with this process.
+    """Build the arguments of Playwright's `launch` for a browser that ends with this process.
 
-    `folder` has to be there as long as the browser runs.
+    `folder` must exist as long as the browser runs.
     """
     return {
         "executable_path": _launcher(folder, executable),
@@ -123,16 +195,18 @@ def launch_arguments(folder: Path, executable: Path, flags: Sequence[str]) -> di
 
 def _network(hosts: Sequence[str]) -> Iterator[str]:
     if wrong := next((host for host in hosts if not _HOST.fullmatch(host)), None):
-        raise ValueError(f"{wrong!r} is no name of a host")
+        raise ValueError(f"{wrong!r} is not a host name")
     rules = ["MAP * ~NOTFOUND", *(f"EXCLUDE {host}" for host in hosts)]
     yield f"--host-resolver-rules={', '.join(rules)}"
-    # Without the first, addresses of this machine would need no proxy.
+    # Without the first, addresses of this machine would bypass the proxy.
     yield f"--proxy-bypass-list={';'.join(['<-loopback>', *hosts])}"
 
 
 def _launcher(folder: Path, executable: Path) -> Path:
-    """A program that starts the browser by `launcher.py`: Playwright takes a path and no words."""
-    path = folder / "chromium"
-    path.write_text(launching(executable), encoding="utf-8")
+    """Write a program that starts the browser by `launcher.py`: Playwright takes a path only."""
+    made, name = tempfile.mkstemp(prefix="chromium-", dir=folder)
+    with os.fdopen(made, "w", encoding="utf-8") as file:
+        file.write(launching(executable))
+    path = Path(name)
     path.chmod(0o700)
     return path

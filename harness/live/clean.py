@@ -1,4 +1,8 @@
-"""Clean a page: what a visitor sees, as well-formed XML in the format of Mind2Web."""
+"""Clean the texts of pages, and write their elements as XML in the format of Mind2Web.
+
+Texts of hostile pages may contain halves of characters, which cannot be encoded, control
+characters, or millions of words.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 
 from harness.live.nodes import Node, Text
 from harness.page import FORBIDDEN
+from harness.printing import printable
 
 _DROPPED = frozenset({"head", "script", "style", "link", "meta", "title", "template", "br"})
 _KEPT_ATTRIBUTES = frozenset(
@@ -18,12 +23,12 @@ _KEPT_ATTRIBUTES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept of pages beyond what Mind2Web keeps.
+    """Parts of pages to keep in addition to those that Mind2Web keeps.
 
-    drawings: whether the parts of SVG pictures are elements like others.
-    colours: whether boxes of a colour and shapes have attributes `rgba` and `size`.
-    attributes: further attributes of elements, in the data's names.
-    left_out: a CSS selector of elements that are no part of the page; "" for none.
+    drawings: True to treat the parts of SVG pictures as elements.
+    colours: True to give coloured boxes and shapes the attributes `rgba` and `size`.
+    attributes: further attributes of elements, named as in the data.
+    left_out: a CSS selector of elements to leave out; "" for none.
     """
 
     drawings: bool = False
@@ -37,15 +42,36 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
+CUT = "… [cut]"
+"""Mark at the end of a text that was cut."""
+
+
+def clean_text(text: str, longest: int) -> str:
+    """Return a page's text with at most `longest` characters, all of which can be written.
+
+    >>> clean_text("half of \ud83d", 100) == "half of \N{REPLACEMENT CHARACTER}"
+    True
+    >>> clean_text("a long goal", 10)
+    'a … [cut]'
+    """
+    kept = text if len(text) <= longest else text[: longest - len(CUT)] + CUT
+    return printable(kept)
+
+
+def clean_line(text: str, longest: int) -> str:
+    """Return the first line of a page's text, cleaned by `clean_text`."""
+    return clean_text(text.strip().partition("\n")[0], longest)
+
+
 def is_drawing(node: Node) -> bool:
-    """Whether the element is part of an SVG picture; the `svg` element itself is kept."""
+    """Return True for a part of an SVG picture; the `svg` element itself is kept."""
     return any(above.tag == "svg" for above in node.ancestors() if above is not node)
 
 
 def is_kept(node: Node, kept: Kept = USUAL) -> bool:
-    """Whether cleaning keeps the element itself, even if nothing inside it is kept.
+    """Return True if cleaning keeps the element itself, even if it keeps nothing inside it.
 
-    Options of a closed list are not visible on the page, but kept if the list is visible.
+    Options of a closed list are invisible on the page, but kept if the list is visible.
     """
     if node.tag in _DROPPED or (is_drawing(node) and not kept.drawings):
         return False
@@ -55,7 +81,7 @@ def is_kept(node: Node, kept: Kept = USUAL) -> bool:
 
 
 def attribute_name(name: str) -> str:
-    """An attribute's name in the data: dashes become underscores."""
+    """Return an attribute's name in the data: dashes become underscores."""
     return name.replace("-", "_")
 
 
@@ -86,9 +112,9 @@ def _lines(node: Node, depth: int, kept: Kept) -> list[str]:
 
 
 def tag_of(node: Node) -> str:
-    """The element's tag in the data, where `text` is a piece of text, and in SVG an element.
+    """Return the element's tag in the data, where `text` is a text node but in SVG an element.
 
-    A page can make elements with names that XML does not allow.
+    Pages can create elements with names that XML does not allow.
     """
     if node.tag == "text":
         return "tspan"

@@ -1,4 +1,4 @@
-"""What a world is, and what is seen in it.
+"""The contract of worlds, and the observations in them.
 
     class Counter(World):
         def __init__(self, options):            # runs in a worker process, once
@@ -24,50 +24,57 @@ from typing import Any
 import msgspec
 
 from harness.dialogue import SCREENSHOT, Observation
+from harness.live.clean import clean_line, clean_text
 from harness.page import Box, Candidate, decode_candidates
 from harness.runs import Sight, digest_of
 from parsers.actions import Action
 
 PAGE = "page"
-"""Name of the blob of an observation that holds the page; the other is its `SCREENSHOT`."""
+"""Name of the page's blob in an observation; the other blob is its `SCREENSHOT`."""
 LARGEST_PAGE = 64_000_000
-"""Largest page that is read from a blob, in bytes of JSON."""
+"""Largest page to read from a blob, in bytes of JSON."""
+LONGEST_GOAL = 50_000
+"""Longest goal of an observation, in characters."""
+LONGEST_LINES = {"url": 2_000, "title": 1_000, "reason": 2_000, "error": 200}
+"""Longest line of an observation, in characters, by its name in `Seen`."""
+MOST_TABS = 100
 
 
 class World(ABC):
-    """What episodes take place in. A worker process has one and uses it for many episodes.
+    """The surroundings of episodes. A worker process has one and uses it for many episodes.
 
-    Whatever it raises ends the worker, and the episode is tried again in another. What an agent
-    does wrong is no failure: it is told as `Seen.error`.
+    An exception ends the worker, and the episode is tried again in another one. A mistake of the
+    agent is not an exception: report it in `Seen.error`.
     """
 
     def __init__(self, options: Mapping[str, Any]) -> None:
-        """Prepare everything that does not depend on an episode; `options` are plain values.
+        """Prepare everything that all episodes share; `options` are plain values.
 
-        Raises `UserError` for what the user has to mend, such as a browser that is not installed.
+        Raises:
+            UserError: the user has to change something, such as install a browser.
         """
         self.options = options
 
     @abstractmethod
     def begin(self, episode: Mapping[str, Any]) -> Observation:
-        """Start an episode, described by plain values, whatever became of the one before."""
+        """Start an episode, described by plain values, after any state of the one before."""
 
     @abstractmethod
     def act(self, action: Action) -> Observation:
         """Carry out an action of `parsers.live.LIVE_ACTIONS`."""
 
-    def close(self) -> None:  # noqa: B027 (not every world holds anything)
-        """Let go of everything. It is not called when the worker is killed."""
+    def close(self) -> None:  # noqa: B027 (not every world has resources)
+        """Free all resources. A killed worker does not call this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen(Sight):
-    """What an agent sees of a live page: the content of an observation.
+    """An agent's view of a live page: the content of an observation.
 
     Attributes:
-        page: digest of the page, "" without.
-        tabs: titles and addresses of the browser's tabs, where an agent may have several.
-        tab: number of the one that is seen, from 0.
+        page: digest of the page; "" without a page.
+        tabs: titles and addresses of the browser's tabs, if an agent may have several.
+        tab: number of the visible tab, from 0.
     """
 
     page: str = ""
@@ -75,7 +82,7 @@ class Seen(Sight):
     tab: int = 0
 
     def to_plain(self) -> dict[str, Any]:
-        """The same as values of JSON; tabs are left out where there are none."""
+        """Convert to values of JSON, without `tabs` if there are none."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         if not self.tabs:
             del plain["tabs"], plain["tab"]
@@ -89,7 +96,7 @@ class Seen(Sight):
     def observation(
         self, screenshot: bytes | None = None, page: LivePage | None = None
     ) -> Observation:
-        """The observation of this, with its blobs."""
+        """Return the observation with its blobs; this cleans all texts of a page or environment."""
         blobs: dict[str, bytes] = {}
         if screenshot is not None:
             blobs[SCREENSHOT] = screenshot
@@ -97,20 +104,33 @@ class Seen(Sight):
             blobs[PAGE] = encode_page(page)
         names = {SCREENSHOT: self.screenshot, PAGE: self.page}
         names |= {name: digest_of(data) for name, data in blobs.items()}
-        seen = replace(self, screenshot=names[SCREENSHOT], page=names[PAGE])
+        lines: dict[str, Any] = {
+            name: clean_line(getattr(self, name), most) for name, most in LONGEST_LINES.items()
+        }
+        seen = replace(
+            self,
+            goal=clean_text(self.goal, LONGEST_GOAL),
+            tabs=tuple(
+                (clean_line(title, LONGEST_LINES["title"]), clean_line(url, LONGEST_LINES["url"]))
+                for title, url in self.tabs[:MOST_TABS]
+            ),
+            screenshot=names[SCREENSHOT],
+            page=names[PAGE],
+            **lines,
+        )
         return Observation(seen.to_plain(), blobs)
 
 
 @dataclass(frozen=True, slots=True)
 class LivePage:
-    """A page as it was seen.
+    """An observed page.
 
     Attributes:
         html: cleaned as in Mind2Web's `cleaned_html`, with `backend_node_id` attributes.
-        candidates: all elements that are rendered, in document order; boxes in pixels of the
-            screenshot, and outside of it for what has to be scrolled to.
-        in_view: ids of those that are at least partly within the screenshot.
-        cut: whether the page was too large to be looked at as a whole.
+        candidates: all rendered elements, in document order; boxes in pixels of the screenshot, and
+            outside of it for elements that need scrolling.
+        in_view: ids of the candidates at least partly within the screenshot.
+        cut: True if the page was too large to be described completely.
     """
 
     html: str
@@ -120,13 +140,13 @@ class LivePage:
 
 
 def element(node_id: str, tag: str, box: tuple[float, float, float, float]) -> Candidate:
-    """An element of a page, with its box (left, top, width, height) in pixels of the screenshot."""
+    """Build a candidate from its box (left, top, width, height) in pixels of the screenshot."""
     attributes = json.dumps({"bounding_box_rect": ",".join(map(str, box))})
     return Candidate(node_id, tag, Box(*box), False, False, attributes)
 
 
 def encode_page(page: LivePage) -> bytes:
-    """A page as compressed bytes; equal pages give equal bytes."""
+    """Encode a page as compressed bytes; equal pages give equal bytes."""
     plain: dict[str, Any] = {
         "cut": page.cut,
         "cleaned_html": page.html,
@@ -150,12 +170,12 @@ def decode_page(data: bytes) -> LivePage:
     try:
         text = unpacked.decompress(data, LARGEST_PAGE)
         if not unpacked.eof:
-            raise ValueError("it is cut, or larger than any page")
+            raise ValueError("incomplete, or larger than any page")
         stored = _STORED.decode(text)
         candidates = decode_candidates(stored.candidates)
         seen = [_IN_VIEW.decode(one).in_view for one in stored.candidates]
     except (zlib.error, ValueError, RecursionError) as error:
-        raise ValueError(f"this is no page of an observation: {error}") from None
+        raise ValueError(f"not the page of an observation: {error}") from None
     in_view = (one.id for one, shown in zip(candidates, seen, strict=True) if shown)
     return LivePage(stored.cleaned_html, tuple(candidates), frozenset(in_view), stored.cut)
 

@@ -1,20 +1,19 @@
 // Numbers the nodes below `root` in document order and describes them, parents before children.
-// Chromium's own node ids differ between launches; a counter does not. Blank text gets no number: it
-// is never a node of the data. No page can make it run for ever or overflow its stack.
+// Chromium's node ids differ between launches; a counter does not. Blank text gets no number: it is
+// never a node of the data. No page can make this run for ever or overflow its stack.
 // `shielded` is put before this (`shielded.js`).
 //   heard: elements that are known to listen for clicks.
 //   offset: added to all boxes, which are otherwise in pixels of the viewport.
 //   most, deepest: limits for the number of nodes and of levels.
 //   longest, room: limits for the characters of a text, and of all texts together.
-//   view: width and height of what can be seen; that of the window unless given.
-//   left_out: a selector of elements that are no part of the page.
-//   colours: whether to tell colours and sizes of what is drawn rather than written.
-//   shadows: whether what stands in open shadow roots is told, below their hosts and as it is composed.
-//   texts: whether texts have boxes, too.
-//   before: what ids begin after.
+//   view: width and height of the visible part; default: the window's.
+//   left_out: a selector of elements to leave out.
+//   colours: true to add colours and sizes of boxes and shapes.
+//   shadows: true to describe the content of open shadow roots below their hosts, as composed.
+//   before: number after which ids begin.
 ({ root, heard = new WeakSet(), offset = [0, 0], most = Infinity, deepest = Infinity, longest = Infinity, room = Infinity,
    view: [width, height] = [innerWidth, innerHeight], left_out = "", colours = false,
-   shadows = false, texts = false, before = 0 }) => {
+   shadows = false, before = 0 }) => {
   const NATIVE = "a[href], button, input:not([type=hidden]), select, textarea, summary, label, option, [onclick]";
   const DRAWN = "img, svg, canvas, video, audio, iframe, object, embed, hr, progress, meter";
   const ROLES = ["button", "link", "tab", "checkbox", "radio", "menuitem", "option", "switch"];
@@ -26,9 +25,9 @@
   const short = (text) => {
     const length = Math.min(text.length, longest, room);
     room -= length;
-    if (length === text.length) return text;
-    cut = true;
-    return text.slice(0, length);
+    if (length < text.length) cut = true;
+    // Half of a character, which scripts can write, cannot be stored.
+    return text.slice(0, length).toWellFormed();
   };
   const shown = (element, rect) =>
     element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && rect.width * rect.height > 1;
@@ -38,7 +37,7 @@
   const isShape = (element) => element instanceof SVGGraphicsElement && element.tagName !== "svg";
   const isLeaf = (element) => !shielded(element).childElementCount && !shielded(element).textContent.trim();
   const isColour = (text) => text.startsWith("rgb(") || (text.startsWith("rgba(") && !text.endsWith(", 0)"));
-  // Whether there is anything to be seen of an element in which there is nothing.
+  // Returns true for an empty element that paints nothing.
   const isBare = (element, style) =>
     isLeaf(element) &&
     !isShape(element) &&
@@ -49,7 +48,7 @@
     style.borderStyle === "none" &&
     getComputedStyle(element, "::before").content === "none" &&
     getComputedStyle(element, "::after").content === "none";
-  // A box of a colour, or a shape, with its size in pixels of the page.
+  // Returns the colour and the size, in pixels of the page, of a coloured box or a shape.
   const painted = (given) => {
     const element = shielded(given);
     if (element.childElementCount || !(isShape(element) || (isLeaf(given) && !element.matches(NATIVE)))) return {};
@@ -61,7 +60,7 @@
     return { rgba, size, ...(element.hasAttribute("alt") ? {} : { alt: `${rgba} ${size}` }) };
   };
 
-  // What the visitor has entered lives in properties, not in attributes.
+  // The visitor's input is in properties, not in attributes.
   const live = (element) => {
     const found = {};
     if (element.tagName === "INPUT" && ["checkbox", "radio"].includes(element.type)) {
@@ -80,20 +79,14 @@
     return found;
   };
 
-  const written = (text) => {
-    const range = shielded(document).createRange();
-    range.selectNodeContents(text);
-    const rect = range.getBoundingClientRect();
-    return [rect.x + offset[0], rect.y + offset[1], rect.width, rect.height];
-  };
-  // What is drawn in an element: of a host its shadow, and in the shadow's slots what was put there.
+  // Lists the drawn children of an element: of a host its shadow, of a slot the nodes assigned to it.
   const composed = (element) => {
     if (element.shadowRoot) return [...element.shadowRoot.childNodes];
     const put = element instanceof HTMLSlotElement ? element.assignedNodes() : [];
     return put.length ? put : [...element.childNodes];
   };
 
-  // The part of the viewport in which what is inside an element can be seen.
+  // Intersects the part of the viewport that shows the content of an element with that of its parent.
   const within = (a, b) => [Math.max(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.min(a[3], b[3])];
   const edges = (rect) => [rect.left, rect.top, rect.right, rect.bottom];
   const overlap = (rect, clip) => {
@@ -115,7 +108,7 @@
     const place = nodes.length;
     const id = String(before + place + 1);
     if (node.nodeType === Node.TEXT_NODE) {
-      nodes.push({ id, parent, text: short(node.data), ...(texts && { box: written(node) }) });
+      nodes.push({ id, parent, text: short(node.data) });
       continue;
     }
     ids.set(given, id);

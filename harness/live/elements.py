@@ -1,4 +1,4 @@
-"""Elements of a page as candidates, in the columns of Mind2Web."""
+"""Select a page's elements as candidates, in the columns of Mind2Web."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _ATTRIBUTES = frozenset(
 
 
 def is_candidate(node: Node, kept: Kept = USUAL) -> bool:
-    """Whether the element can be a choice: it is kept by cleaning and visible on the page."""
+    """Return True if the element can be a choice: cleaning keeps it, and it is visible."""
     return is_kept(node, kept) and node.visible and node.tag not in ("option", "optgroup")
 
 
 def is_target(node: Node) -> bool:
-    """Whether it is the element, and none inside or around it, that something is done to.
+    """Return True if actions target this element, rather than one inside or around it.
 
-    What only holds other elements is no target, as a click on one of these reaches it, too; nor is
-    what stands in a button or link, or cannot be seen.
+    A container of other elements is not a target, since a click on these reaches it, too; nor is
+    an element in a button or link, or an invisible one.
     """
     if node.clickable:
         return True
@@ -34,7 +34,7 @@ def is_target(node: Node) -> bool:
 
 
 def attributes_json(node: Node, box: Box) -> str:
-    """The attributes of a candidate as JSON text, with its box on the picture."""
+    """Write the attributes of a candidate as JSON, with its box on the picture."""
     return json.dumps(dict(_pairs(node, box)), ensure_ascii=False)
 
 

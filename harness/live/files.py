@@ -1,4 +1,4 @@
-"""Files that pages are made of, served to a page without a server."""
+"""Serve files to a page without a server."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _PAGE = "text/html"
 
 
 def serve(session: CDPSession, folders: Mapping[str, Path], hosts: Collection[str] = ()) -> None:
-    """Answer what a page requests of `https://HOST/PATH` from the folder of the host.
+    """Answer requests of a page for `https://HOST/PATH` from the folder of the host.
 
-    Requests for `hosts` go on; all others fail, and a page that leaves for elsewhere stays. Unlike
-    with `file://` addresses, no page can show or read any other file of this machine. Other than
-    with routes of Playwright, the browser keeps scripts and styles, and an episode begins in half
-    the time; files must not change while they are served.
+    Requests for `hosts` continue; all others fail, and a page that leaves for elsewhere stays.
+    Unlike with `file://` addresses, a page cannot read other files of this machine. Unlike with
+    routes of Playwright, the browser caches scripts and styles, and an episode begins in half the
+    time; files must not change while they are served.
     """
     from playwright.sync_api import Error
 
@@ -33,7 +33,7 @@ def serve(session: CDPSession, folders: Mapping[str, Path], hosts: Collection[st
 
     def answer(paused: Mapping[str, Any]) -> None:
         request, which = paused["request"], {"requestId": paused["requestId"]}
-        # The page may be gone by now.
+        # The page may have gone.
         with suppress(Error):
             parts = urlsplit(request["url"])
             if root := roots.get(parts.netloc):
@@ -61,7 +61,7 @@ def _response(root: Path, path: str) -> dict[str, object]:
 
 @lru_cache(_KEPT)
 def _file(root: Path, path: str) -> tuple[str, str] | None:
-    """A file in base64 and its media type; None for what is not in the folder."""
+    """Read a file as base64, with its media type; None if it is not in the folder."""
     try:
         file = (root / path.lstrip("/")).resolve()
         if not file.is_relative_to(root) or not file.is_file():

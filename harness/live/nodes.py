@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from parsers.actions import mended
+
 
 class Box(NamedTuple):
     """The bounding box of an element, in page pixels."""
@@ -16,7 +18,7 @@ class Box(NamedTuple):
     height: float
 
     def holds(self, other: Box, slack: float = 1.0) -> bool:
-        """Whether `other` lies inside, within `slack` pixels."""
+        """Return True if `other` lies inside, within `slack` pixels."""
         return (
             other.x >= self.x - slack
             and other.y >= self.y - slack
@@ -41,10 +43,10 @@ class Text:
 class Node:
     """An element.
 
-    live: what the visitor entered, under the attribute names of the data.
-    visible: whether it is drawn at all, be it where one has to scroll to.
-    in_view: whether some of it was within the viewport and all that it scrolls in.
-    bare: whether nothing is in it and nothing of it can be seen.
+    live: the visitor's input, under the attribute names of the data.
+    visible: True if it is rendered, also outside of the viewport.
+    in_view: True if a part of it was within the viewport and all scrolling elements around it.
+    bare: True if it is empty and invisible.
     """
 
     id: str
@@ -60,25 +62,25 @@ class Node:
     children: list[Node | Text] = field(default_factory=list, repr=False)
 
     def elements(self) -> Iterator[Node]:
-        """This element and its descendants, in document order."""
+        """Yield this element and its descendants, in document order."""
         yield self
         for child in self.children:
             if isinstance(child, Node):
                 yield from child.elements()
 
     def ancestors(self) -> Iterator[Node]:
-        """This element and its ancestors, nearest first."""
+        """Yield this element and its ancestors, nearest first."""
         node: Node | None = self
         while node is not None:
             yield node
             node = node.parent
 
     def own_text(self) -> str:
-        """The text directly in this element, with blanks collapsed."""
+        """Return the text directly in this element, with blanks collapsed."""
         return _collapse(child.text for child in self.children if isinstance(child, Text))
 
     def full_text(self) -> str:
-        """The text of this element and its descendants, scripts left out, with blanks collapsed."""
+        """Return the text of this element and its descendants without scripts, blanks collapsed."""
         return _collapse(
             child.text if isinstance(child, Text) else child.full_text()
             for child in self.children
@@ -87,10 +89,10 @@ class Node:
 
 
 def tree_of(described: Sequence[Mapping[str, Any]]) -> Node:
-    """Build the tree from the list that `describe.js` makes, and return its root.
+    """Build the tree from the list of `describe.js`, and return its root.
 
     Raises:
-        ValueError: it is no such list.
+        ValueError: the list is malformed.
     """
     found: list[Node | Text] = []
     try:
@@ -106,15 +108,15 @@ def tree_of(described: Sequence[Mapping[str, Any]]) -> Node:
         if isinstance(found[0], Node):
             return found[0]
     except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(f"this describes no page: {error!r}") from None
-    raise ValueError("this describes no page: it begins with a text")
+        raise ValueError(f"not the description of a page: {error!r}") from None
+    raise ValueError("not the description of a page: it begins with a text")
 
 
 def find(root: Node, node_id: str) -> Node:
-    """The element with this id.
+    """Find the element with this id.
 
     Raises:
-        KeyError: there is no such element.
+        KeyError: no element has this id.
     """
     for node in root.elements():
         if node.id == node_id:
@@ -123,13 +125,17 @@ def find(root: Node, node_id: str) -> Node:
 
 
 def _text(one: Mapping[str, Any], parent: Node | None) -> Text:
-    return Text(one["id"], one["text"], parent)
+    return Text(one["id"], mended(one["text"]), parent)
 
 
 def _element(one: Mapping[str, Any], parent: Node | None) -> Node:
     box = Box(*one["box"])
     flags = one["visible"], one["clickable"], one.get("in_view", False), one.get("bare", False)
-    return Node(one["id"], one["tag"], one["attributes"], one["live"], box, *flags, parent)
+    attributes, live = (
+        {mended(name): mended(value) for name, value in one[kind].items()}
+        for kind in ("attributes", "live")
+    )
+    return Node(one["id"], one["tag"], attributes, live, box, *flags, parent)
 
 
 def _collapse(pieces: Iterator[str]) -> str:

@@ -1,5 +1,5 @@
-// A node whose properties are the browser's own: fields of a form, and forms and pictures of a
-// document, hide those of their names. To be read from, not to be handed to the browser.
+// Wraps a node to read the browser's own properties: fields of a form, and forms and pictures of a
+// document, hide those of their names. The wrapper is for reading; do not pass it to the browser.
 (node) =>
   !(node instanceof HTMLFormElement || node instanceof Document) ? node : new Proxy(node, {
     get(_, name) {

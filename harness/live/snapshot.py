@@ -1,4 +1,4 @@
-"""What is seen of a page: its cleaned HTML and its elements with their boxes."""
+"""Observe a page: its cleaned HTML, and its elements with their boxes."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from harness.page import Box as PageBox
 from harness.page import Candidate
 
 LIMITS: Mapping[str, int] = {"most": 20_000, "deepest": 200, "longest": 10_000, "room": 2_000_000}
-"""How much of a page is looked at: nodes, levels, characters of a text and of all texts."""
+"""Limits of a description: nodes, levels, characters of a text and of all texts."""
 
 _EMPTY = '<html backend_node_id="1"/>'
-"""A page can do away with its root."""
+"""A page can remove its root."""
 
 
 @cache
 def shielding() -> str:
-    """Source that declares the function of `shielded.js`."""
+    """Return source that declares the function of `shielded.js`."""
     return _declared("shielded", "shielded.js")
 
 
 @cache
 def describing() -> str:
-    """Source that declares the function of `describe.js` and what it needs."""
+    """Return source that declares the function of `describe.js` and its helpers."""
     return shielding() + _declared("describe", "describe.js")
 
 
@@ -41,10 +41,10 @@ def _declared(name: str, file: str) -> str:
 def live_page(
     described: Sequence[Mapping[str, Any]], scale: float, *, cut: bool, kept: Kept = USUAL
 ) -> LivePage:
-    """The page that `describe.js` describes, with boxes in pixels of the screenshot.
+    """Build a page from the list of `describe.js`, with boxes in pixels of the screenshot.
 
     Raises:
-        ValueError: it is no such description.
+        ValueError: the list is malformed.
     """
     if not described:
         return LivePage(_EMPTY, cut=cut)

@@ -1,4 +1,4 @@
-"""A page in Chromium, as worlds see it and act on it."""
+"""A page in Chromium, for worlds to observe and act on."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ T = TypeVar("T")
 
 _WORLD = "vlm-eval"
 _TRIES = 4
-_CALL = "function (name, ...given) { return globalThis.vlmEval[name](...given); }"
+_CALL = "function (name, ...values) { return globalThis.vlmEval[name](...values); }"
 
 
 class LiveTab:
-    """The functions of `acting.js` on whatever document a page shows, and pictures of it.
+    """The functions of `acting.js` on the page's current document, and pictures of it.
 
-    size: the part of the window, from its left upper corner, that can be seen.
-    window: width and height of the whole.
-    scale: pixels of the picture for one of the page.
+    size: width and height of the visible part of the window, from its upper left corner.
+    window: width and height of the window.
+    scale: pixels of the picture per pixel of the page.
     session: of the DevTools protocol with the page.
     """
 
@@ -49,7 +49,7 @@ class LiveTab:
         self._frame: str = self._send("Page.getFrameTree")["frameTree"]["frame"]["id"]
         self._context: int | None = None
         page.on("framenavigated", self._entered)
-        # Pictures are drawn in the metrics of the session that takes them.
+        # Pictures have the metrics of the session that takes them.
         self._send(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -63,7 +63,7 @@ class LiveTab:
         return self.patiently(lambda: self._call(name, arguments))
 
     def patiently(self, ask: Callable[[], T]) -> T:
-        """Ask the document something, again where another document came while it was asked.
+        """Call `ask`, and again if another document was loaded meanwhile.
 
         Raises `playwright.sync_api.Error`.
         """
@@ -80,24 +80,24 @@ class LiveTab:
         return ask()
 
     def screenshot(self) -> bytes:
-        """What can be seen as lossless WebP."""
+        """Take a picture of the viewport as lossless WebP."""
         width, height = self._size
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
         if self._context is None:
             # The functions hide the caret.
             self.patiently(self._enter)
-        # Chromium writes WebP without loss at the quality 100.
+        # At quality 100, Chromium writes lossless WebP.
         taken = self._send("Page.captureScreenshot", format="webp", quality=100, clip=clip)
         return base64.b64decode(taken["data"])
 
     def look(self) -> LivePage:
-        """The page as it is now. Its ids hold until the next look."""
+        """Describe the current page. Its ids are valid until the next look."""
         kept = {"left_out": self._kept.left_out, "colours": self._kept.colours}
         seen = self.call("look", {**LIMITS, **kept, "view": self._size})
         return live_page(seen["nodes"], self._scale, cut=seen["cut"], kept=self._kept)
 
     def about(self) -> tuple[str, str]:
-        """URL and title, each cut where it is very long."""
+        """Return the page's URL and title, not cleaned."""
         found = self.call("about")
         return found["url"], found["title"]
 
@@ -106,7 +106,7 @@ class LiveTab:
         self._send("Page.resetNavigationHistory")
 
     def forget_stored(self, origins: Sequence[str]) -> None:
-        """Forget whatever pages have stored, cookies included."""
+        """Delete the pages' stored data, cookies included."""
         for origin in origins:
             self._send("Storage.clearDataForOrigin", origin=origin, storageTypes="all")
 
@@ -129,7 +129,7 @@ class LiveTab:
             self._context = None
 
     def _enter(self) -> int:
-        """Make the functions known to the document, in a script world that it cannot reach."""
+        """Define the functions in a script world of the document that its scripts cannot reach."""
         made = self._send("Page.createIsolatedWorld", frameId=self._frame, worldName=_WORLD)
         context: int = made["executionContextId"]
         answer = self._send("Runtime.evaluate", expression=_functions(), contextId=context)
@@ -138,12 +138,12 @@ class LiveTab:
         self._context = context
         return context
 
-    def _send(self, method: str, **given: object) -> Any:
-        return self.session.send(method, given)
+    def _send(self, method: str, **parameters: object) -> Any:
+        return self.session.send(method, parameters)
 
 
 def is_gone(page: Page, error: Error) -> bool:
-    """Whether an error says that there is no page any more."""
+    """Return True if an error means that the page no longer exists."""
     return page.is_closed() or "crashed" in error.message
 
 

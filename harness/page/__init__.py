@@ -15,7 +15,7 @@ are `PageError`, `UnknownNode` and `TextNodeCandidate`, all `ValueError`s.
 
 from __future__ import annotations
 
-from harness.page._candidates import Box, Candidate, decode_candidates
+from harness.page._candidates import Candidate, decode_candidates
 from harness.page._compact import CUT_MARK
 from harness.page._element_ids import ordered_id, random_ids
 from harness.page._html import FORBIDDEN, as_page
@@ -33,6 +33,7 @@ from harness.page._refine import (
 from harness.page._render import Brackets, RankingText
 from harness.page._tree import NODE_ID, TextNodeCandidate, UnknownNode
 from parsers.cleaned_page import PageError
+from parsers.records import Box
 
 __all__ = [
     "BASIC_ATTRIBUTES",

@@ -7,7 +7,7 @@
 A line for each element that has a role, a name or an id, deeper by a tab than the one that it is
 in; the place of any other is taken by what is inside. Role, name and state are those that a browser
 has computed, where the page holds them (`ax_role`, `ax_name`, `ax_state`), and otherwise follow
-from tag and attributes. Nothing that a page says can be read as a line or as an id of its own.
+from tag and attributes. No text of a page can pass for a line or an id.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ def _line(node: Element, shown: str | None, role: str, name: str) -> str:
 
 
 def _role(node: Element) -> str:
-    given = plain(node.get("ax_role") or node.get("role") or node.get("aria_role"))
-    # A word, so that a page cannot write names and ids with it.
-    if given and given not in _SILENT and given.isalpha():
-        return given
+    role = plain(node.get("ax_role") or node.get("role") or node.get("aria_role"))
+    # Only a word: a page cannot forge names and ids with it.
+    if role and role not in _SILENT and role.isalpha():
+        return role
     tag = name_of(node)
     if tag == "input":
         return _INPUTS.get(node.get("type") or "", "textbox")
@@ -113,12 +113,12 @@ def _name(node: Element) -> str:
 
 
 def _states(node: Element) -> Iterator[str]:
-    told = plain(node.get("ax_state"))
-    if told:
-        yield told.replace("[", "(").replace("]", ")")
+    state = plain(node.get("ax_state"))
+    if state:
+        yield state.replace("[", "(").replace("]", ")")
     elif node.get("input_checked"):
         yield "checked"
-    if node.get("option_selected") and "selected" not in told:
+    if node.get("option_selected") and "selected" not in state:
         yield "selected"
     if value := plain(node.get("input_value") or node.get("text_value")):
         yield f"value={_quoted(value)}"

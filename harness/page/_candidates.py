@@ -13,32 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-
-class Box(msgspec.Struct, frozen=True, gc=False, array_like=True, forbid_unknown_fields=True):
-    """Bounding box of an element in page pixels, from the page's top left corner.
-
-    Recorded boxes may be empty or negative or lie outside the page; see `is_visible`.
-    """
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @property
-    def right(self) -> float:
-        """The x of the right edge."""
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> float:
-        """The y of the bottom edge."""
-        return self.y + self.height
-
-    @property
-    def is_visible(self) -> bool:
-        """Whether the box has any area."""
-        return self.width > 0 and self.height > 0
+from parsers.records import Box
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -47,11 +22,11 @@ class Candidate(msgspec.Struct, frozen=True, gc=False, eq=False):
     id: str
     tag: str
     place: Box | msgspec.Raw | None
-    """Its box, or as JSON text, which is read when the box is asked for: most never are."""
+    """Its box, or the JSON text of it, which is parsed on first use: most are never used."""
     original_target: bool
-    """Whether this is the recorded element; always False for negatives."""
+    """True if this is the recorded element; always False for negatives."""
     top_level_target: bool
-    """Whether it is the topmost of the positives that share a box; always False for negatives."""
+    """True if it is the topmost of the positives that share a box; always False for negatives."""
     raw_attributes: str
     """The recorded attributes as JSON text."""
 
@@ -62,15 +37,15 @@ class Candidate(msgspec.Struct, frozen=True, gc=False, eq=False):
         return _box(place) if isinstance(place, msgspec.Raw) else place
 
     def __eq__(self, other: object) -> bool:
-        """Whether both say the same, however their boxes are held."""
+        """Return True if both have the same content, also with boxes in different forms."""
         if not isinstance(other, Candidate):
             return NotImplemented
-        return self._said() == other._said()
+        return self._content() == other._content()
 
     def __hash__(self) -> int:
         return hash((self.id, self.raw_attributes))
 
-    def _said(self) -> tuple[object, ...]:
+    def _content(self) -> tuple[object, ...]:
         targets = self.original_target, self.top_level_target
         return self.id, self.tag, self.box, *targets, self.raw_attributes
 

@@ -2,7 +2,7 @@
 
 `<a bnid=7 type=button><span bnid=8><text bnid=9>Fox Terrier</text></span></a>`: no blanks between
 tags, unquoted attributes, the page's own ids, closing tags even for empty elements. `&`, `<` and
-`>` are escaped in text and values, so that they cannot be mistaken for tags or for the mark below.
+`>` are escaped in text and values, which then cannot pass for tags or for the mark below.
 Text after a child and outside any `text` element, which cleaned pages do not have, is dropped.
 
 An element can be tens of thousands of tokens long and is cut to a limit: the elements in document

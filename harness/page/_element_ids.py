@@ -1,7 +1,7 @@
-"""Short ids by which a model names the elements of a page, made of capitals.
+"""Short ids of capitals for the elements of a page.
 
-AutoWebGLM (Lai et al. 2024) gives them in order, or at random, so that a model cannot learn what an
-id stands for.
+AutoWebGLM (Lai et al. 2024) assigns them in order, or at random to keep a model from learning the
+element of an id.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MOST_OF_TWO = 280
 
 
 def ordered_id(index: int) -> str:
-    """The id of the element at `index`, counted from zero.
+    """Return the id of the element at `index`, counted from zero.
 
     >>> [ordered_id(index) for index in (0, 25, 26, 701, 702, 18277, 18278)]
     ['A', 'Z', 'AA', 'ZZ', 'AAA', 'ZZZ', 'AAAA']
@@ -28,10 +28,10 @@ def ordered_id(index: int) -> str:
 
 
 def random_ids(seed: int | str, taken: Collection[str] = ()) -> Iterator[str]:
-    """Ids by hash of `seed`, without end and without repetition; none of them is `taken`.
+    """Yield ids by hash of `seed`, without end and without repetition; none of them is `taken`.
 
     They have two letters, and three as soon as more than 280 are in use. More letters follow before
-    half of all ids of a length are used up, so that the next one is always found soon.
+    half of all ids of a length are used up, which keeps the search for the next one short.
     """
     used = set(taken)
     for number in count():

@@ -18,17 +18,17 @@ _DROPPED = frozenset(
 )
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 cannot hold, not even as references."""
+"""Characters that XML 1.0 does not allow, not even as references."""
 
 
 def as_page(text: str, id_attribute: str = NODE_ID) -> str:
-    """The page that `harness.page.Page` reads; one that is in that form already stays as it is.
+    """Convert HTML to the input of `harness.page.Page`; return a page in that form unchanged.
 
     Scripts, styles and comments go, and so do style and event attributes. `id_attribute` holds the
     ids of elements in the HTML.
 
     Raises:
-        ValueError: there is no element in it.
+        ValueError: it has no element.
     """
     if _CLEANED in text and id_attribute == NODE_ID:
         return text

@@ -204,7 +204,7 @@ class Page:
         return compact(self._node(node_id), max_tokens, count)
 
     def related(self, a: str, b: str) -> bool:
-        """Whether two nodes are the same or one contains the other."""
+        """Return True if two nodes are the same or one contains the other."""
         one, other = self._node(a), self._node(b)
         return one is other or other in ancestors(one) or one in ancestors(other)
 

@@ -3,7 +3,7 @@
 The rule is MindAct's (Deng et al. 2023). For every candidate, these are kept: the candidate and its
 ancestors; the first `children` of its descendants in document order, including text nodes, down to
 `depth` + 1 levels; its siblings up to `siblings` places to either side, counting elements only.
-Text is kept if its parent is. An element without attributes, without text of its own and with at
+Text is kept if its parent is. An element without attributes, without direct text and with at
 most one child is then replaced by that child, unless it is a candidate or the root.
 
 AutoWebGLM's pruner (Lai et al. 2024, algorithm 1) collects in rounds instead, each of them with
@@ -25,7 +25,7 @@ from harness.page._tree import NODE_ID, Element, ancestors, is_text
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a candidate's surroundings is kept; the defaults are MindAct's."""
+    """Size of a candidate's kept surroundings; the defaults are MindAct's."""
 
     depth: int = 5
     children: int = 50
@@ -41,7 +41,7 @@ class Pruning(Limits):
 
     depth: counts for ancestors as well; `depth` + 1 levels are kept either way.
     rounds: how often surroundings are collected; at least once.
-    keep_parent: whether all ancestors of the elements asked for are kept.
+    keep_parent: True if all ancestors of the elements asked for are kept.
     """
 
     depth: int = 3
@@ -51,7 +51,7 @@ class Pruning(Limits):
     keep_parent: bool = False
 
     def smaller(self) -> Pruning:
-        """The limits of the next round."""
+        """Return the limits of the next round."""
         return replace(
             self,
             depth=int(0.5 * self.depth),
@@ -90,7 +90,7 @@ def outline(
 
 
 def collected(wanted: Collection[Element], pruning: Pruning) -> set[Element]:
-    """The elements that AutoWebGLM's pruner keeps; text is kept where its parent is.
+    """Return the elements that AutoWebGLM's pruner keeps; text is kept where its parent is.
 
     The last step of the algorithm, to remove elements without text, without attributes and with at
     most one child, is left to rendering, which writes none of them (`harness.page._refine`).
@@ -214,6 +214,6 @@ def _collapse(
 
 
 def _has_attributes(node: Element) -> bool:
-    """Whether the element has any attribute besides its id, shown or not."""
+    """Return True if the element has any attribute except its id, shown or not."""
     attributes = node.attrib
     return len(attributes) > 1 or (len(attributes) == 1 and NODE_ID not in attributes)

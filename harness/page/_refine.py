@@ -5,7 +5,7 @@ by `; `, text, and what is inside; `xml` writes `<button id="A" type="submit">Se
 
 An element with an id is always written. Another one is written if it is visible and has text, one
 of the attributes, or more than one thing inside that is written; otherwise what is inside takes its
-place. Text behind a child stands there as an element `text`, so that nothing changes its order. Of
+place. Text after a child becomes an element `text` in its place, which keeps the order. Of
 what a page says, nothing can be read as an element or as an id: angle brackets are escaped, runs of
 blanks and line breaks become one blank, and `]|` is broken up.
 """
@@ -29,7 +29,7 @@ LONGEST = 500
 class Attributes:
     """Attributes that are shown, in order.
 
-    option_values: whether an `option` shows its value as well.
+    option_values: True if an `option` shows its value as well.
     """
 
     names: tuple[str, ...]
@@ -83,7 +83,7 @@ def refine(
 
     Args:
         nodes: its nodes in document order, the root first.
-        kept: the elements that pruning left beside the root; None: all.
+        kept: the elements that pruning left, without the root; None: all.
         ids: the ids of elements.
         attributes: what is shown of elements.
         style: the form.
@@ -115,7 +115,7 @@ def refine(
 def _content(
     node: Element, pieces: Mapping[Element, int], style: Style, *, with_text: bool
 ) -> tuple[str, list[Element | str], int]:
-    """The text of an element, what else is inside, and how much of that is written."""
+    """Return the text of an element, what else is inside, and how much of that is written."""
     leading = [plain(node.text)] if with_text else []
     inside: list[Element | str] = []
     count = 0
@@ -149,7 +149,7 @@ def _assembled(root: Element, written: Mapping[Element, _Written], style: Style)
 
 
 def _attributes(node: Element, attributes: Attributes) -> dict[str, str]:
-    """The attributes that are shown, of equal values only the first."""
+    """Return the attributes that are shown, of equal values only the first."""
     shown: dict[str, str] = {}
     for name in attributes.names:
         value = plain(node.get(name))
@@ -168,10 +168,10 @@ def _opening(
 ) -> str:
     if style == "refine":
         label = "" if node_id is None else f"[{node_id}]"
-        said = "; ".join(_unmistakable(part) for part in (*shown.values(), text) if part)
-        return f" <{name}{label}|{' ' if said else ''}{said}"
-    given = {**({} if node_id is None else {"id": node_id}), **shown}
-    values = "".join(f' {key}="{_escaped(value)}"' for key, value in given.items())
+        joined = "; ".join(_unmistakable(part) for part in (*shown.values(), text) if part)
+        return f" <{name}{label}|{' ' if joined else ''}{joined}"
+    pairs = {**({} if node_id is None else {"id": node_id}), **shown}
+    values = "".join(f' {key}="{_escaped(value)}"' for key, value in pairs.items())
     return f" <{name}{values}>{_escaped(text)}"
 
 
@@ -180,7 +180,7 @@ def _closing(name: str, style: Style) -> str:
 
 
 def plain(text: str | None) -> str:
-    """A text as it is written, before it is escaped: blanks folded, and cut where it is long."""
+    """Fold the blanks of a text and cut a long one, before escaping."""
     return " ".join(text.split(None, LONGEST)[:LONGEST])[:LONGEST].rstrip() if text else ""
 
 

@@ -41,14 +41,12 @@ class Wording:
         self._texts: dict[Element, str] = {}
 
     def attributes(self, node: Element) -> str:
-        """See `attribute_words`."""
         words = self._attributes.get(node)
         if words is None:
             words = self._attributes[node] = attribute_words(node)
         return words
 
     def text(self, node: Element) -> str:
-        """See `text_words`."""
         words = self._texts.get(node)
         if words is None:
             words = self._texts[node] = text_words(node.text)

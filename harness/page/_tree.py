@@ -73,7 +73,7 @@ def parse(text: str) -> Tree:
 
 
 def is_text(node: Element) -> bool:
-    """Whether a node is a text node of the page.
+    """Return True if a node is a text node of the page.
 
     A `text` element with child elements (a label inside a drawing) counts as an element.
     """

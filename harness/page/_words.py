@@ -1,7 +1,7 @@
 """The words shown for an element's attributes and for a text node.
 
 MindAct shows attribute values without their names and shortens everything. Three quirks of its
-string handling are reproduced so that texts agree: a double quote in page text becomes a blank,
+string handling are reproduced for equal texts: a double quote in page text becomes a blank,
 after the text is cut; `meta= ` is removed and `id= ` loses its blank even in the page's own text;
 sequences such as `&lt;` that remain after parsing are decoded once more.
 """

@@ -1,4 +1,4 @@
-"""Pictures of a page: which ones a model is shown, and how they are prepared.
+"""Pictures of a page: select those to show to a model, and prepare them.
 
     screenshot = read_size(data)                         # reads the header only
     pictures = plan(policy, screenshot, boxes, rule)     # final sizes; nothing is decoded
@@ -11,7 +11,6 @@ Importing this package does not import an image library.
 
 from __future__ import annotations
 
-from harness.pictures.disk import DiskPictures
 from harness.pictures.header import MAX_PIXELS, PictureError, Screenshot, read_size
 from harness.pictures.planning import plan, zoomed
 from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
@@ -30,7 +29,6 @@ __all__ = [
     "NAMES",
     "SEEACT",
     "SNAPSHOT",
-    "DiskPictures",
     "Form",
     "PictureError",
     "PicturePolicy",

@@ -1,9 +1,8 @@
-"""Prepared pictures on disk, shared by runs so that each need not prepare them again.
+"""Prepared pictures on disk: runs share them and prepare each one once.
 
-A picture is found by the digest of its screenshot and its recipe, which has the versions of the
-image libraries, so that what is found are the very bytes that would be made. It is for speed only:
-an entry that is damaged, or half-written when a process was killed, is as if there were none, and
-a disk that is full or read-only ends nothing but the keeping.
+The key of a picture is the digest of its screenshot and its recipe, which names the versions of the
+image libraries: a stored picture has the bytes of a new one. The store only saves time: damaged and
+half-written entries count as missing, and a full or read-only disk only ends the storing.
 
 An entry is a file: a line with what it is, then the picture. It is written under another name and
 renamed. The folder may be used by any number of processes; each removes the entries that were used
@@ -32,10 +31,10 @@ RECOUNT_BYTES = 64 << 20
 
 
 class DiskPictures:
-    """The pictures in a folder, which is made when the first one is kept. Safe for threads.
+    """The pictures in a folder, which is created for the first one. Safe for threads.
 
     most_bytes: the bound of the folder.
-    warn: called with a line, once, when pictures cannot be kept.
+    warn: called with a line, once, when pictures cannot be stored.
     """
 
     def __init__(self, folder: Path, most_bytes: int, warn: Callable[[str], None]) -> None:
@@ -43,11 +42,12 @@ class DiskPictures:
         self._most = most_bytes
         self._warn = warn
         self._lock = threading.Lock()
-        self._added = RECOUNT_BYTES  # What others left is counted before the first one is added.
+        # Count the entries of other processes before adding the first one.
+        self._added = RECOUNT_BYTES
         self._gave_up = False
 
     def get(self, digest: str, recipe: Recipe) -> EncodedPicture | None:
-        """The picture of a screenshot by this recipe, None where it is not kept. Blocking."""
+        """Return the stored picture of a screenshot by this recipe, or None. Blocking."""
         line, path = self._place(digest, recipe)
         try:
             with path.open("rb") as file:
@@ -71,7 +71,7 @@ class DiskPictures:
         return EncodedPicture(data, found.media_type, *recipe.size)
 
     def put(self, digest: str, recipe: Recipe, picture: EncodedPicture) -> None:
-        """Keep a picture. Blocking; a failure is told once, and then nothing is kept any more."""
+        """Store a picture. Blocking; the first failure is reported and ends the storing."""
         if self._gave_up or len(picture.data) > self._most * (1 - KEEP):
             return
         line, path = self._place(digest, recipe)
@@ -90,7 +90,7 @@ class DiskPictures:
             self._give_up(error)
 
     def _place(self, digest: str, recipe: Recipe) -> tuple[str, Path]:
-        """What an entry says of itself, and where it lies."""
+        """Return the header and the path of an entry."""
         line = f"{FORM} {digest} {recipe.text}\n"
         name = hashlib.sha256(line.encode()).hexdigest()
         return line, self._folder / name[:2] / name
@@ -100,7 +100,7 @@ class DiskPictures:
             first, self._gave_up = not self._gave_up, True
         if first:
             why = error.strerror or error
-            self._warn(f"warning: prepared pictures are not kept in {self._folder} ({why})")
+            self._warn(f"warning: cannot store prepared pictures in {self._folder} ({why})")
 
     def _make_room(self, more: int) -> None:
         with self._lock:
@@ -119,7 +119,7 @@ class DiskPictures:
 
 
 def _entries(folder: Path) -> list[tuple[float, int, Path]]:
-    """When each entry was last used, its bytes, and where it is."""
+    """List each entry's time of last use, size in bytes, and path."""
     found = []
     for part in folder.glob("??"):
         with contextlib.suppress(OSError), os.scandir(part) as listed:

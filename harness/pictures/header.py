@@ -1,7 +1,7 @@
 """Digest and size of a screenshot, read from its header without decoding it.
 
-Headers are parsed here because that takes microseconds and imports no image library, so that a run
-whose replies all come from the cache never loads one. Sources: ISO/IEC 10918-1 annex B
+Headers are parsed here because that takes microseconds and imports no image library: a run with all
+replies in the cache never loads one. Sources: ISO/IEC 10918-1 annex B
 (JPEG markers), the PNG specification section 11.2.1 (IHDR), RFC 9649 (WebP).
 """
 
@@ -17,7 +17,7 @@ from harness.errors import DataError
 SourceFormat = Literal["jpeg", "png", "webp"]
 
 MAX_PIXELS = 128_000_000
-"""Largest screenshot that is accepted, in pixels (a page 11,800 wide may be 10,800 tall).
+"""Largest accepted screenshot, in pixels (a page 11,800 wide may be 10,800 tall).
 
 Decoded to RGB that is 384 MB in a worker. A tiny file can claim gigapixels; it is rejected by its
 header before any library decodes it.

@@ -1,7 +1,7 @@
 """Decode, crop, resize, mark and encode pictures.
 
-The processes of `Workers` load this file by its path, and it imports nothing but Pillow: a process
-then starts in a tenth of a second and holds no library that only the main process needs.
+The processes of `PictureStore` load this file by its path, and it imports nothing but Pillow: a
+process then starts in a tenth of a second without the libraries of the main process.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from PIL import Image, ImageDraw, ImageFont
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from adapters.processes.child import Receive, Send
     from harness.pictures.recipe import Crop
 
     Mark = tuple[str, Crop, tuple[int, int]]
@@ -30,7 +31,7 @@ _PAGES = ("JPEG", "PNG", "WEBP")
 
 
 class Instructions(Protocol):
-    """The fields of a `Recipe` that are needed here."""
+    """The fields of a `Recipe` that this module reads."""
 
     @property
     def box(self) -> Crop: ...
@@ -51,7 +52,7 @@ class Instructions(Protocol):
 def pixels(source: bytes, recipe: Instructions) -> Image.Image:
     """Make the picture of a recipe as RGB pixels.
 
-    Raises ValueError if the screenshot does not decode or is not the one that was planned for.
+    Raises ValueError if the screenshot does not decode or is not the planned one.
     """
     scale = recipe.draft
     try:
@@ -79,10 +80,10 @@ def pixels(source: bytes, recipe: Instructions) -> Image.Image:
 
 
 def _draw(picture: Image.Image, recipe: Instructions) -> None:
-    """Draw all boxes and then all tags, so that no line crosses a letter.
+    """Draw all boxes and then all tags: no line crosses a letter.
 
     A box is a red line two pixels wide with a white line around it for dark pages. All white lines
-    are drawn before the red ones, so that they do not cut them.
+    are drawn before the red ones and cannot cut them.
     """
     pen = ImageDraw.Draw(picture)
     boxes = [_in_picture(box, recipe) for _, box, _ in recipe.marks]
@@ -96,7 +97,7 @@ def _draw(picture: Image.Image, recipe: Instructions) -> None:
         # White around black is visible on dark and light pages.
         pen.rectangle((x, y, right - 1, y + _TAG_HEIGHT - 1), fill="black", outline="white")
         for number, letter in enumerate(letters):
-            # Letter by letter on a fixed grid, so that no text layout library matters.
+            # Letter by letter on a fixed grid, independent of text layout libraries.
             middle = x + _PADDING + cell * number + cell / 2
             pen.text((middle, y + _TAG_HEIGHT - 4), letter, "white", font, anchor="ms")
 
@@ -206,13 +207,27 @@ def _encoded(picture: Image.Image, **options: Any) -> bytes:
     return out.getvalue()
 
 
-def made(source: bytes, fields: dict[str, Any], form: str) -> tuple[PickleBuffer, str]:
-    """Make a picture in a process of `Workers`, from the fields of a `Recipe`.
+def serve(receive: Receive, send: Send) -> None:
+    """Make pictures in a process of `PictureStore`, one after the other.
 
-    Returns the picture and its media type; RGB values row by row and "" for the form `pixels`.
-    Raises ValueError, see `pixels`.
+    A message is an encoded source, the fields of a `Recipe`, and a form. The answer is the picture,
+    its media type and ""; or b"", "" and the reason why it cannot be made.
     """
-    # Built-in types only, so that the process need not import this package.
+    while True:
+        message = receive()
+        answer: tuple[object, str, str]
+        try:
+            answer = (*_made(*message), "")
+        except Exception as error:  # whatever it is, it must not end the process
+            answer = b"", "", str(error) or type(error).__name__
+        send(answer)
+        # Free the picture before waiting for the next message.
+        del message, answer
+
+
+def _made(source: bytes, fields: dict[str, Any], form: str) -> tuple[PickleBuffer, str]:
+    """Return a picture and its media type; RGB values row by row and "" for the form `pixels`."""
+    # Built-in types only: the process need not import this package.
     recipe = cast("Instructions", SimpleNamespace(**fields))
     if form == "pixels":
         return PickleBuffer(pixels(source, recipe).tobytes()), ""

@@ -2,8 +2,8 @@
 
 SeeAct's image annotation (Zheng et al. 2024, section 3.2) draws a box around every candidate and a
 white letter on black at the box's bottom left. Positions are computed here in whole pixels of the
-picture as it is sent and become part of its recipe: letters keep their size however much a page is
-scaled down, and another placement gives another recipe.
+sent picture and become part of its recipe: letters keep their size at any scale of the page, and
+another placement gives another recipe.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def place(wanted: Sequence[tuple[str, Box]], crop: Crop, size: tuple[int, int]) 
 
     Args:
         wanted: letter and box, in page pixels, of each element.
-        crop: the part of the page that is shown.
-        size: width and height at which it is shown.
+        crop: the shown part of the page.
+        size: its width and height on the picture.
 
     Returns:
         A mark for each element with area inside the crop, in the given order.
@@ -57,7 +57,7 @@ def place(wanted: Sequence[tuple[str, Box]], crop: Crop, size: tuple[int, int]) 
 
 
 def tag_width(letter: str) -> int:
-    """Width of a tag in pixels; the height is `TAG_HEIGHT`."""
+    """Return the width of a tag in pixels; the height is `TAG_HEIGHT`."""
     return CELLS[min(len(letter), len(CELLS)) - 1] * len(letter) + 2 * TAG_PADDING
 
 
@@ -121,11 +121,11 @@ def _fits(x: int, y: int, size: tuple[int, int], width: int) -> bool:
 
 
 def _corners(box: Area, width: int) -> Iterator[tuple[int, int]]:
-    """Positions beside and inside a box, nearest to its bottom left first."""
+    """Yield positions next to and inside a box, nearest to its bottom left first."""
     left, top, right, bottom = box
     below, above, inside = bottom + _GAP, top - _GAP - TAG_HEIGHT, bottom - TAG_HEIGHT
     yield left, below
-    yield left - _GAP - width, inside  # beside it, on the left
+    yield left - _GAP - width, inside  # next to it, on the left
     yield left, above
     yield right + _GAP, inside
     yield right - width, below
@@ -137,7 +137,7 @@ def _corners(box: Area, width: int) -> Iterator[tuple[int, int]]:
 
 
 def _hidden(tag: Area, box: Area) -> float:
-    """Share of a box that a tag would hide."""
+    """Return the share of a box that a tag would hide."""
     return _overlap(tag, box) / ((box[2] - box[0]) * (box[3] - box[1]))
 
 

@@ -1,4 +1,4 @@
-"""Decide which pictures of a page are shown and at what size, before anything is decoded."""
+"""Plan the pictures of a page and their sizes, before decoding anything."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def plan(
     """Plan the pictures that a policy shows of a screenshot, from top to bottom.
 
     Args:
-        policy: which part of the page is shown, and how large.
+        policy: the part of the page to show, and its size.
         screenshot: the page.
         boxes: boxes of the candidates in this question, in page pixels; used by the policy
             `candidates` alone.
-        rule: the model's limits, applied last, so that the provider does not scale the picture
+        rule: the model's limits, applied last to keep the provider from scaling the picture
             down further.
         target: box of the right answer; used by oracle policies alone.
         letters: letters to draw on elements, with their boxes, on every picture that shows them.
@@ -110,10 +110,10 @@ def _picture(
 
 
 def zoomed(picture: Picture, point: tuple[float, float], share: float) -> Picture:
-    """A window around a point of what a picture shows, at the size of that picture.
+    """Enlarge a window around a point of a picture to the picture's size.
 
-    The window has `share` of what is shown across and down and lies within it. It has the picture's
-    size because a model's rule has been satisfied by that, so that none is needed here.
+    The window has the `share` of the width and height, and lies inside. The result has the size of
+    the picture, which already satisfies the model's rule.
 
     >>> whole = plan(PicturePolicy(), Screenshot("d" * 64, 1920, 1080))[0]
     >>> window = zoomed(whole, (1900.0, 500.0), 0.5)
@@ -150,12 +150,12 @@ def _final_size(
 
 
 def whole(width: int, height: int) -> Crop:
-    """The whole page."""
+    """Return the whole page."""
     return (0, 0, width, height)
 
 
 def viewport(policy: PicturePolicy, width: int, height: int) -> Crop:
-    """The window at the top left of the page, or all of a smaller page."""
+    """Return the window at the top left of the page, or all of a smaller page."""
     return (0, 0, min(width, policy.viewport_width), min(height, policy.viewport_height))
 
 
@@ -180,7 +180,7 @@ def tiles(policy: PicturePolicy, width: int, height: int) -> tuple[Crop, ...]:
 def around_candidates(
     policy: PicturePolicy, width: int, height: int, boxes: Sequence[Box | None]
 ) -> Crop:
-    """SeeAct's crop: full width, from the highest to the lowest candidate and a margin beyond both.
+    """Return SeeAct's crop: full width, from the highest to the lowest candidate with a margin.
 
     Candidates without a visible box are ignored; rows of the data set contain negative and empty
     boxes. If none is left, or all lie outside the picture, the page is not cropped.
@@ -195,7 +195,7 @@ def around_candidates(
 
 
 def around_target(policy: PicturePolicy, width: int, height: int, target: Box | None) -> Crop:
-    """A window of the viewport's height centred on the target; the top of the page without one."""
+    """Return a window of the viewport's height around the target, or at the top without one."""
     tall = min(height, policy.viewport_height)
     if target is None or not _visible(target):
         return (0, 0, width, tall)

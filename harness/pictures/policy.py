@@ -1,4 +1,4 @@
-"""Picture policies: which part of a page a model is shown, and at what size.
+"""Picture policies: the part of a page that a model sees, and its size.
 
 | name            | what is sent                                                             |
 |-----------------|--------------------------------------------------------------------------|
@@ -42,7 +42,7 @@ class PicturePolicy:
     max_tiles: int = 100
     """If a page would need more tiles, they get taller; providers accept about 100 pictures."""
     margin: int = 1024
-    """What SeeAct adds above and below the candidates."""
+    """Margin that SeeAct adds above and below the candidates."""
     max_side: int = 8000
     """Longest side of any picture. Some providers reject longer ones; it applies to every model,
     because tables compare models under one policy."""
@@ -65,7 +65,7 @@ class PicturePolicy:
 
     @property
     def oracle(self) -> bool:
-        """Whether the pictures depend on the right answer; results must say so."""
+        """True if the pictures depend on the right answer; results must say so."""
         return show_answers(self.name)
 
     @classmethod
@@ -91,7 +91,7 @@ class PicturePolicy:
         return cls(cast(PolicyName, name.strip()), **settings)  # type: ignore[arg-type]
 
     def plain(self) -> dict[str, int | str]:
-        """The name and all settings, for the manifest of a run."""
+        """Return the name and all settings, for the manifest of a run."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
@@ -102,7 +102,7 @@ class PicturePolicy:
 
 
 def show_answers(text: str) -> bool:
-    """Whether the policy written as `text` shows pictures that depend on the right answer.
+    """Return True if the policy written as `text` shows pictures that depend on the right answer.
 
     >>> show_answers("oracle-target:margin=200"), show_answers("full")
     (True, False)
@@ -125,7 +125,7 @@ _LEAST = {
 }
 
 SNAPSHOT = PicturePolicy("full")
-"""Default for choices that are fixed by a snapshot."""
+"""Default for the fixed choices of a snapshot."""
 
 SEEACT = PicturePolicy("candidates")
 """Default for choices in SeeAct's batches."""

@@ -1,8 +1,8 @@
-"""The recipe of a picture: one line of text with everything that its bytes depend on.
+"""The recipe of a picture: a line of text with everything that determines its bytes.
 
 Together with the digest of the screenshot it identifies a prepared picture: same digest and recipe,
-same bytes. It is part of the key of the response cache, so that a different budget, quality or
-version of the image library is a different question.
+same bytes. It is part of the key of the response cache: another budget, quality or version of the
+image library is another question.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ _PATTERN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a picture is made from a screenshot.
+    """The steps from a screenshot to a picture.
 
     In this order: decode, put transparent parts on white, crop, resize, draw marks, encode. `v1` in
-    the text stands for what is fixed: JPEG has halved colour resolution (4:2:0), and a mark is a
+    the text means the fixed part: JPEG has halved colour resolution (4:2:0), and a mark is a
     box two pixels wide around the element with its letter in white on black.
     """
 
     policy: str
     """Name of the picture policy."""
     box: Crop
-    """The part of the screenshot that is shown."""
+    """The shown part of the screenshot."""
     size: tuple[int, int]
     """Width and height of the picture."""
     filter: Filter
@@ -101,7 +101,7 @@ class Recipe:
 
     @property
     def text(self) -> str:
-        """The recipe as text, in its only spelling; `Recipe.parse` reads it back."""
+        """The text of the recipe, in its only spelling; `Recipe.parse` reads it."""
         marks = "/".join(
             f"{m.letter}:{','.join(map(str, m.box))}:{','.join(map(str, m.tag))}"
             for m in self.marks
@@ -164,7 +164,7 @@ def _mark(text: str) -> Mark:
 
 @lru_cache(maxsize=1)
 def libraries() -> tuple[str, str]:
-    """Versions of Pillow and of its JPEG library, such as `13.0.0` and `turbo-3.2.0`."""
+    """Return the versions of Pillow and its JPEG library, such as `13.0.0` and `turbo-3.2.0`."""
     import PIL
     from PIL import features
 

@@ -8,18 +8,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from pickle import PickleBuffer
 from types import TracebackType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
-from adapters.processes import ChildEnded
 from harness.pictures import unprepared
-from harness.pictures.disk import DiskPictures
 from harness.pictures.header import PictureError
 from harness.pictures.recipe import Form, Recipe, libraries
-from harness.workers import Job, Workers, WorkFailed
 
-_MADE = Job(f"{Path(__file__).with_name('imaging.py')}:made")
+if TYPE_CHECKING:
+    from adapters.processes import Pool
+    from harness.pictures.disk import DiskPictures
+
+_ENTRY = f"{Path(__file__).with_name('imaging.py')}:serve"
+_MOST_WORKERS = 8
 
 Prepared = EncodedPicture | PixelPicture
 Key = tuple[str, str, Form]
@@ -30,13 +32,13 @@ Key = tuple[str, str, Form]
 class PictureStats:
     """Numbers of pictures since the store was made.
 
-    prepared: worked on by a process.
-    found: kept on disk by an earlier run.
-    reused: asked for when they were ready.
-    shared: asked for while they were being prepared.
-    evicted: dropped to make room for others.
-    failed: could not be prepared.
-    kept_bytes: size of the prepared pictures that are held now.
+    prepared: pictures that a process has prepared.
+    found: pictures from the disk, of an earlier run.
+    reused: requests for a ready picture.
+    shared: requests for a picture under preparation.
+    evicted: pictures dropped to free memory.
+    failed: pictures that could not be prepared.
+    kept_bytes: size of the prepared pictures in memory.
     """
 
     prepared: int = 0
@@ -67,9 +69,9 @@ class PictureStore:
 
     The session adds the encoded screenshot of a step (`add`), may have pictures prepared ahead of
     need (`prepare`), and discards the screenshot when the step is done (`discard`). Memory is
-    bounded by the open steps and `cache_bytes`. No process is started before a picture has to be
-    prepared. Use the store from one event loop and close it before that loop ends, by `async with`
-    or `close`.
+    bounded by the open steps and `cache_bytes`. Processes start with the first picture to prepare.
+    Use the store from one event loop and close it before that loop ends, by `async with` or
+    `close`.
 
     Pictures that a data set stores are added and discarded in the same way, and sent unchanged.
     `built_in_picture()` is always available.
@@ -81,13 +83,14 @@ class PictureStore:
         cache_bytes: int = 256 * 1024 * 1024,
         disk: DiskPictures | None = None,
     ) -> None:
-        """Prepare pictures in a number of processes, see `Workers`.
+        """Prepare pictures in so many processes: `workers`, or one per processor but at most eight.
 
         At most `cache_bytes` of prepared pictures are kept; the least recently used go first.
         Encoded ones are looked for on `disk` first, and kept there.
         """
         self._disk = disk
-        self.workers = Workers(workers)
+        self._workers = workers
+        self._started: Pool | None = None
         self._limit = cache_bytes
         self._sources: dict[str, _Source] = {}
         self._kept: OrderedDict[Key, Prepared] = OrderedDict()
@@ -98,27 +101,27 @@ class PictureStore:
     @property
     def worker_pids(self) -> tuple[int, ...]:
         """Process ids of the workers; empty until a picture has to be prepared."""
-        return self.workers.pids
+        return self._started.pids if self._started is not None else ()
 
     def add(self, digest: str, data: bytes, name: str = "") -> None:
-        """Hold the screenshot or stored picture with this SHA-256, encoded.
+        """Add the encoded screenshot or stored picture with this SHA-256.
 
-        `name`, that of the step, is for error messages. Every step that uses a screenshot adds and
-        discards it.
+        `name`: the step's, for error messages. Every step that uses a screenshot adds and discards
+        it.
         """
-        held = self._sources.get(digest)
-        if held is None:
+        source = self._sources.get(digest)
+        if source is None:
             self._sources[digest] = _Source(data, name)
         else:
-            held.users += 1
+            source.users += 1
 
     def discard(self, digest: str) -> None:
         """Release a screenshot and, with its last user, the pictures prepared from it."""
-        held = self._sources.get(digest)
-        if held is None:
+        source = self._sources.get(digest)
+        if source is None:
             return
-        held.users -= 1
-        if held.users == 0:
+        source.users -= 1
+        if source.users == 0:
             del self._sources[digest]
             for key in [key for key in self._kept if key[0] == digest]:
                 self.stats.kept_bytes -= len(self._kept.pop(key).data)
@@ -137,7 +140,7 @@ class PictureStore:
     async def encoded(self, picture: Picture) -> EncodedPicture:
         """Return the bytes of a picture; concurrent callers share the work.
 
-        Raises `PictureError`, naming the step or the digest, if the screenshot is not held, does
+        Raises `PictureError`, naming the step or the digest, if the screenshot is not known, does
         not decode, was planned with another version of the image library, or killed two workers.
         """
         data = self._as_is(picture)
@@ -162,10 +165,10 @@ class PictureStore:
             return unprepared.built_in_bytes()
         if picture.recipe != unprepared.AS_STORED:
             return None
-        held = self._sources.get(picture.digest)
-        if held is None:
+        source = self._sources.get(picture.digest)
+        if source is None:
             raise self._error(picture.digest, "the stored picture is not in the picture store")
-        return held.data
+        return source.data
 
     async def _get(self, picture: Picture, form: Form) -> Prepared:
         key = picture.digest, picture.recipe, form
@@ -182,7 +185,8 @@ class PictureStore:
     def close(self) -> None:
         """End the workers and release everything. May be called twice."""
         self._closed = True
-        self.workers.close()
+        if self._started is not None:
+            self._started.close()
         self._kept.clear()
         self._sources.clear()
         self.stats.kept_bytes = 0
@@ -205,10 +209,22 @@ class PictureStore:
             return running
         recipe = self._checked(picture)
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self.workers.threads, self._work, picture, recipe, form)
+        threads = self._pool.threads
+        future = loop.run_in_executor(threads, self._work, picture, recipe, form)
         self._running[key] = future
         future.add_done_callback(lambda done: self._finish(key, done))
         return future
+
+    @property
+    def _pool(self) -> Pool:
+        """Return the processes; start them for the first picture."""
+        if self._started is None:
+            from adapters.processes import Pool, available_cpus
+
+            count = self._workers or min(_MOST_WORKERS, available_cpus())
+            # If a process dies, its picture is tried once more in another.
+            self._started = Pool(_ENTRY, count, name="pictures", attempts=2)
+        return self._started
 
     def _checked(self, picture: Picture) -> Recipe:
         if self._closed:
@@ -229,22 +245,24 @@ class PictureStore:
         return recipe
 
     def _work(self, picture: Picture, recipe: Recipe, form: Form) -> _Made:
-        """Prepare a picture, in a worker's thread; the source is looked up as late as possible."""
+        """Prepare a picture in a worker's thread; read the source as late as possible."""
         source = self._sources.get(picture.digest)
         if source is None:
             raise self._error(picture.digest, "the screenshot was discarded before it was prepared")
-        # Pixels take ten times the room of a file, and models on this machine more time than both.
+        # Pixels take ten times the memory of a file; models on this machine take more time anyway.
         disk = self._disk if form == "encoded" else None
         if disk is not None and (found := disk.get(picture.digest, recipe)) is not None:
             return _Made(found, True)
         fields = {**asdict(recipe), "marks": [tuple(mark) for mark in recipe.marks]}
+        from adapters.processes import ChildEnded
+
         try:
-            answer, media_type = self.workers.do(_MADE, PickleBuffer(source.data), fields, form)
-        except WorkFailed as error:
-            raise self._error(picture.digest, str(error), source.name) from None
+            message = PickleBuffer(source.data), fields, form
+            answer, media_type, failure = self._pool.ask(message)
         except ChildEnded as error:
-            why = f"preparing it ended two worker processes ({error})"
-            raise self._error(picture.digest, why, source.name) from None
+            failure = f"preparing it ended two worker processes ({error})"
+        if failure:
+            raise self._error(picture.digest, failure, source.name)
         data = bytes(answer)
         if form == "pixels":
             return _Made(PixelPicture(data, *recipe.size))
@@ -273,6 +291,6 @@ class PictureStore:
             self.stats.evicted += 1
 
     def _error(self, digest: str, reason: str, name: str = "") -> PictureError:
-        held = self._sources.get(digest)
-        where = name or (held.name if held else "")
+        source = self._sources.get(digest)
+        where = name or (source.name if source else "")
         return PictureError(f"{where + ': ' if where else ''}screenshot {digest[:12]}: {reason}")

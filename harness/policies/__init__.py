@@ -1,10 +1,10 @@
-"""Baselines, which are selected like models and need none.
+"""Baselines: selected like models, they answer without one.
 
 policy = policy_named("random", "step")
 model = PolicyAdapter(policy, protocol, seed=42)    # from harness.policies.as_model
 
-A name can stand for something else where units are of another kind: that is registered as
-`kind/name`, and users write the name alone.
+A name can mean another policy for another kind of units: it is registered as `kind/name`, and users
+write the name alone.
 """
 
 from __future__ import annotations
@@ -45,48 +45,49 @@ POLICIES.add(
 )
 POLICIES.add(
     "grounding/random",
-    "harness.policies.grounding:RandomPoint",
+    "harness.kinds.grounding.policies:RandomPoint",
     "a point drawn uniformly from the picture",
 )
 POLICIES.add(
     "grounding/centre",
-    "harness.policies.grounding:Centre",
+    "harness.kinds.grounding.policies:Centre",
     "the middle of every picture",
 )
 POLICIES.add(
     "episode/oracle",
-    "harness.benchmarks.miniwob.oracles.policy:ORACLE",
+    "harness.kinds.episode.miniwob.oracles.policy:ORACLE",
     "scripted solutions of tasks of MiniWoB++",
 )
 POLICIES.add(
-    "prompt/random", "harness.policies.prompts:RANDOM", "clicks a random element of the page"
+    "prompt/random", "harness.kinds.prompt.policies:RANDOM", "clicks a random element of the page"
 )
 POLICIES.add(
     "prompt/lexical",
-    "harness.policies.prompts:LEXICAL",
+    "harness.kinds.prompt.policies:LEXICAL",
     "clicks the element whose words overlap most with the task's",
 )
-POLICIES.add("prompt/always-scroll", "harness.policies.prompts:ALWAYS_SCROLL", "scrolls down")
+POLICIES.add("prompt/always-scroll", "harness.kinds.prompt.policies:ALWAYS_SCROLL", "scrolls down")
 POLICIES.add(
-    "prompt/always-finish", "harness.policies.prompts:ALWAYS_FINISH", "finishes without an answer"
+    "prompt/always-finish",
+    "harness.kinds.prompt.policies:ALWAYS_FINISH",
+    "finishes without an answer",
 )
 POLICIES.add(
     "prompt/evade",
-    "harness.policies.prompts:EVADE",
+    "harness.kinds.prompt.policies:EVADE",
     "the right click, else `finish()`: what leaving out rows is worth",
 )
 
 
 def is_policy(name: str) -> bool:
-    """Whether a user's name of a model is that of a policy, for units of some kind."""
+    """Return True if a user's name of a model is that of a policy, for units of some kind."""
     return "/" not in name and any(name == known.rpartition("/")[2] for known in POLICIES.names())
 
 
 def policy_named(name: str, kind: str) -> Policy:
-    """The policy that a name stands for where units are of a kind. Raises `UnknownName`.
+    """Return the policy of a name for a kind of units. Raises `UnknownName`.
 
-    Where only another kind has one of that name, that one: what it answers, it says itself
-    (`Policy.kind`).
+    If only another kind has a policy of that name, return that one: `Policy.kind` names its kind.
     """
     known = POLICIES.names()
     elsewhere = (other for other in known if other.rpartition("/")[2] == name)
@@ -96,10 +97,10 @@ def policy_named(name: str, kind: str) -> Policy:
 
 
 def policies_for(kind: str, step_kind: str = "") -> list[str]:
-    """The names of policies that answer units of a kind, those for all kinds first.
+    """Return the names of policies that answer units of a kind, those for all kinds first.
 
-    Where these are asked about in steps of another kind, policies for that kind answer them, too,
-    but for those that need the right answer, which no such step has.
+    If their calls are about steps of another kind, policies for that kind answer them, too, except
+    those that need the right answer, which such steps lack.
     """
     policies = {name: POLICIES.make(name) for name in POLICIES.names()}
     kinds = {name: getattr(policy, "kind", "step") for name, policy in policies.items()}

@@ -1,4 +1,4 @@
-"""An adapter around a policy, so that baselines run through the same code as models.
+"""An adapter around a policy: baselines run through the same code as models.
 
 The policy makes a prediction and the protocol spells it in its answer format; the text then passes
 engine, run directory and parser like any reply.
@@ -21,7 +21,7 @@ UnitKey = tuple[str, int]
 
 
 class PolicyAdapter:
-    """Answers calls with a policy's predictions. Units have to be announced before they are asked.
+    """Answers calls with a policy's predictions. Units must be announced before their calls.
 
     All policies draw from the same generator: with one seed, `always-click` clicks the element that
     `random` picks.
@@ -36,16 +36,16 @@ class PolicyAdapter:
         space: ActionSpace | None = None,
         identified: bool = False,
     ) -> None:
-        """`space` is the benchmark's, in whose terms the policy answers; `identified` records the
-        policy's class beside its name."""
+        """`space`: the benchmark's action space, in which the policy answers; `identified`: also
+        record the policy's class."""
         self._policy = policy
         self._protocol = protocol
         self._seed = seed
         self._space = space
         self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
-        # Replies to all calls of a unit, so that a policy is asked once per unit.
+        # Replies to all calls of a unit: a policy is asked once per unit.
         self._spelled: dict[UnitKey, Mapping[str, str]] = {}
-        # The step that these are of, where units are asked about step by step.
+        # The step of these replies, for units with several steps.
         self._steps: dict[UnitKey, str] = {}
         self._info = AdapterInfo(
             name=policy.name,
@@ -69,7 +69,7 @@ class PolicyAdapter:
     def announce(
         self, unit_id: str, asked: tuple[Any, ...], secret: Secret | None, repeat: int = 0
     ) -> None:
-        """Announce a repeat of a unit, with what the protocol's dialogue is given of it.
+        """Announce a repeat of a unit, with the arguments of the protocol's dialogue.
 
         `secret` is dropped unless the policy declares `needs_gold`. A repeat that was not announced
         is answered for the unit of the first one.
@@ -84,13 +84,13 @@ class PolicyAdapter:
             check(units)
 
     def forget(self, unit_id: str) -> None:
-        """Drop a unit, all of whose repeats are done."""
+        """Drop a unit when all its repeats are done."""
         for by_unit in (self._units, self._spelled, self._steps):
             for key in [key for key in by_unit if key[0] == unit_id]:
                 del by_unit[key]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """The policy's answer as the protocol spells it. Raises `Fatal` for an unknown step."""
+        """Spell the policy's answer by the protocol. Raises `Fatal` for an unknown step."""
         key = request.unit_id, request.repeat
         step, _, place = request.place.rpartition("/" if request.about is not None else "\0")
         if step != self._steps.get(key, ""):
@@ -106,7 +106,7 @@ class PolicyAdapter:
     def _settle(
         self, unit_id: str, repeat: int, step: str, about: tuple[Any, ...] | None
     ) -> Mapping[str, str]:
-        """The replies to all calls of a unit, or of a step of it, by place."""
+        """Return the replies to all calls of a unit, or of a step of it, by place."""
         announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
         if announced is None:
             raise Fatal(f"policy '{self._policy.name}' was asked about a step it does not know")

@@ -1,7 +1,7 @@
-"""Baselines that know nothing, and the oracle.
+"""Baselines without knowledge, and the oracle.
 
 `random` is the chance level. `always-click` is the floor of every table: 81 to 84 % of the recorded
-operations are clicks, so that it reaches an operation F1 of 0.80 to 0.84 on the test splits.
+operations are clicks: it reaches an operation F1 of 0.80 to 0.84 on the test splits.
 `oracle` gives the recorded answer and must reach 100 % on valid rows; less is a bug.
 """
 

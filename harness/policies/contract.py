@@ -1,4 +1,4 @@
-"""The contract of policies: functions from what is asked about to a prediction."""
+"""The contract of policies: functions from a unit to a prediction."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ class Secret:
 class Policy(Protocol):
     """Answers units of one kind without a model. Instances are values.
 
-    `kind` says of which ("" for all kinds); a policy that leaves it out answers recorded steps. One
-    that does not answer all of them has a method `check`, which is given the selected units before
-    anything is asked, and raises `UserError`.
+    `kind` names the kind ("" for all kinds); without it, a policy answers recorded steps. A policy
+    that cannot answer all units of its kind has a method `check`, which gets the selected units
+    before the first call and raises `UserError`.
     """
 
     @property
     def name(self) -> str:
-        """The name by which it is selected and recorded."""
+        """Its name for users and records."""
         ...
 
     @property
     def needs_gold(self) -> bool:
-        """Whether `predict` is given the `Secret`."""
+        """True if `predict` is given the `Secret`."""
         ...
 
     def predict(self, *asked: Any, **_: Any) -> Prediction:
-        """The prediction for one unit.
+        """Return the prediction for one unit.
 
-        It is called with what the protocol's dialogue is given (a recorded step and its choices, or
-        an item), then with `chance`, a `random.Random` that is the only source of randomness, and
-        with the `Secret`, None unless the policy declares `needs_gold`.
+        Its arguments are those of the protocol's dialogue (a recorded step and its choices, or an
+        item), then `chance`, a `random.Random` and the only source of randomness, and the `Secret`,
+        None unless the policy declares `needs_gold`.
         """
         ...
 
 
 def chance_for(seed: int, repeat: int, unit_id: str, label: str) -> random.Random:
-    """A random generator for one unit, independent of other units and of their order.
+    """Return a random generator for one unit, independent of other units and of their order.
 
     `label` separates uses: two policies with the same label make the same draws.
     """

@@ -3,8 +3,8 @@
 Element: a word of the task weighs more if few choices contain it, and less if a previous action has
 dealt with it. A choice scores the weights of the words it shares with the task, divided by a slowly
 growing function of its length, plus points for its kind: an interactive element, a field or list
-for which the task has an unused value, the button of a form that has been filled in. Operation: by
-the kind of element. Value: the phrase of the task that fits the element.
+with an unused value in the task, the button of a filled form. Operation: by the kind of element.
+Value: the phrase of the task that fits the element.
 
 Rules and weights were developed on the `dev` sites of the sample only.
 """
@@ -88,7 +88,7 @@ class Reader:
         self._filling = bool(self._history) and self._history[-1].operation in ("TYPE", "SELECT")
 
     def points(self, choice: Choice) -> float:
-        """The score of a choice as the next element."""
+        """Return the score of a choice as the next element."""
         inside = words(plain(choice.text))
         kind = kind_of(choice)
         if kind in ("field", "list"):
@@ -109,7 +109,7 @@ class Reader:
         return points
 
     def action(self, choice: Choice) -> tuple[Operation, str]:
-        """The operation on a choice, and its value."""
+        """Return the operation on a choice, and its value."""
         kind = kind_of(choice)
         if kind == "list":
             return "SELECT", self._value(choice, kind)[0]
@@ -128,7 +128,7 @@ class Reader:
         return for_field(self._phrases, label)
 
     def _is_filled(self, choice: Choice, kind: Kind) -> bool:
-        """Whether a field or list shows a value that a previous action set."""
+        """Return True if a field or list shows a value that a previous action set."""
         if kind == "list":
             # The last option shown may be cut short, and the one selected may not be shown.
             listed = [option.lower() for option in options_of(choice)]
@@ -143,18 +143,18 @@ class Reader:
 
 
 def options_of(choice: Choice) -> list[str]:
-    """The options of a list, as far as the choice text shows them."""
+    """Return the options of a list, as far as the choice text shows them."""
     options = (" ".join(option.split()) for option in OPTION.findall(choice.text))
     return [option for option in options if option]
 
 
 def above(choice: Choice) -> tuple[float, float]:
-    """A sort key that is larger higher up on the page: forms are filled in from the top."""
+    """Return a sort key that is larger higher up on the page: forms are filled in from the top."""
     return (-choice.box.y, -choice.box.x) if choice.box else (-math.inf, -math.inf)
 
 
 def kind_of(choice: Choice) -> Kind:
-    """The kind of element, by its tag and the words of its opening tag."""
+    """Return the kind of element, by its tag and the words of its opening tag."""
     tag = choice.tag.lower()
     first = choice.text.partition(">")[0].lower()
     about = set(words(plain(first)))
@@ -176,7 +176,7 @@ def kind_of(choice: Choice) -> Kind:
 
 
 def task_weights(task: str, history: Sequence[Done], choices: Sequence[Choice]) -> dict[str, float]:
-    """The weight of each word: more if rare among the choices, less if dealt with before."""
+    """Return the weight of each word: more if rare among the choices, less if dealt with before."""
     seen = Counter(word for choice in choices for word in set(words(plain(choice.text))))
     done = {word for line in history for word in words(f"{line.what} {line.value}")}
     wanted = {kin: KIN_WEIGHT for word in words(task) for kin in KIN.get(word, ())}

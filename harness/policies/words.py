@@ -1,4 +1,4 @@
-"""Words of tasks, choices and history lines as they are compared, and the values that tasks name.
+"""Words of tasks, choices and history lines, in a form to compare, and the values in tasks.
 
 A value to type or to select is a phrase of the task: something quoted, a name, a date, a number.
 """
@@ -15,7 +15,7 @@ ACTION = re.compile(r"[A-Z]+(?: [A-Z]+)?")
 
 
 def names(text: str) -> frozenset[str]:
-    """The words of a text as a set."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -49,7 +49,7 @@ class Done:
 
 
 def stem(word: str) -> str:
-    """A word without a plural ending."""
+    """Return a word without a plural ending."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
@@ -68,7 +68,7 @@ def words(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """A choice text without markup: the words of attributes and the visible words.
+    """Return a choice text without markup: the words of attributes and the visible words.
 
     >>> plain("<button id=7 submit search> Go </button>").split()
     ['submit', 'search', 'Go']
@@ -140,7 +140,7 @@ PLACEHOLDER = re.compile(r"(?:choose|select|please|pick|any|all|-)\b|-", re.I)
 MANY_OPTIONS = 30
 
 GOOD, FAIR, WEAK = 1.0, 0.7, 0.3
-"""How well a phrase fits a field: in kind and position, in kind only, or as a last resort."""
+"""Scores of a phrase for a field: fit in kind and position, in kind only, or a last resort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Phrase:
 
 
 def phrases(task: str, used: Iterable[str]) -> list[Phrase]:
-    """The phrases of a task that may be values, except those already typed or selected."""
+    """Return the phrases of a task that may be values, except those already typed or selected."""
     done = [tuple(words(value)) for value in used]
     taken = bytearray(len(task))
     matches: list[Phrase] = []
@@ -175,19 +175,19 @@ def phrases(task: str, used: Iterable[str]) -> list[Phrase]:
 
 
 def edge(text: str, position: int) -> str:
-    """The first (0) or last (-1) word of a text, in lower case."""
+    """Return the first (0) or last (-1) word of a text, in lower case."""
     found = text.lower().split()
     return found[position].strip(".,:;") if found else ""
 
 
 def contains(outer: Sequence[str], inner: Sequence[str]) -> bool:
-    """Whether the inner words occur in the outer ones, next to each other."""
+    """Return True if the inner words occur in the outer ones, next to each other."""
     size = len(inner)
     return any(list(outer[i : i + size]) == list(inner) for i in range(len(outer) - size + 1))
 
 
 def for_field(found: Sequence[Phrase], label: Sequence[str]) -> tuple[str, float]:
-    """The phrase to type into a field with these label words, and how well it fits."""
+    """Return the phrase to type into a field with these label words, and how well it fits."""
     about = set(label)
     for names, kinds, leads in FIELDS:
         if not about & set(names.split()):
@@ -208,17 +208,17 @@ def for_list(
     label: Sequence[str],
     options: Sequence[str],
 ) -> tuple[str, float]:
-    """The option to select and how well it fits; only the first options of a list are known."""
+    """Return the option to select and its score; only the first options of a list are known."""
     wanted = set(words(task)) - {word for value in used for word in words(value)}
-    spoken = wanted | {kin for word in wanted for kin in KIN.get(word, ())}
+    task_words = wanted | {kin for word in wanted for kin in KIN.get(word, ())}
     known = [option for option in options[:MANY_OPTIONS] if not PLACEHOLDER.match(option)]
     for option in known:
-        # An option of the same form: `2 people` beside `5 people` in the task.
+        # An option of the same form: `2 people`, with `5 people` in the task.
         match = form_of(option).search(task) if re.search(r"\d", option) else None
         if match and any(match.group() in p.text or p.text in match.group() for p in found):
             return match.group(), GOOD
-    best = max(known, key=lambda option: share(words(option), spoken), default="")
-    if share(words(best), spoken) >= 0.5:
+    best = max(known, key=lambda option: share(words(option), task_words), default="")
+    if share(words(best), task_words) >= 0.5:
         longer = next((p.text for p in found if p.text.lower().startswith(best.lower())), None)
         return longer or best, GOOD
     names = [p for p in found if p.kind == "name"]
@@ -229,13 +229,13 @@ def for_list(
     return (names[0].text, WEAK) if names else ("", 0.0)
 
 
-def share(option: Sequence[str], spoken: set[str]) -> float:
-    """The share of an option's words that the task has."""
-    return sum(word in spoken for word in option) / len(option) if option else 0.0
+def share(option: Sequence[str], task_words: set[str]) -> float:
+    """Return the share of an option's words that the task has."""
+    return sum(word in task_words for word in option) / len(option) if option else 0.0
 
 
 def form_of(option: str) -> re.Pattern[str]:
-    """A pattern for texts in the form of an option, with other numbers, days and months."""
+    """Return a pattern for texts in the form of an option, with other numbers, days and months."""
     parts = []
     for word in option.split()[:6]:
         if re.fullmatch(_DAY, word, re.I):

@@ -4,7 +4,7 @@ protocol = open_protocol("seeact-two-rounds", {"none": "last"})
 for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
 """
 
-from harness.protocols.answering import check_actions, held, spelled
+from harness.protocols.answering import check_actions, dialogue_about, spelled
 from harness.protocols.contract import (
     NONE_RULES,
     SOURCES,
@@ -38,7 +38,7 @@ __all__ = [
     "Source",
     "StepProtocol",
     "check_actions",
-    "held",
+    "dialogue_about",
     "of_steps",
     "open_protocol",
     "settled_settings",

@@ -1,7 +1,7 @@
 """Action strings: one call of a function of BrowserGym (Le Sellier de Chezelles et al. 2025).
 
 The page is shown as an accessibility tree or as shortened HTML with ids, as a picture, with or
-without the ids on it, or both, as agents for BrowserGym show it. Ids are those of the page
+without the ids on it, or both, as agents for BrowserGym do. Ids are those of the page
 (`backend_node_id` of a recorded one, `bid` in BrowserGym). On a live page the model can also
 scroll, press keys, go to addresses and to other tabs, and end the task with an answer.
 
@@ -59,7 +59,7 @@ SCHEMA = Schema(
 )
 PLACE = "act"
 LONGEST_SHOWN = 300
-"""Longest title or address that is shown, in characters."""
+"""Longest shown title or address, in characters."""
 
 ON_RECORDED_PAGES: Counterparts = {
     "click": Counterpart("CLICK"),
@@ -92,7 +92,7 @@ _BROWSER: Counterparts = {
     "tab_close": Counterpart("CLOSE_TAB"),
 }
 _NUMBERED = re.compile(r"[A-Za-z]{0,20}[0-9]{1,20}")
-"""Ids that pictures can be marked with."""
+"""Ids that can be drawn on pictures."""
 _ID = re.compile(r"[A-Za-z0-9]{1,40}")
 _AT_POINTS = {"click": "mouse_click", "hover": "mouse_move"}
 
@@ -102,11 +102,11 @@ class ActionStrings(PromptedProtocol):
     """One question about the page, answered by one call."""
 
     text: Literal["axtree", "html", "none"] = "axtree"
-    """How the page is written: as an accessibility tree, as shortened HTML, or not at all."""
+    """Form of the page: an accessibility tree, shortened HTML, or none."""
     marks: bool = False
-    """Whether the picture has a box around each element and its id on it."""
+    """True if the picture has a box around each element and its id on it."""
     points: bool = False
-    """Whether functions that take points of the picture are offered."""
+    """True if functions that take points of the picture are offered."""
     history: int | None = None
     """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
@@ -126,24 +126,23 @@ class ActionStrings(PromptedProtocol):
 
     @property
     def needs(self) -> Needs:
-        """The page, and the picture or the same with marks; a page without elements is asked about,
-        too, as it can be left."""
+        """The page, and the picture, with or without marks. A page without elements is allowed,
+        since the model can leave it."""
         return Needs(
             sources=("all", "ranker", "snapshot"),
             pictures="crops" if self.marks else "page",
             texts=False,
-            forms=False,
             point=True,
         )
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` where nothing is shown, or points would mean something else."""
+        """Raise `UserError` if nothing is shown, or points would mean something else."""
         if pictures.name == "none":
-            given = [name for name in ("marks", "points") if getattr(self, name)]
-            if given or self.text == "none":
-                option = f"{given[0]}=true" if given else "text=none"
+            options = [name for name in ("marks", "points") if getattr(self, name)]
+            if options or self.text == "none":
+                option = f"{options[0]}=true" if options else "text=none"
                 raise UserError(
-                    f"--protocol-option {option}: with --image-policy none there is no picture; "
+                    f"--protocol-option {option}: --image-policy none shows no picture; "
                     "leave one of them out"
                 )
         if not self.points:
@@ -160,7 +159,7 @@ class ActionStrings(PromptedProtocol):
             )
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Ask for an action. Raises ValueError if points are asked for without one picture."""
+        """Ask for an action. Raises ValueError for points without exactly one picture."""
         pictures = self._pictures(step, choices)
         message = user(*pictures, self.question(step, choices))
         conversation = Conversation((system(self.texts["system"]), message))
@@ -173,7 +172,7 @@ class ActionStrings(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The call that does what was predicted, `noop()` where none does."""
+        """Return the call of a prediction, or `noop()` if there is none."""
         action = prediction.action
         known = _ids(choices)
         if (
@@ -183,8 +182,8 @@ class ActionStrings(PromptedProtocol):
         ):
             action = Action("noop")
         elif action.name == "press" and action.element is None:
-            given = {"key": action.arguments.get("key_comb", "")}
-            action = Action("keyboard_press", arguments=given)
+            arguments = {"key": action.arguments.get("key_comb", "")}
+            action = Action("keyboard_press", arguments=arguments)
         elif action.element is None and action.name in _AT_POINTS:
             action = Action(_AT_POINTS[action.name], point=action.point)
         elif action.name == "fill":
@@ -201,7 +200,7 @@ class ActionStrings(PromptedProtocol):
         return {PLACE: f"<action>\n{browsergym.spell(action, HIGH_LEVEL)}\n</action>"}
 
     def question(self, step: Step, choices: Sequence[Choice]) -> str:
-        """The message without its pictures."""
+        """Return the message without its pictures."""
         texts, ids = self.texts, _ids(choices)
         shown = []
         if self.text != "none":
@@ -222,7 +221,7 @@ class ActionStrings(PromptedProtocol):
         )
 
     def _window(self, step: Step) -> str:
-        """What is told of a live page's browser, with the blank line behind it."""
+        """Describe a live page's browser, with a blank line at the end."""
         window = step.window
         if window is None:
             return ""
@@ -236,8 +235,8 @@ class ActionStrings(PromptedProtocol):
             )
             for number, (title, url) in enumerate(window.tabs)
         )
-        told = self.texts.fill("window", url=_short(window.url), tabs="\n".join(tabs))
-        return f"{told.rstrip()}\n\n"
+        text = self.texts.fill("window", url=_short(window.url), tabs="\n".join(tabs))
+        return f"{text.rstrip()}\n\n"
 
     def _functions(self, step: Step) -> Iterator[str]:
         offered = (
@@ -259,14 +258,14 @@ class ActionStrings(PromptedProtocol):
 
 
 def _ids(choices: Sequence[Choice]) -> dict[str, str]:
-    """The ids of elements as they are shown; data may hold some that cannot be."""
+    """Return the shown ids of elements; some ids of data cannot be shown."""
     return {choice.id: choice.id for choice in choices if _ID.fullmatch(choice.id)}
 
 
 def _on_page(
     found: Prediction, choices: Sequence[Choice], pictures: Sequence[Picture]
 ) -> Prediction:
-    """The prediction with its point on the page; an element that is not offered is out of range."""
+    """Convert the prediction's point to the page; an element not offered is out of range."""
     action = found.action
     if action is None:
         return found
@@ -281,7 +280,7 @@ def _on_page(
 
 
 def _moved(action: Action, pictures: Sequence[Picture], *, to_page: bool) -> Action:
-    """An action with its points on the page instead of the picture, or the other way round.
+    """Convert an action's points from the picture to the page, or from the page to the picture.
 
     Raises ValueError unless there is one picture, and the points lie on it.
     """
@@ -299,11 +298,11 @@ def _moved(action: Action, pictures: Sequence[Picture], *, to_page: bool) -> Act
             x, y = recipe.to_page(x, y)
         return round(x, 6), round(y, 6)
 
-    given = dict(action.arguments)
-    end = given.get("to_x"), given.get("to_y")
+    arguments = dict(action.arguments)
+    end = arguments.get("to_x"), arguments.get("to_y")
     if isinstance(end[0], int | float) and isinstance(end[1], int | float):
-        given["to_x"], given["to_y"] = moved(end[0], end[1])
-    return replace(action, point=moved(*action.point), arguments=given)
+        arguments["to_x"], arguments["to_y"] = moved(end[0], end[1])
+    return replace(action, point=moved(*action.point), arguments=arguments)
 
 
 def _short(text: str) -> str:

@@ -1,8 +1,7 @@
-"""A protocol asked about units of a benchmark whose actions may be others than its own.
+"""Use a protocol with a benchmark that has another action space.
 
-A protocol reads and spells actions of its own action space. What it reads becomes a prediction in
-the benchmark's space, and what a policy predicts there becomes an action of its own, by the
-counterparts that it declares.
+A protocol reads and spells actions of one action space. Its declared counterparts convert what it
+reads to a prediction in the benchmark's space, and a policy's prediction there to its actions.
 """
 
 from __future__ import annotations
@@ -18,14 +17,16 @@ from parsers.records import Prediction
 from parsers.settling import settled, spoken_as
 
 
-def held(protocol: AskingProtocol, asked: tuple[Any, ...], space: ActionSpace | None) -> Dialogue:
-    """The dialogue about a unit, with a prediction in terms of the benchmark's `space`.
+def dialogue_about(
+    protocol: AskingProtocol, asked: tuple[Any, ...], space: ActionSpace | None
+) -> Dialogue:
+    """Return the dialogue about a unit, with a prediction in terms of the benchmark's `space`.
 
-    See `parsers.settling` for what becomes of answers outside of it.
+    `parsers.settling` handles answers outside of it.
     """
     prediction = yield from protocol.dialogue(*asked)
     if not isinstance(prediction, Prediction):
-        return prediction  # The engine says whose mistake that is.
+        return prediction  # The engine reports the mistake.
     counterparts = _counterparts(protocol, space)
     if counterparts is None:
         return settled(prediction, space or protocol.actions)
@@ -38,7 +39,7 @@ def spelled(
     prediction: Prediction,
     space: ActionSpace | None,
 ) -> Mapping[str, str]:
-    """The replies, by place, of a model that has settled on a prediction in terms of `space`."""
+    """Return the replies, by place, of a model that has settled on a prediction in `space`."""
     counterparts = _counterparts(protocol, space)
     if counterparts is not None:
         prediction = spoken_as(prediction, counterparts)
@@ -46,7 +47,7 @@ def spelled(
 
 
 def check_actions(protocol: AskingProtocol, space: ActionSpace | None) -> None:
-    """Raise `UserError` if what the protocol answers says nothing in terms of `space`."""
+    """Raise `UserError` if the protocol's actions have no counterparts in `space`."""
     counterparts = _counterparts(protocol, space)
     if counterparts is None or protocol.actions is None or space is None:
         return
@@ -65,7 +66,7 @@ def check_actions(protocol: AskingProtocol, space: ActionSpace | None) -> None:
 
 
 def _counterparts(protocol: AskingProtocol, space: ActionSpace | None) -> Counterparts | None:
-    """The counterparts of the protocol's actions in another space; None if it is the same."""
+    """Return the counterparts of the protocol's actions in another space; None for the same."""
     own = protocol.actions
     if own is None or space is None or own.name == space.name:
         return None

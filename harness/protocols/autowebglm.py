@@ -1,13 +1,12 @@
 """AutoWebGLM's way to act (Lai et al. 2024), on recorded steps: one call, answered by a function.
 
-Text only. The page is pruned to a ranker's candidates and written in AutoWebGLM's form, in which
-they have the ids A, B, ... in document order. The model calls one of ten functions, of which
-`click`, `hover`, `select` and `type_string` have counterparts among Mind2Web's actions.
+Text only. The page is pruned to a ranker's candidates and written in AutoWebGLM's form, with the
+ids A, B, ... in document order. The model calls one of ten functions; `click`, `hover`, `select`
+and `type_string` have counterparts among Mind2Web's actions.
 
-Previous actions are shown as commands, each with its element as it stood on the page of its step.
-The ids in them are drawn by hash for every action, and none of them is on the present page, so that
-a command says nothing about which id is right now. Where that page is not at hand, Mind2Web's own
-representation stands in place of the command.
+Previous actions are shown as commands, each with its element from the page of its step. Their ids
+are drawn by hash for every action, and differ from those of the current page: a command does not
+reveal the right id. Without the page of a step, Mind2Web's representation replaces the command.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ SCHEMA = Schema(
 )
 PLACE = "act"
 WINDOW = 720
-"""Height in pixels of the windows in which Mind2Web's pages were recorded."""
+"""Height of the windows of Mind2Web's recordings, in pixels."""
 
 _LIVE: Counterparts = {
     "click": Counterpart("CLICK"),
@@ -66,8 +65,7 @@ class AutoWebGLM(PromptedProtocol):
     max_tokens: tuple[int, ...] = ()
     """Token limit of the reply."""
     order: Order = "position"
-    """Which of several calls counts: the first, or the one that AutoWebGLM's runner looks for
-    first."""
+    """The call that counts: the first, or the one that AutoWebGLM's runner looks for first."""
 
     name = "autowebglm"
     paper = "Lai et al. 2024 (AutoWebGLM)"
@@ -77,7 +75,6 @@ class AutoWebGLM(PromptedProtocol):
         sources=("ranker", "snapshot", "all"),
         pictures="none",
         picture_policy="none",
-        forms=False,
         segments=True,
     )
     actions = FUNCTIONS
@@ -112,7 +109,7 @@ class AutoWebGLM(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The call that does what was predicted; `finish()` where no call can say it."""
+        """Return the call that does what was predicted; `finish()` where no call can say it."""
         action = prediction.action
         if action is not None and action.name in FUNCTIONS:
             shown = element_ids(choices).get(action.element or "")
@@ -121,7 +118,7 @@ class AutoWebGLM(PromptedProtocol):
         return {PLACE: autowebglm.spell(Action("finish"))}
 
     def question(self, step: Step, ids: Mapping[str, str]) -> str:
-        """The message, with the ids that elements are shown with by node id."""
+        """Return the message, with the ids that elements are shown with by node id."""
         height = step.page_size[1] / WINDOW if step.page_size else None
         return self.texts.fill(
             "question",
@@ -132,15 +129,15 @@ class AutoWebGLM(PromptedProtocol):
         )
 
     def _previous(self, step: Step, ids: Mapping[str, str]) -> str:
-        """The previous actions, a line each."""
+        """Return the previous actions, a line each."""
         known = {action.index: action for action in step.earlier if action.segment}
         used, lines = set(ids.values()), []
         first = 0 if self.history is None else max(0, len(step.history) - self.history)
-        for number, told in list(enumerate(step.history))[first:]:
+        for number, line in list(enumerate(step.history))[first:]:
             action = known.get(number)
             if action is None:
-                told = " ".join(told.split())
-                lines.append(self.texts.fill("history_line", number=number + 1, action=told))
+                shown = " ".join(line.split())
+                lines.append(self.texts.fill("history_line", number=number + 1, action=shown))
             else:
                 shown = next(random_ids(f"{step.info.task_id}/{number}", used))
                 used.add(shown)
@@ -153,20 +150,19 @@ class AutoWebGLM(PromptedProtocol):
         done = Prediction.of(
             Status.ANSWERED, element=shown, operation=action.operation, value=action.value
         )
-        spoken = spoken_as(done, self.counterparts["mind2web"]).action
-        return _spelled(spoken) if spoken else ""
+        counterpart = spoken_as(done, self.counterparts["mind2web"]).action
+        return _spelled(counterpart) if counterpart else ""
 
 
 def element_ids(choices: Sequence[Choice]) -> dict[str, str]:
-    """The ids of candidates in document order, as far as that is known, by node id."""
+    """Return the ids of candidates in document order, as far as that is known, by node id."""
     last = len(choices)
     listed = sorted(choices, key=lambda choice: last if choice.place is None else choice.place)
     return {choice.id: ordered_id(number) for number, choice in enumerate(listed)}
 
 
 def _on_page(found: Prediction, nodes: Mapping[str, str]) -> Prediction:
-    """The prediction with the element that an id stands for; one that no element has is out of
-    range."""
+    """Replace the id in a prediction by its element; an unknown id is out of range."""
     action = found.action
     if action is None or action.element is None:
         return found
@@ -176,7 +172,7 @@ def _on_page(found: Prediction, nodes: Mapping[str, str]) -> Prediction:
 
 
 def _spelled(action: Action) -> str:
-    """The call of an action; one that types says whether to press Enter, as the function asks."""
+    """Write the call of an action; typing includes the argument `press_enter`."""
     if action.name == "type_string":
         action = replace(action, arguments={"press_enter": False, **action.arguments})
     return autowebglm.spell(action)

@@ -26,7 +26,6 @@ class Classify(StepProtocol):
         pictures="none",
         picture_policy="none",
         texts=False,
-        forms=False,
         scene=False,
     )
 

@@ -1,8 +1,8 @@
-"""The base class of protocols: a dialogue, its inverse, and what makes results comparable.
+"""The base class of protocols: a dialogue, its inverse, and the facts that compare results.
 
-A protocol is a frozen dataclass that derives from `StepProtocol`, or, where it asks about units of
-another kind, from `AskingProtocol`. Its fields are its settings: their names, types and defaults.
-The class itself stands in the registry (or in the entry-point group `vlm_eval.protocols`);
+A protocol is a frozen dataclass that derives from `StepProtocol`, or, for units of another kind,
+from `AskingProtocol`. Its fields are its settings: their names, types and defaults. The class
+itself is registered (here, or in the entry-point group `vlm_eval.protocols`);
 `harness.protocols.open_protocol` fills the fields from a run's settings.
 
     @dataclass(frozen=True)
@@ -17,8 +17,8 @@ The class itself stands in the registry (or in the entry-point group `vlm_eval.p
             return Prediction.of(...)
 
 Facts of the protocol (`name`, `needs`, `places`, `roles`, ...) are class attributes without
-annotation, so that they are no fields. Fields named `prompts`, `history`, `max_tokens`, `none`,
-`first_of_many` and `value_style` are filled by the run's options of these names; all others by
+annotation, which keeps them from being fields. The run's options of these names fill the fields
+`prompts`, `history`, `max_tokens`, `none`, `first_of_many` and `value_style`; all others are set by
 `--protocol-option name=value`, read by their type. `__post_init__` may raise `UserError` or
 ValueError.
 """
@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import Message
+from harness.candidates import Form
 from harness.dialogue import Dialogue
 from harness.records import Choice, Step
 from harness.settings import NoneRule as NoneRule
@@ -49,12 +50,12 @@ SOURCES: tuple[Source, ...] = ("snapshot", "ranker", "all")
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a protocol needs of the candidates and of the page; the run prepares no more."""
+    """Needs of a protocol in candidates and page; the run prepares no more."""
 
     sources: tuple[Source, ...] = SOURCES
-    """Candidate sources it can be asked with, the default first: `snapshot` (one positive among
-    seeded negatives), `ranker` (the `top_k` best of a ranker, in its order, whether or not a
-    positive is among them), `all` (every candidate, in document order)."""
+    """Its possible candidate sources, the default first: `snapshot` (one positive among seeded
+    negatives), `ranker` (the `top_k` best of a ranker, in its order, with or without a positive),
+    `all` (every candidate, in document order)."""
     top_k: int = 50
     """Default number of a ranker's candidates."""
     pictures: Literal["page", "crops", "none"] = "page"
@@ -62,41 +63,38 @@ class Needs:
     picture_policy: str = "full"
     """Default of `--image-policy`."""
     descriptions: bool = False
-    """Whether choices carry descriptions (role, type, labels, text)."""
+    """True if choices carry descriptions (role, type, labels, text)."""
     texts: bool = True
-    """Whether it reads the choices' texts."""
-    forms: bool = True
-    """Whether it shows these texts unchanged, so that `--form` has an effect."""
+    """True if it reads the choices' texts."""
     point: bool = False
-    """Whether the model answers with coordinates."""
+    """True if the model answers with coordinates."""
     scene: bool = True
-    """Whether it looks things up on the page while it asks, so that the page has to be kept."""
+    """True if it reads the page during the dialogue: the page must be kept."""
     sees: bool = False
-    """Whether it cannot be asked without pictures."""
+    """True if it needs pictures."""
     shuffles: bool = False
-    """Whether it assigns candidates at random and follows `Step.shuffle`."""
+    """True if it assigns candidates at random and follows `Step.shuffle`."""
     earlier: bool = False
-    """Whether it shows where the previous actions were done."""
+    """True if it shows the places of the previous actions."""
     segments: bool = False
-    """Whether it shows their elements as well, as they stood on the pages of their steps."""
+    """True if it also shows their elements, from the pages of their steps."""
     turns: bool = False
-    """Whether it shows the finished turns of a step's conversation (`Step.turns`)."""
+    """True if it shows the finished turns of a step's conversation (`Step.turns`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Somebody beside the model under test whom a protocol asks (`Ask.role`, `Embed.role`).
+    """A further model or embedder that a protocol asks (`Ask.role`, `Embed.role`).
 
-    Raises ValueError for a name that could not be written as an option.
+    Raises ValueError for a name that cannot be an option.
     """
 
     name: str
     help: str
-    """A line for the list of protocols: what is asked of it."""
+    """A line for the list of protocols: its task."""
     kind: Literal["ask", "embed"] = "ask"
     default: str | None = None
-    """The model or embedder where the user names none. None: the model under test, or the embedder
-    `lexical`."""
+    """The default model or embedder. None: the model under test, or the embedder `lexical`."""
 
     def __post_init__(self) -> None:
         if not self.name.isidentifier():
@@ -105,7 +103,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class Lettering:
-    """Option letters of the choices in listed order; "" where groups are lettered one by one."""
+    """Option letters of the choices in listed order; "" if each group has its letters."""
 
     choices: tuple[str, ...]
     none: str | None
@@ -113,7 +111,7 @@ class Lettering:
 
 
 def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
-    """An answer in terms of listed options as a prediction in terms of elements."""
+    """Convert an answer in terms of listed options to a prediction in terms of elements."""
     picked = None if answer.option is None else lettering.choices[answer.option]
     return Prediction.of(
         status=answer.status,
@@ -146,12 +144,12 @@ class AskingProtocol(ABC):
 
     @property
     def step_kind(self) -> str:
-        """The kind of what policies are asked about: of each step, where a unit has several."""
+        """The kind that policies answer: that of each step, if a unit has several."""
         return self.kind
 
     @property
     def paper(self) -> str:
-        """Where this way to ask was published."""
+        """The publication of this way to ask."""
         return ""
 
     @property
@@ -161,12 +159,12 @@ class AskingProtocol(ABC):
 
     @property
     def needs(self) -> Needs:
-        """What it needs of a unit and its surroundings."""
+        """Its needs in a unit and its surroundings."""
         return Needs()
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """Whom it asks beside the model under test; the user chooses who that is (`--role`)."""
+        """Further models and embedders; the user chooses them (`--role`)."""
         return ()
 
     @property
@@ -176,42 +174,41 @@ class AskingProtocol(ABC):
 
     @property
     def counterparts(self) -> Mapping[str, Counterparts]:
-        """What its actions are in the spaces of benchmarks, by the names of these spaces.
+        """Counterparts of its actions in the spaces of benchmarks, by the names of these spaces.
 
-        Needed for benchmarks with other actions than its own. What has no counterpart becomes an
+        Needed for benchmarks with another action space. An action without a counterpart becomes an
         answer without an operation, flagged `other_action`.
         """
         return {}
 
     @property
     def of_model(self) -> tuple[str, ...]:
-        """Those of its `settings` that belong to the model, as long as they are what `for_model`
-        gives: models that differ in them are measured alike, each in its own way."""
+        """Names of `settings` that belong to the model while they equal those of `for_model`:
+        models that differ in them are still comparable."""
         return ()
 
     @abstractmethod
     def dialogue(self, *asked: Any, **_: Any) -> Dialogue:
-        """Ask about one unit. What it is given depends on the kind: a recorded step with its
-        choices, an `Item` where units come ready from their benchmark."""
+        """Ask about one unit: a recorded step with its choices, or an `Item` of a benchmark with
+        finished units."""
 
     def spell(self, *asked: Any, **_: Any) -> Mapping[str, str]:
-        """The replies, by place, of a model that has settled on the prediction that comes last."""
+        """Return the replies, by place, of a model that has settled on the last argument."""
         return {}
 
     def calls(self, count: int) -> tuple[int, int]:
-        """The least and the largest number of calls of a unit with `count` candidates.
+        """Return the least and the largest number of calls of a unit with `count` candidates.
 
-        Calls to the model under test, that is; those to other roles are for `role_calls`.
+        It counts calls to the model under test; `role_calls` counts those to other roles.
         """
         return len(self.places), len(self.places)
 
     def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
-        """The same by role. A role that is left out is asked as often as if all replies were
-        empty."""
+        """Return the same by role. A missing role is estimated from a dialogue of empty replies."""
         return {}
 
     def settings(self) -> dict[str, object]:
-        """Everything that changes dialogues, for the run's record: the fields, by name."""
+        """All settings that change dialogues, for the run's record: the fields by name."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"protocol": self.name, **{name: _plain(value) for name, value in values.items()}}
 
@@ -240,12 +237,12 @@ class StepProtocol(AskingProtocol):
 
     @property
     def none_rule(self) -> str | None:
-        """How a model rejects all candidates: the `first` or `last` in a list, or in words."""
+        """The None option: `first` or `last` in a list, or words."""
         return None
 
     @property
     def written(self) -> bool:
-        """Whether the model writes the element instead of choosing among listed ones."""
+        """True if the model writes the element instead of choosing among listed ones."""
         return False
 
     @property
@@ -255,7 +252,7 @@ class StepProtocol(AskingProtocol):
 
     @property
     def can_be_stored(self) -> bool:
-        """Whether a snapshot can store its questions, which `stored_messages` then returns."""
+        """True if a snapshot can store its questions, which `stored_messages` then returns."""
         return False
 
     @abstractmethod
@@ -265,15 +262,20 @@ class StepProtocol(AskingProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies, by place, of a model that has settled on `prediction`."""
+        """Return the replies, by place, of a model that has settled on `prediction`."""
         return {}
 
     def letters(self, count: int) -> Lettering:
-        """The letters of `count` choices; none unless all of them are listed at once."""
+        """Return the letters of `count` choices; none unless all of them are listed at once."""
         return Lettering(("",) * count, None)
 
+    @property
+    def choice_form(self) -> tuple[Form, int]:
+        """Return the form of a choice's text, and its limit in tokens where it has one."""
+        return "mindact", 400
+
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """The candidates it asks about, in the words of published rows.
+        """Return the candidates it asks about, in the words of published rows.
 
         For example `ranker top-50, tournament of five`.
         """
@@ -283,7 +285,7 @@ class StepProtocol(AskingProtocol):
     def stored_messages(
         self, step: Step, choices: Sequence[Choice]
     ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """The messages of both rounds as a snapshot stores them."""
+        """Return the messages of both rounds as a snapshot stores them."""
         raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
 
 

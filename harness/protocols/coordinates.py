@@ -1,8 +1,7 @@
 """Pointing: one call, answered with a point or a box on the picture.
 
-What numbers mean and where they lie on the page is found by `harness.protocols.pointing`. The
-smallest candidate under a point is recorded as well, so that results can be compared with those of
-protocols that choose.
+`harness.protocols.pointing` converts the numbers to a place on the page. The smallest candidate
+under a point is also recorded, to compare results with those of protocols that choose.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _SIZE = frozenset({"width", "height"})
 
 
 def _key(name: str) -> str:
-    """The key of the text for a form or convention."""
+    """Return the key of the text for a form or convention."""
     return name.replace("-", "_").replace(".", "_")
 
 
@@ -70,7 +69,7 @@ SCHEMA = Schema(
     },
     further=frozenset({*(_TEXT_OF[form] for form in FORMS if form not in FIRST), "per_999"}),
 )
-NEEDS = Needs(sources=("all",), texts=False, forms=False, scene=False, sees=True, point=True)
+NEEDS = Needs(sources=("all",), texts=False, scene=False, sees=True, point=True)
 SEECLICK_HISTORY = 4
 
 
@@ -81,7 +80,7 @@ class Coordinates(PromptedProtocol):
     form: Literal[Form, "auto"] = "auto"
     """Form of question and answer; `auto` chooses by the model's name (`plain` for policies)."""
     coordinates: Convention | None = None
-    """What the model's numbers mean; None, for policies, takes the convention of the form."""
+    """Meaning of the model's numbers; None, for policies, takes the convention of the form."""
     history: int | None = None
     """Number of previous actions shown; None shows all. SeeClick's form shows at most four."""
     max_tokens: tuple[int, ...] = ()
@@ -95,7 +94,7 @@ class Coordinates(PromptedProtocol):
 
     @property
     def needs(self) -> Needs:
-        """One picture; for SeeClick's form also where previous actions were done."""
+        """One picture; for SeeClick's form also the places of previous actions."""
         return replace(NEEDS, earlier=self.form == "seeclick")
 
     @property
@@ -105,7 +104,7 @@ class Coordinates(PromptedProtocol):
 
     @property
     def convention(self) -> Convention:
-        """What the numbers mean."""
+        """The meaning of the numbers."""
         return self.coordinates or USUAL[self.answer_form]
 
     @classmethod
@@ -123,7 +122,7 @@ class Coordinates(PromptedProtocol):
         check_pointing(self.name, self.coordinates, pictures, model)
 
     def settings(self) -> dict[str, object]:
-        """The fields, with `auto` resolved."""
+        """Return the fields, with `auto` resolved."""
         return {**super().settings(), "form": self.answer_form}
 
     @property
@@ -155,9 +154,9 @@ class Coordinates(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The reply with the point of `prediction`, or with the centre of its element.
+        """Return the reply with the point of `prediction`, or with the centre of its element.
 
-        Reading it gives the point back up to the form's rounding. An element without a visible box
+        Reading it returns the point up to the form's rounding. An element without a visible box
         cannot be pointed at and is spelled as none.
         """
         picture = one_picture(step.pictures, f"step {step.step_id}")
@@ -173,7 +172,7 @@ class Coordinates(PromptedProtocol):
         }
 
     def opening(self, step: Step, picture: Picture) -> tuple[Message, ...]:
-        """The messages of the call."""
+        """Return the messages of the call."""
         texts = self.texts
         if self.form == "seeclick":
             shown = SEECLICK_HISTORY if self.history is None else min(self.history, 4)
@@ -190,9 +189,9 @@ class Coordinates(PromptedProtocol):
 
 
 def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str | None:
-    """The candidate with the smallest box that contains a point (page pixels, borders included).
+    """Return the candidate with the smallest box that contains a point, borders included.
 
-    Ties go to the first in document order. None if no box contains the point.
+    The point is in page pixels. Ties go to the first in document order. None without such a box.
     """
     best: tuple[float, float, int] | None = None
     smallest = None
@@ -208,7 +207,7 @@ def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str
 
 
 def seeclick_history(texts: Texts, earlier: Sequence[Earlier], last: int) -> str:
-    """The `last` actions in SeeClick's form: `Step0: {"action_type": 4, ...}. `, "" if none.
+    """Return the `last` actions in SeeClick's form: `Step0: {"action_type": 4, ...}. `, "" if none.
 
     Counting restarts with every step, and actions without a box or a screenshot are left out, as in
     SeeClick's agent_tasks/mind2web_test.py. Each action ends with a blank.

@@ -1,4 +1,4 @@
-"""The form in which models of a name were trained to point."""
+"""Forms of pointing that models were trained on, by their names."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FAMILIES: Mapping[str, Form] = {
 
 
 def usual_form(*names: str) -> Form:
-    """The form in which a model was trained to point; `plain` if no family is known.
+    """Return the form of pointing that a model was trained on; `plain` for unknown families.
 
     Of several names (the model's own, the adapter's) the first with a known family decides, and of
     the words in a name the longest.

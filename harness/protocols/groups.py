@@ -1,7 +1,7 @@
-"""Questions about groups of candidates: what a group shows, and how several answers are combined.
+"""Questions about groups of candidates, and the combination of their answers.
 
 The prompt is rendered for the group alone. Replies are read against texts made from the step's
-choices, so that a run can be scored again without its pages.
+choices: a run can be scored again without its pages.
 """
 
 from __future__ import annotations
@@ -14,13 +14,6 @@ from harness.page import Brackets
 from harness.protocols.texts import Texts
 from harness.records import Choice, Listing, Step
 from parsers.records import Prediction, Status
-
-STOPPED = {
-    "content_filter": Status.CONTENT_FILTER,
-    "refusal": Status.REFUSAL,
-    "too_long": Status.TOO_LONG,
-}
-"""Status of a reply that the model or the provider withheld, by finish reason."""
 
 NO_LETTER = "no-letter"
 """Flag of a reply that counts as none because it has no letter."""
@@ -49,7 +42,7 @@ def group_of(
     brackets: Brackets = "angle",
     snippet: bool = False,
 ) -> Group:
-    """The group of the candidates `ids`, taken from the step's choices `pool`."""
+    """Return the group of the candidates `ids`, taken from the step's choices `pool`."""
     wanted = tuple(ids)
     listing = _listing(step, pool, wanted, brackets, snippet)
     by_id = {choice.id: choice for choice in pool}
@@ -78,7 +71,7 @@ def _listing(
 
 
 def renumbered(pool: Sequence[Choice], listed: Sequence[Choice]) -> list[str]:
-    """The texts of the listed choices, numbered by their position in that list.
+    """Return the texts of the listed choices, numbered by their position in that list.
 
     Elements are numbered in document order among those listed together: `<a id=31>` of fifty is
     `<a id=2>` as the third of a group. The number of an element outside the group is removed.
@@ -94,7 +87,7 @@ def renumbered(pool: Sequence[Choice], listed: Sequence[Choice]) -> list[str]:
 
 
 def _number(choice: Choice) -> int | None:
-    """A choice's position in document order among all choices, None if unknown."""
+    """Return a choice's position in document order among all choices, None if unknown."""
     if choice.place is not None:
         return choice.place
     match = _NUMBERED.match(choice.text, 1)
@@ -102,7 +95,7 @@ def _number(choice: Choice) -> int | None:
 
 
 def unanswered(results: Sequence[Prediction]) -> Prediction:
-    """Combine the answers to several questions, none of which chose an element.
+    """Combine the answers to several questions that all chose no element.
 
     Returns the first "none of these", since its operation may still be right, otherwise the first
     answer. The outcomes of the others become flags (see `passed_over`).
@@ -112,7 +105,7 @@ def unanswered(results: Sequence[Prediction]) -> Prediction:
 
 
 def passed_over(results: Iterable[Prediction]) -> set[str]:
-    """Flags for unusable replies: those that name neither an element nor none.
+    """Return flags for unusable replies: those that name neither an element nor none.
 
     A reply without a letter, which MindAct's reader counts as none, is one of them.
     """
@@ -123,7 +116,7 @@ def passed_over(results: Iterable[Prediction]) -> set[str]:
 
 
 def passed_over_notes(flags: Mapping[str, int]) -> list[str]:
-    """A line with the number of steps that have each flag of `passed_over`, if any have."""
+    """Return a line with the number of steps that have each flag of `passed_over`, if any have."""
     counts = {flag.removeprefix(_GROUP): n for flag, n in flags.items() if flag.startswith(_GROUP)}
     if not counts:
         return []
@@ -132,17 +125,17 @@ def passed_over_notes(flags: Mapping[str, int]) -> list[str]:
 
 
 def flagged(prediction: Prediction, flags: Iterable[str]) -> Prediction:
-    """The prediction with more flags, sorted."""
+    """Add flags to a prediction, sorted."""
     return replace(prediction, flags=tuple(sorted({*prediction.flags, *flags})))
 
 
 def limit_of(max_tokens: Sequence[int], round_number: int) -> int | None:
-    """The token limit of a round (from 0); the last limit holds for all later rounds."""
+    """Return the token limit of a round (from 0); the last limit also applies to later rounds."""
     return max_tokens[min(round_number, len(max_tokens) - 1)] if max_tokens else None
 
 
 def history_lines(texts: Texts, history: Sequence[str], last: int | None) -> str:
-    """The `last` previous actions (None: all), one per line, numbered from the task's start."""
+    """Write the `last` previous actions (None: all), a line each, numbered within the task."""
     first = 0 if last is None else max(0, len(history) - last)
     lines = [
         texts.fill("history_line", number=number + 1, action=action)

@@ -70,9 +70,9 @@ class Match:
     choice: Choice | None
     """None if no element is similar enough."""
     exact: bool = False
-    """Whether its text equals the description's, and its type as well."""
+    """True if its text equals the description's, and its type as well."""
     tied: bool = False
-    """Whether another element is as similar, so that position decided."""
+    """True if another element is as similar, and position decided."""
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class Match:
 
 
 def normal(text: str) -> str:
-    """A text in the form in which texts are compared.
+    """Normalise a text for comparison.
 
     >>> normal("Sign in / Register:")
     'sign in register'
@@ -119,7 +119,7 @@ def described_as(choice: Choice) -> tuple[str, str]:
 
 
 def match(choices: Sequence[Choice], kind: str, text: str) -> Match:
-    """The element among `choices` that a model means by this type and text."""
+    """Return the element among `choices` that a model means by this type and text."""
     wanted = _type(kind)
     of_kind = [choice for choice in choices if wanted and _is(choice, wanted)]
     plain = normal(text)
@@ -127,7 +127,7 @@ def match(choices: Sequence[Choice], kind: str, text: str) -> Match:
 
 
 def match_notes(flags: Mapping[str, int]) -> list[str]:
-    """A line with the number of predictions matched in each way, if any were."""
+    """Return a line with the number of predictions matched in each way, if any were."""
     exact, near, none = (flags.get(how, 0) for how in MATCHING)
     if not (exact or near or none):
         return []

@@ -1,11 +1,11 @@
 """MindAct: a tournament of five candidates at a time on a pruned page (Deng et al. 2023).
 
-Text only. The multiple-choice, generation and fine-tuned variants share the tournament; each of
-them says how one group is asked about.
+Text only. The multiple-choice, generation and fine-tuned variants share the tournament; each has
+another question about a group.
 
 Groups are taken from the front of a queue and their winners appended to it (section 3.2) until at
-most one candidate is left; a rejected group appends nothing. A queue of one is never asked about,
-so that the last of six candidates cannot win if the first five are rejected.
+most one candidate is left; a rejected group appends nothing. A queue of one is never asked about:
+the last of six candidates cannot win if the first five are rejected.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ class MindAct(PromptedProtocol):
         sources=("ranker", "snapshot", "all"),
         pictures="none",
         picture_policy="none",
-        forms=False,
         shuffles=True,
     )
     group_size = 5
@@ -72,33 +71,33 @@ class MindAct(PromptedProtocol):
 
     @abstractmethod
     def conversation(self, step: Step, group: Group) -> Conversation:
-        """The question about one group."""
+        """Return the question about one group."""
 
     @abstractmethod
     def read(self, reply: Reply, group: Group) -> Prediction:
-        """The answer about one group; a winner has an element."""
+        """Return the answer about one group; a winner has an element."""
 
     @abstractmethod
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
-        """The reply that picks the group's choice at `position`, or none of them."""
+        """Return the reply that picks the group's choice at `position`, or none of them."""
 
     def calls(self, count: int) -> tuple[int, int]:
-        """The calls if every group is rejected, and if none is."""
+        """Return the calls if every group is rejected, and if none is."""
         return calls_of(count, self.group_size)
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """The candidates in the words of the published rows."""
+        """Return the candidates in the words of the published rows."""
         pool = f"ranker top-{top_k}" if source == "ranker" else source
         return f"{pool}, {self.way}"
 
     def order(self, step: Step, choices: Sequence[Choice]) -> list[str]:
-        """The queue: ids in an order that follows from seed, step and number of the shuffle."""
+        """Return the queue: ids in an order by seed, step and number of the shuffle."""
         action_uid = step.step_id.removeprefix(f"{step.info.task_id}_")
         ranking = SeededOrder(self.seed, step.info.task_id, action_uid)
         return ranking.sorted(f"tournament {step.shuffle}", (choice.id for choice in choices))
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Hold the tournament. Raises ValueError if there are no choices."""
+        """Run the tournament. Raises ValueError without choices."""
         return self._tournament(step, choices, {}, partial(self.conversation, step))
 
     def _tournament(
@@ -108,7 +107,7 @@ class MindAct(PromptedProtocol):
         groups: dict[str, Group],
         question: Callable[[Group], Conversation],
     ) -> Dialogue:
-        """The dialogue: `question` asks about a group, which is in `groups` by place from then."""
+        """Run the dialogue; `question` asks about a group and adds it to `groups` by place."""
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
 
@@ -126,10 +125,10 @@ class MindAct(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies of a model that picks the element of `prediction` and rejects other groups.
+        """Return replies that pick the element of `prediction` and reject other groups.
 
-        If rejecting all other groups would leave the element alone in the queue and unasked, a
-        candidate of the first group is accepted as well, so that the element meets it.
+        If rejecting all other groups would leave the element alone in the queue and unasked, the
+        replies also accept a candidate of the first group, for the element to meet.
         """
         groups: dict[str, Group] = {}
         queue = self.order(step, choices)
@@ -151,7 +150,7 @@ class MindAct(PromptedProtocol):
         return replies
 
     def settings(self) -> dict[str, object]:
-        """The fields, and the group size even where it is fixed."""
+        """Return the fields, and the group size even where it is fixed."""
         return {**super().settings(), "group_size": self.group_size}
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
@@ -163,13 +162,13 @@ Reading = Callable[[str, Reply], Prediction]
 
 
 def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> Dialogue:
-    """Hold a tournament among node ids.
+    """Run a tournament among node ids.
 
     `ask(place, ids)` makes the question about a group, `read(place, reply)` reads its answer; an
     answer with an element has a winner. Places are `group-1`, `group-2`, ... in queue order.
 
     Full groups at the front of the queue do not depend on each other, since winners go to its end.
-    They are asked side by side, floor(n / size) of n at once and at least one, with the same result
+    They are asked in parallel, floor(n / size) of n at once and at least one, with the same result
     as one after the other.
 
     Returns the last winner, with the operation and value it was chosen with, unless it was rejected
@@ -204,7 +203,7 @@ def tournament(queue: Sequence[str], size: int, ask: Asking, read: Reading) -> D
 
 
 def calls_of(count: int, size: int) -> tuple[int, int]:
-    """The calls of a tournament among `count`, if every group is rejected and if none is.
+    """Return the calls of a tournament among `count`, if every group is rejected and if none is.
 
     >>> calls_of(50, 5), calls_of(6, 5), calls_of(1, 5)
     ((10, 13), (1, 2), (0, 0))

@@ -1,7 +1,7 @@
 """MindAct's multiple choice for prompted models (Deng et al. 2023, section 3.2 and Table 9).
 
 Text only: three solved examples, then the page pruned to five candidates, the last five actions and
-the options, of which `A.` is none of them. The answer is a letter, an action and a value.
+the options; `A.` is none of them. The answer is a letter, an action and a value.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Lettered(MindAct):
         """The parser of replies."""
 
     def conversation(self, step: Step, group: Group) -> Conversation:
-        """The solved examples and the question about a group."""
+        """Return the solved examples and the question about a group."""
         texts = self.texts
         values = {
             "task": step.info.task,
@@ -84,7 +84,7 @@ class Lettered(MindAct):
         return Conversation((*opening(texts), asked))
 
     def read(self, reply: Reply, group: Group) -> Prediction:
-        """The chosen candidate with operation and value, or the reason why there is none."""
+        """Return the chosen candidate with operation and value, or the reason why there is none."""
         return read_choice(reply, group, self.reader)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
@@ -93,7 +93,7 @@ class Lettered(MindAct):
         return spell_choice(count, position, prediction.operation, prediction.value, self.reader)
 
     def settings(self) -> dict[str, object]:
-        """The fields, and the reader even where it is fixed."""
+        """Return the fields, and the reader even where it is fixed."""
         return {**super().settings(), "reader": self.reader}
 
 
@@ -124,12 +124,12 @@ class Seq2Seq(Lettered):
 
 
 def opening(texts: Texts, way: str = "") -> tuple[Message, ...]:
-    """The system message and the solved examples; a prompt file may leave examples empty.
+    """Return the system message and the solved examples; a prompt file may leave examples empty.
 
     `way` begins the keys of the texts, where a file has several such openings.
     """
-    told = texts[f"{way}system"]
-    turns: list[Message] = [system(told)] if told else []
+    instructions = texts[f"{way}system"]
+    turns: list[Message] = [system(instructions)] if instructions else []
     for number in EXAMPLES:
         if texts.texts.get(f"{way}example_{number}"):
             turns.append(user(texts[f"{way}example_{number}"]))
@@ -138,13 +138,13 @@ def opening(texts: Texts, way: str = "") -> tuple[Message, ...]:
 
 
 def lettered(texts: Texts, shown: Iterable[str]) -> str:
-    """The options, a line each, of which the first is none of them."""
+    """Return the options, a line each; the first is none of them."""
     lines = [texts["none_option"], *shown]
     return "\n".join(f"{letter(number)}. {line}" for number, line in enumerate(lines))
 
 
 def read_choice(reply: Reply, group: Group, reader: Reader) -> Prediction:
-    """The chosen candidate with operation and value, or the reason why there is none."""
+    """Return the chosen candidate with operation and value, or the reason why there is none."""
     count, finish = len(group.choices), reply.finish.value
     letters = option_letters(count)
     if reader == "reference":

@@ -1,8 +1,8 @@
 """MindAct's generation variant (Deng et al. 2023, section 4.2): the model writes the element.
 
 The page is pruned to a few candidates as in the multiple choice, but no options are listed. The
-element that the model writes is matched with a candidate, and a flag names the rule, so that errors
-of the matcher can be told from errors of the model. The first rule that applies counts:
+element that the model writes is matched with a candidate, and a flag names the rule, to distinguish
+errors of the matcher from errors of the model. The first rule that applies counts:
 
 1. the number that the page shows for a candidate, `id=3`;
 2. the candidate's text, ignoring case, blanks and the number;
@@ -45,7 +45,7 @@ SCHEMA = Schema(
 
 
 FOUND_BY = {"match-number": "number", "match-text": "text", "match-words": "words in common"}
-"""Rules by which written elements are matched, by flag."""
+"""Rules of matching written elements, by flag."""
 LEAST = 0.3
 _NUMBER = re.compile(r"(?<![\w-])id\s{0,2}=\s{0,2}[\"']?(\d{1,6})(?!\w)", re.I)
 _WORDS = re.compile(r"[^\W_]+")
@@ -56,7 +56,7 @@ Match = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class MindActGenerate(MindAct):
-    """The tournament in which the model writes the element instead of an option's letter."""
+    """The tournament with written elements instead of option letters."""
 
     group_size: int = 5
     """Number of candidates in a group; one that holds all candidates means a single question."""
@@ -75,18 +75,18 @@ class MindActGenerate(MindAct):
         super().__post_init__()
 
     def conversation(self, step: Step, group: Group) -> Conversation:
-        """The examples, and the question about a group."""
+        """Return the examples, and the question about a group."""
         texts = self.texts
         history = history_lines(texts, step.history, self.history)
         question = texts.fill("question", page=group.snippet, task=step.info.task, history=history)
         return Conversation((*opening(texts), user(question)))
 
     def read(self, reply: Reply, group: Group) -> Prediction:
-        """The candidate that the written element is matched with."""
+        """Return the candidate that the written element is matched with."""
         return read_written(reply, group)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
-        """The candidate's text with its number, followed by action and value."""
+        """Return the candidate's text with its number, followed by action and value."""
         choice = None if position is None else group.choices[position]
         return spell_written(choice, position, prediction.operation, prediction.value)
 
@@ -95,7 +95,7 @@ class MindActGenerate(MindAct):
 
 
 def read_written(reply: Reply, group: Group) -> Prediction:
-    """The candidate that the written element is matched with."""
+    """Return the candidate that the written element is matched with."""
     answer = read_element(
         reply.text,
         lambda text: match_element(text, group.choices),
@@ -112,7 +112,7 @@ def read_written(reply: Reply, group: Group) -> Prediction:
 def spell_written(
     choice: Choice | None, position: int | None, operation: Operation | None, value: str
 ) -> str:
-    """The text of a candidate with its number on the page, followed by action and value."""
+    """Return the text of a candidate with its number on the page, followed by action and value."""
     if choice is None:
         return "Element: None"
     text = choice.text
@@ -122,16 +122,16 @@ def spell_written(
 
 
 def matched_notes(flags: Mapping[str, int]) -> list[str]:
-    """A line with the number of elements found by each rule, if any were."""
+    """Return a line with the number of elements found by each rule, if any were."""
     counts = {how: n for flag, how in FOUND_BY.items() if (n := flags.get(flag, 0))}
     listed = ", ".join(f"{count} by {how}" for how, count in counts.items())
     return [f"written elements matched: {listed}"] if counts else []
 
 
 def match_element(text: str, choices: Sequence[Choice]) -> Match | None:
-    """The position of the choice that `text` means, and the flag of the rule; None if none applies.
+    """Return the position of the choice that `text` means, and the flag of the rule; else None.
 
-    `choices` are a group in document order, so that their positions are their numbers.
+    `choices` are a group in document order: their positions are their numbers.
 
     >>> links = [Choice("", "n1", "a", "<a id=0> Home </a>"), Choice("", "n2", "a", "<a id=1> Go")]
     >>> [match_element(text, links) for text in ("<a id=1>", "<a> home </a>", "link Go")]

@@ -1,8 +1,8 @@
-"""What protocols that ask for a point share: what numbers mean, and where they lie on the page.
+"""Convert points between the numbers of a model and the pixels of a page.
 
-The model's adapter, a prompt pack or the user declares what the numbers mean (pixels of the picture
-as sent, fractions, thousandths); it is never guessed from their size. A box counts by its centre.
-The picture's recipe converts the point to pixels of the original.
+The model's adapter, a prompt pack or the user declares the meaning of the numbers (pixels of the
+sent picture, fractions, thousandths); it is never guessed from their size. A box counts by its
+centre. The picture's recipe converts the point to pixels of the original.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ MEANINGS = {
 
 
 class Located(NamedTuple):
-    """Where an answer lies, in pixels of the original picture.
+    """The place of an answer, in pixels of the original picture.
 
-    status: that of the answer, or `out_of_range` for a point outside of the picture.
-    box: left, top, right and bottom, if the model gave a box that lies in the picture.
+    status: the answer's status, or `out_of_range` for a point outside of the picture.
+    box: left, top, right and bottom, if the answer is a box inside the picture.
     """
 
     status: Status
@@ -45,9 +45,9 @@ class Located(NamedTuple):
 
 
 def located(answer: PointAnswer, convention: Convention, picture: Picture) -> Located:
-    """Where an answer about a picture lies.
+    """Locate an answer on a picture.
 
-    Rounded to a millionth of a pixel, so that a point on a border stays on it.
+    Rounded to a millionth of a pixel, which keeps a point on a border there.
     """
     if answer.point is None:
         return Located(answer.status)
@@ -73,13 +73,13 @@ def located(answer: PointAnswer, convention: Convention, picture: Picture) -> Lo
 
 
 def numbers_of(point: Point, convention: Convention, picture: Picture) -> Point:
-    """A point of the original in the numbers of a model, rounded as models write them."""
+    """Convert a point of the original to a model's numbers, rounded as models write them."""
     recipe = Recipe.parse(picture.recipe)
     return from_pixels(recipe.to_picture(*point), convention, (picture.width, picture.height))
 
 
 def one_picture(pictures: Sequence[Picture], what: str) -> Picture:
-    """The picture that `what` shows. Raises ValueError unless it is exactly one."""
+    """Return the picture that `what` shows. Raises ValueError unless it is exactly one."""
     if len(pictures) != 1:
         raise ValueError(f"{what} shows {len(pictures)} pictures; a point needs exactly one")
     return pictures[0]
@@ -88,9 +88,9 @@ def one_picture(pictures: Sequence[Picture], what: str) -> Picture:
 def check_pointing(
     name: str, convention: Convention | None, pictures: PicturePolicy, model: AdapterInfo
 ) -> None:
-    """Raise `UserError` for several pictures, and for a model whose numbers nobody has declared.
+    """Raise `UserError` for several pictures, and for a model with undeclared numbers.
 
-    `name` is the protocol's, `convention` what the model's numbers mean, None if unknown.
+    `name`: the protocol's; `convention`: the meaning of the model's numbers, None if unknown.
     """
     if pictures.name == "tiles":
         raise UserError(
@@ -106,7 +106,7 @@ def check_pointing(
 
 
 def by_longest_word(words: Collection[tuple[str, T]], *names: str) -> T | None:
-    """What stands beside the longest of the words that occur in a model's name; None if none does.
+    """Return the value of the longest word that occurs in a model's name; None without one.
 
     Of several names (the model's own, the adapter's) the first with a known word decides.
 

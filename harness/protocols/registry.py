@@ -1,10 +1,10 @@
-"""Protocols by name, and how to open one with the settings of a run.
+"""Protocols by name; open one with the settings of a run.
 
     protocol = open_protocol("mindact-choice", {"history": 3}, {"seed": "7"})
 
-The first mapping holds the settings that several protocols share, each with its command-line option
-(`SHARED`); the second holds those of `--protocol-option`, as text or as values. Settings that are
-left out have the protocol's defaults.
+The first mapping has the settings that several protocols share, each with a command-line option
+(`SHARED`); the second has those of `--protocol-option`, as text or as values. Missing settings have
+the protocol's defaults.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "grounding",
-    "harness.protocols.grounding:Grounding",
+    "harness.kinds.grounding.protocol:Grounding",
     "point at what an instruction means on a picture, in the form of the model's family",
 )
 PROTOCOLS.add(
@@ -74,27 +74,27 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "mt-mindact",
-    "harness.protocols.mt_mindact:MtMindAct",
+    "harness.kinds.conversation.mt_mindact:MtMindAct",
     "the tournament behind all finished turns of a conversation (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "mt-mindact-car",
-    "harness.protocols.mt_mindact:MtMindActCar",
+    "harness.kinds.conversation.mt_mindact:MtMindActCar",
     "the tournament about an instruction that another model rewrites first (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "mt-mindact-fixed",
-    "harness.protocols.mt_mindact:MtMindActFixed",
+    "harness.kinds.conversation.mt_mindact:MtMindActFixed",
     "the tournament behind the first three turns of a conversation (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "mt-synapse",
-    "harness.protocols.mt_mindact:MtSynapse",
+    "harness.kinds.conversation.mt_mindact:MtSynapse",
     "the tournament behind the turns with the most similar instructions (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "self-map",
-    "harness.protocols.self_map:SelfMap",
+    "harness.kinds.conversation.self_map:SelfMap",
     "the tournament behind the most similar actions, shortened and with rationales (Self-MAP)",
 )
 PROTOCOLS.add(
@@ -109,12 +109,12 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "verbatim",
-    "harness.protocols.verbatim:Verbatim",
+    "harness.kinds.prompt.verbatim:Verbatim",
     "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
 )
 
 SHARED = tuple(name for name, setting in SETTINGS.items() if setting.to_protocol)
-"""Settings of protocols that have their own command-line option."""
+"""Settings of protocols with a separate command-line option."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -133,7 +133,7 @@ def open_protocol(
         shared: settings named in `SHARED`; a `history` of "all" becomes None. `max_tokens` is
             ignored by protocols that have no such field.
         options: other settings of the protocol, as text or as values.
-        model: the model's declaration, from which some settings follow; None for policies.
+        model: the model's declaration, which decides some settings; None for policies.
 
     Raises:
         UserError: the protocol does not exist, lacks a setting, or rejects a value.
@@ -166,7 +166,7 @@ def open_protocol(
 
 
 def of_steps(protocol: AskingProtocol) -> StepProtocol:
-    """The same protocol, if it asks about recorded steps. Raises `UserError`."""
+    """Return the same protocol, if it asks about recorded steps. Raises `UserError`."""
     if not isinstance(protocol, StepProtocol):
         raise UserError(
             f"protocol '{protocol.name}' asks about units of kind '{protocol.kind}', not about "
@@ -178,10 +178,10 @@ def of_steps(protocol: AskingProtocol) -> StepProtocol:
 def settled_settings(
     name: str, protocol: AskingProtocol, options: Mapping[str, object] = _NOTHING
 ) -> dict[str, Any]:
-    """The settings of a run that depend on its protocol, with the values of the opened one.
+    """Return the settings of a run that depend on its protocol, with the values of the opened one.
 
-    `none`, `history`, `first_of_many` and `value_style` are None if the protocol has no such field;
-    a `history` of None becomes "all". `protocol_options` holds the other fields, with values from
+    `none`, `history`, `first_of_many` and `value_style` are None if the protocol lacks the field;
+    a `history` of None becomes "all". `protocol_options` has the other fields, with values from
     `options` for those that `protocol.settings()` lacks.
     """
     taken, known = _settings_of(name), protocol.settings()
@@ -209,7 +209,7 @@ def _read(where: str, value: object, kind: Any) -> object:
 
 
 def _settings_of(name: str) -> Mapping[str, Any]:
-    """The settings that a protocol has, with their types. Raises `UserError`."""
+    """Return the settings that a protocol has, with their types. Raises `UserError`."""
     try:
         target = PROTOCOLS.get(name)
     except UnknownName as error:
@@ -219,7 +219,7 @@ def _settings_of(name: str) -> Mapping[str, Any]:
 
 @cache
 def _types_of(factory: Any) -> Mapping[str, Any]:
-    """The parameters of a class or factory with their types, in order."""
+    """Return the parameters of a class or factory with their types, in order."""
     try:
         # Annotations of inherited fields belong to the modules of the classes that have them.
         hints = get_type_hints(factory, include_extras=True)

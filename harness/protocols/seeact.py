@@ -10,17 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import Annotated
+
+from msgspec import Meta
 
 from adapters.conversation import Conversation, Message, Picture, Reply, system, user
+from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Lettering, Needs, to_prediction
-from harness.protocols.groups import STOPPED, flagged, history_lines, limit_of
+from harness.protocols.groups import flagged, history_lines, limit_of
 from harness.protocols.stored import to_messages
 from harness.protocols.texts import PromptedProtocol, Schema, Texts
 from harness.records import Choice, Step
-from harness.settings import NoneRule
+from harness.settings import NoneRule, Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction
+from parsers.reply_text import ENDED
 
 SCHEMA = Schema(
     file="seeact.toml",
@@ -60,9 +65,13 @@ class TwoRounds(PromptedProtocol):
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
-    """Whether a reply that names several letters counts as the first of them."""
+    """True if a reply that names several letters counts as the first of them."""
     value_style: ValueStyle = "plain"
-    """How values in replies are cleaned up."""
+    """Clean-up of values in replies."""
+    form: Form = "mindact"
+    """Form of a choice: MindAct's with ten words, or compact HTML (`bnid`)."""
+    choice_tokens: Annotated[int, Meta(ge=1)] = 400
+    """Token limit of a choice written as `bnid`."""
 
     name = "seeact-two-rounds"
     paper = "Zheng et al. 2024 (SeeAct), textual choices on a seeded snapshot"
@@ -72,9 +81,24 @@ class TwoRounds(PromptedProtocol):
     can_be_stored = True
     schema = SCHEMA
 
+    def __post_init__(self) -> None:
+        """Raise `UserError` for a wrong prompt file, ValueError for a limit without effect."""
+        if self.choice_tokens != 400 and self.form != "bnid":
+            raise ValueError("choice_tokens has no effect without form=bnid")
+        super().__post_init__()
+
     @property
     def none_rule(self) -> str:
         return self.none
+
+    @property
+    def choice_form(self) -> tuple[Form, int]:
+        return self.form, self.choice_tokens
+
+    def candidate_description(self, source: Source, top_k: int | None) -> str:
+        """Return the candidates, marked where their form is not that of published rows."""
+        described = super().candidate_description(source, top_k)
+        return described if self.form == "mindact" else f"{described}, {self.form}"
 
     def letters(self, count: int) -> Lettering:
         """Letters A, B, ... in listed order; None comes last, first or not at all."""
@@ -95,7 +119,7 @@ class TwoRounds(PromptedProtocol):
         return (yield from rounds)
 
     def read(self, reply: Reply, choices: Sequence[Choice]) -> Prediction:
-        """The reply of round 2 as a prediction."""
+        """Return the reply of round 2 as a prediction."""
         lettering = self.letters(len(choices))
         answer = read_answer(
             reply.text,
@@ -131,13 +155,13 @@ class TwoRounds(PromptedProtocol):
         return self.opening(step), self.question(step, choices)
 
     def opening(self, step: Step) -> tuple[Message, ...]:
-        """The messages of round 1."""
+        """Return the messages of round 1."""
         if step.stored is not None:
             return to_messages(step.stored.first, step.pictures)
         return first_messages(self.texts, step, step.pictures, self.history)
 
     def question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
-        """The messages that round 2 adds after the model's reply."""
+        """Return the messages that round 2 adds after the model's reply."""
         if step.stored is not None:
             shown = sum(len(message.pictures) for message in self.opening(step))
             return to_messages(step.stored.second, step.pictures[shown:])
@@ -167,7 +191,7 @@ def _lettered(count: int, none: NoneRule) -> Lettering:
 def first_messages(
     texts: Texts, step: Step, pictures: Sequence[Picture], last: int | None
 ) -> tuple[Message, ...]:
-    """The messages of the first round: task, the `last` actions (None: all) and pictures.
+    """Return the messages of the first round: task, the `last` actions (None: all) and pictures.
 
     Without pictures, `first_without_picture` is used if the protocol has such a text.
     """
@@ -205,9 +229,9 @@ def described_first(
     conversation = Conversation(tuple(start))
     described = yield Ask(conversation, first, True, limit_of(max_tokens, 0))
     assert isinstance(described, Reply)
-    if described.finish in STOPPED:
+    if described.finish in ENDED:
         # Without a description there is nothing to continue from.
-        return Prediction(STOPPED[described.finish], flags=("round-1",))
+        return Prediction(ENDED[described.finish], flags=("round-1",))
     sent_back = replace(described, text=prefix + described.text) if prefix else described
     continued = conversation.then(sent_back, *question)
     answered = yield Ask(continued, second, max_tokens=limit_of(max_tokens, 1))

@@ -78,7 +78,7 @@ class SeeActAnnotation(SeeActChoice):
         return lines
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """The words of the textual choices, set apart from their published rows."""
+        """Return the words of the textual choices, set apart from their published rows."""
         return f"{super().candidate_description(source, top_k)}, annotated"
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
@@ -97,7 +97,7 @@ class SeeActAnnotation(SeeActChoice):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies of a model that has settled on `prediction`; NA if it is not marked."""
+        """Return the replies of a model that has settled on `prediction`; NA if not marked."""
         replies: dict[str, str] = {}
         for place, group in self._groups(step, choices):
             ids = [choice.id for choice in group.choices]
@@ -114,12 +114,12 @@ class SeeActAnnotation(SeeActChoice):
         return replies
 
     def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:
-        """The batches of `seeact-choice` without those that have nothing to mark."""
+        """Return the batches of `seeact-choice` without those that have nothing to mark."""
         groups = super()._groups(step, choices)
         return [(place, group) for place, group in groups if group.choices]
 
     def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> Group:
-        """The candidates that can be marked, without texts, since none are shown."""
+        """Return the candidates that can be marked, without texts, since none are shown."""
         by_id = {choice.id: choice for choice in choices}
         size = step.page_size
         visible = [choice for node_id in ids if can_be_marked(choice := by_id[node_id], size)]
@@ -141,19 +141,19 @@ class SeeActAnnotation(SeeActChoice):
         return to_prediction(replace(answer, flags=flags), group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
-        """The messages of the first round for a batch, with the marked picture."""
+        """Return the messages of the first round for a batch, with the marked picture."""
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.marked([choice.id for choice in group.choices], letters_of(group))
         return first_messages(self.texts, step, pictures, self.history)
 
     def question(self, group: Group) -> Message:
-        """The message that the second round adds for a batch."""
+        """Return the message that the second round adds for a batch."""
         return user(self.texts.fill("second", last_letter=letters_of(group)[-1]))
 
 
 def can_be_marked(choice: Choice, page: tuple[int, int] | None = None) -> bool:
-    """Whether part of a candidate's box lies on the `page` (width and height in pixels).
+    """Return True if part of a candidate's box lies on the `page` (width and height in pixels).
 
     Candidates may lie beyond the edges of a page, such as the hidden slides of a carousel.
     """

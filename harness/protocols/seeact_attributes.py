@@ -55,7 +55,6 @@ class SeeActAttributes(PromptedProtocol):
         sources=("all", "snapshot", "ranker"),
         descriptions=True,
         texts=False,
-        forms=False,
         scene=False,
         sees=True,
     )
@@ -76,7 +75,7 @@ class SeeActAttributes(PromptedProtocol):
         return (yield from rounds)
 
     def read(self, reply: Reply, choices: Sequence[Choice]) -> Prediction:
-        """The five lines as a prediction, with flags for how the element was matched.
+        """Return the five lines as a prediction, with flags for how the element was matched.
 
         The status is `no_element` if no element matches.
         """
@@ -111,7 +110,7 @@ class SeeActAttributes(PromptedProtocol):
         return {FIRST: f"{prediction.operation or 'No action'}: {what}", SECOND: answer}
 
     def opening(self, step: Step) -> tuple[Message, ...]:
-        """The messages of the first round."""
+        """Return the messages of the first round."""
         return first_messages(self.texts, step, step.pictures, self.history)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:

@@ -40,7 +40,6 @@ NEEDS = Needs(
     sources=("ranker", "snapshot", "all"),
     pictures="crops",
     picture_policy="candidates",
-    forms=False,
 )
 _COUNTED = ("", "one batch", "two batches", "three batches", "four batches", "five batches")
 
@@ -52,20 +51,20 @@ class SeeActChoice(PromptedProtocol):
     batch_size: int = 17
     """Largest number of candidates in a batch."""
     cut: Cut = "even"
-    """How candidates are split into batches, see `batches`."""
+    """Rule of splitting candidates into batches, see `batches`."""
     eager: bool = False
-    """Whether all batches are asked at the same time; the result is the same."""
+    """True if all batches are asked at the same time; the result is the same."""
     final: bool = False
-    """Whether all batches are asked and several winners then form a last batch, whose answer
+    """True if all batches are asked and several winners then form a last batch, whose answer
     counts."""
     history: int | None = None
     """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
-    """Whether a reply that names several letters counts as the first of them."""
+    """True if a reply that names several letters counts as the first of them."""
     value_style: ValueStyle = "plain"
-    """How values in replies are cleaned up."""
+    """Clean-up of values in replies."""
 
     name = "seeact-choice"
     paper = "Zheng et al. 2024 (SeeAct), textual choices"
@@ -86,7 +85,7 @@ class SeeActChoice(PromptedProtocol):
         return 2 * (number if self.eager or self.final else min(number, 1)), 2 * number + last
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """The candidates in the words of published rows."""
+        """Return the candidates in the words of published rows."""
         if source != "ranker" or top_k is None:
             return f"{source}, batches of {self.batch_size}"
         number = math.ceil(top_k / self.batch_size)
@@ -124,7 +123,7 @@ class SeeActChoice(PromptedProtocol):
     def spell(
         self, step: Step, choices: Sequence[Choice], prediction: Prediction
     ) -> Mapping[str, str]:
-        """The replies to all batches of a model that has settled on `prediction`."""
+        """Return the replies to all batches of a model that has settled on `prediction`."""
         replies: dict[str, str] = {}
         for place, group in self._groups(step, choices):
             positions = {choice.id: number for number, choice in enumerate(group.choices)}
@@ -174,14 +173,14 @@ class SeeActChoice(PromptedProtocol):
         return to_prediction(answer, group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
-        """The messages of the first round for a batch."""
+        """Return the messages of the first round for a batch."""
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.crop([choice.id for choice in group.choices])
         return first_messages(self.texts, step, pictures, self.history)
 
     def question(self, group: Group) -> Message:
-        """The message that the second round adds for a batch."""
+        """Return the message that the second round adds for a batch."""
         none = letter(len(group.shown))
         lettered = zip(letters_of(group), group.shown, strict=True)
         lines = [f"{option}. {text}" for option, text in lettered]

@@ -17,7 +17,7 @@ ROLES: Mapping[str, Role] = {
 def to_messages(
     stored: Iterable[Mapping[str, object]], pictures: Iterable[Picture]
 ) -> tuple[Message, ...]:
-    """The stored messages, whose image parts are replaced by the pictures in order.
+    """Return the stored messages, whose image parts are replaced by the pictures in order.
 
     Raises ValueError for an unknown role or kind of part, and if there are too few pictures.
     """

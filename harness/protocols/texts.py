@@ -1,7 +1,7 @@
 """Prompt files: texts in TOML with checked placeholders, whose digest is part of a run.
 
 A protocol's `Schema` lists the keys of its file and the placeholders of each. Placeholders are
-names in braces; an unknown one is an error that names file and key, so that a typo never reaches a
+names in braces; an unknown one is an error that names file and key: a typo never reaches a
 model. Braces around anything but a lower-case name are left alone (a prompt may show JSON).
 """
 
@@ -53,7 +53,7 @@ class Texts:
         return self.texts[key]
 
     def fill(self, key: str, **values: object) -> str:
-        """The text with its placeholders replaced; placeholders inside values are left alone."""
+        """Replace the placeholders of a text; placeholders inside values are left alone."""
         return PLACEHOLDER.sub(lambda match: str(values[match.group(1)]), self.texts[key])
 
     def digest(self, without: Collection[str] = ()) -> str:
@@ -63,7 +63,7 @@ class Texts:
 
 
 def open_texts(schema: Schema, path: Path | None = None) -> Texts:
-    """The shipped texts, or those in `path`. Raises `UserError` if they do not fit the schema."""
+    """Read the shipped texts, or those in `path`. Raises `UserError` if they violate the schema."""
     shipped = files("harness").joinpath(f"prompts/{schema.file}").read_text("utf-8")
     if path is None:
         return _parse(shipped, schema, schema.file)
@@ -73,7 +73,7 @@ def open_texts(schema: Schema, path: Path | None = None) -> Texts:
 
 
 def read_file(path: Path) -> str:
-    """The text of a prompt file. Raises `UserError`."""
+    """Return the text of a prompt file. Raises `UserError`."""
     try:
         return path.read_text("utf-8")
     except OSError as error:
@@ -83,7 +83,7 @@ def read_file(path: Path) -> str:
 
 
 def read_toml(text: str, where: str) -> dict[str, Any]:
-    """The keys of a prompt file. Raises `UserError` for what is not TOML."""
+    """Return the keys of a prompt file. Raises `UserError` for what is not TOML."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -97,7 +97,7 @@ def checked_text(
     allowed: frozenset[str] = frozenset(),
     needed: frozenset[str] = frozenset(),
 ) -> str:
-    """A text of a prompt file, without blanks around it.
+    """Return a text of a prompt file, without blanks around it.
 
     Raises `UserError` unless it has all placeholders that are `needed` and only those `allowed`.
     """
@@ -152,7 +152,7 @@ class PromptedProtocol(StepProtocol):
         return frozenset()
 
     def settings(self) -> dict[str, object]:
-        """The fields by name; the prompt file by name and digest of its texts, not by path."""
+        """Return the fields by name; the prompt file as name and digest of its texts."""
         settings = super().settings()
         del settings["prompts"]
         digest = self.texts.digest(self.schema.further - self.further)

@@ -1,4 +1,4 @@
-"""Rankers: which candidates of a page are worth asking a model about.
+"""Rankers: order the candidates of a page, the likeliest first.
 
     ranks = open_ranks("lexical")            # a registered ranker
     ranks = open_ranks("deberta.parquet")    # scores or ranks in a file
@@ -23,12 +23,12 @@ __all__ = ["PUBLISHED", "RANKERS", "Ranks", "check_covered", "open_ranks"]
 RANKERS: Registry[Ranks] = Registry("ranker", "vlm_eval.rankers", has=("of",))
 RANKERS.add(
     "lexical",
-    "harness.rankers.lexical:lexical",
+    "harness.ranker_models.lexical:lexical",
     "words of the task found in and around the candidate (BM25), no model",
 )
 RANKERS.add(
     "cross-encoder",
-    "harness.rankers.cross_encoder:cross_encoder",
+    "harness.ranker_models.cross_encoder:cross_encoder",
     "a sentence-transformers cross-encoder: cross-encoder:PATH, a folder or a hub name",
 )
 RANKERS.add(

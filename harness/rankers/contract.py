@@ -22,7 +22,7 @@ class Ranks(Protocol):
 
     @property
     def name(self) -> str:
-        """The ranker that made the order, wherever the ranks are stored (`lexical`).
+        """The ranker that made the order (`lexical`), also of stored ranks.
 
         Only runs whose ranker is called `PUBLISHED` are compared with published rows.
         """
@@ -30,14 +30,14 @@ class Ranks(Protocol):
 
     @property
     def digest(self) -> str:
-        """SHA-256 (hexadecimal) of all that the order depends on: scores, weights, version.
+        """SHA-256 (hexadecimal) of everything that determines the order: scores, weights, version.
 
         A run records name and digest and can be continued only with the same ranks.
         """
         ...
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        """Ids of the row's candidates, positives and negatives together, best first.
+        """Return ids of the row's candidates, positives and negatives together, best first.
 
         Must not depend on the row's answer. Raises `DataError` naming the step if a score file
         does not contain it.
@@ -45,7 +45,7 @@ class Ranks(Protocol):
         ...
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
-        """The steps that cannot be ranked because a score file lacks them, in the order given."""
+        """Return the steps that a score file lacks, in the order of `step_ids`."""
         ...
 
 
@@ -53,18 +53,14 @@ class Scorer(Protocol):
     """Scores candidates: the higher, the likelier to be acted on next."""
 
     @property
-    def name(self) -> str:
-        """See `Ranks.name`."""
-        ...
+    def name(self) -> str: ...
 
     @property
-    def digest(self) -> str:
-        """See `Ranks.digest`."""
-        ...
+    def digest(self) -> str: ...
 
     @property
     def parallel(self) -> bool:
-        """Whether steps may be scored in several processes; False for a model that fills a GPU."""
+        """True if steps may be scored in several processes; False for a model that fills a GPU."""
         ...
 
     def scores(self, steps: Sequence[tuple[Row, Page, Sequence[str]]]) -> list[list[float]]:
@@ -96,16 +92,13 @@ class ByScore:
 
     @property
     def name(self) -> str:
-        """See `Ranks.name`."""
         return self.scorer.name
 
     @property
     def digest(self) -> str:
-        """See `Ranks.digest`."""
         return self.scorer.digest
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        """See `Ranks.of`."""
         return rank(self.scorer, [(row, page)])[0].ids
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
@@ -126,7 +119,7 @@ def rank(scorer: Scorer, steps: Sequence[tuple[Row, Page]]) -> list[Ranking]:
     for (row, _), (present, absent), scores in scored:
         if len(scores) != len(present):
             raise ValueError(f"{scorer.name} gave {len(scores)} scores for {len(present)} elements")
-        # The sort is stable; NaN, which a broken model gives, is sorted last.
+        # The sort is stable; NaN of a broken model is sorted last.
         order = sorted(
             range(len(present)), key=lambda i: math.inf if math.isnan(scores[i]) else -scores[i]
         )

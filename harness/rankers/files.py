@@ -5,7 +5,7 @@ JSON has the shape of Mind2Web's score file,
 missing and STEP is `<annotation_id>_<action_uid>`; or, for a single step, `{"sample_id": STEP,
 "ranks": {NODE: number}, "scores": ...}`, also as JSON lines. Rank 0 is best; ranks take precedence
 over scores. `ranker` may name the ranker ("mind2web" for the published ranks). The file is mapped
-into memory, and a step is decoded when it is looked up.
+into memory, and a step is decoded on look-up.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class StoredRanks:
 
     @property
     def name(self) -> str:
-        """The ranker that the file names, else the file's own name."""
+        """The ranker named in the file, else the file's name."""
         return self.store.ranker or self.path.stem
 
     @cached_property
@@ -79,7 +79,7 @@ class StoredRanks:
         return str(fingerprint([file])[0]["sha256"])
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        """See `Ranks.of`. Candidates without a number come last; ties go by document order."""
+        """Candidates without a number come last; ties go by document order."""
         values = self.store.values(row.step_id)
         if values is None:
             raise DataError(f"{self.path} has no ranks for step {row.step_id}")
@@ -93,7 +93,6 @@ class StoredRanks:
         return sorted(known, key=lambda node_id: values.get(node_id, math.inf))
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
-        """See `Ranks.missing`."""
         return [step_id for step_id in step_ids if step_id not in self.store]
 
 
@@ -125,9 +124,9 @@ class JsonScores:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ranker = ""
-        """The ranker that the file names, or ""."""
+        """The ranker named in the file, or ""."""
         self._parts: dict[str, tuple[int, msgspec.Raw]] = {}
-        """Step to a sign (1: ranks, -1: scores) and the undecoded numbers; lower is then better."""
+        """By step, a sign (1: ranks, -1: scores) and undecoded numbers; lower is then better."""
         try:
             if path.stat().st_size == 0:
                 raise DataError(f"{path} is empty; expected {_EXAMPLE}")
@@ -150,7 +149,7 @@ class JsonScores:
         return len(self._parts)
 
     def steps(self) -> Sequence[str]:
-        """The steps in file order."""
+        """Return the steps in file order."""
         return tuple(self._parts)
 
     def values(self, step_id: str) -> Mapping[str, float] | None:
@@ -188,7 +187,7 @@ class JsonScores:
                 self._parts.setdefault(step_id, (sign, numbers))
 
     def _add_lines(self, text: mmap.mmap) -> bool:
-        """Read the file as JSON lines; returns False if it is not."""
+        """Read the file as JSON lines; return False if it is not."""
         number = 0
         while line := text.readline():
             number += 1

@@ -1,9 +1,8 @@
 """Ranks in a parquet file: one row per step, its candidates best first.
 
 Columns: `step_id` (`<annotation_id>_<action_uid>`), `ids`, and lists of the same length `ranks` (0
-is best) and `scores` (higher is better), either of which may be null. The file's metadata hold
-under `vlm_eval_ranks`, as JSON, where the ranks come from. A look-up reads one row group; the last
-few are cached.
+is best) and `scores` (higher is better); either may be null. The file's metadata name the origin of
+the ranks, as JSON under `vlm_eval_ranks`. A look-up reads one row group; the last few are cached.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ class RankTable:
 
     @property
     def ranker(self) -> str:
-        """The ranker that the file names, or ""."""
+        """The ranker named in the file, or ""."""
         return str(self.settings.get("ranker") or "")
 
     def __contains__(self, step_id: object) -> bool:
@@ -71,7 +70,7 @@ class RankTable:
         return len(self._places)
 
     def steps(self) -> Sequence[str]:
-        """The steps in file order."""
+        """Return the steps in file order."""
         return tuple(self._places)
 
     def entry(self, step_id: str) -> Entry:

@@ -35,7 +35,7 @@ def target_of(labelled: Node) -> Target:
 
 
 def positives(target: Target) -> list[Node]:
-    """All elements that count as the target, in document order."""
+    """List the elements that count as the target, in document order."""
     if not is_candidate(target.top):
         return []
     always = (target.top, target.labelled)
@@ -47,13 +47,13 @@ def positives(target: Target) -> list[Node]:
 
 
 def negatives(root: Node, accepted: list[Node]) -> list[Node]:
-    """All other candidates of the page, in document order, including its root and body."""
+    """List all other candidates of the page, its root and body included, in document order."""
     taken = {node.id for node in accepted}
     return [node for node in root.elements() if is_candidate(node) and node.id not in taken]
 
 
 def positive_json(node: Node, target: Target) -> str:
-    """An entry of `pos_candidates`."""
+    """Write an entry of `pos_candidates`."""
     return json.dumps(
         {
             "tag": node.tag,
@@ -67,7 +67,7 @@ def positive_json(node: Node, target: Target) -> str:
 
 
 def negative_json(node: Node) -> str:
-    """An entry of `neg_candidates`."""
+    """Write an entry of `neg_candidates`."""
     attributes = attributes_json(node, node.box)
     return json.dumps(
         {"tag": node.tag, "attributes": attributes, "backend_node_id": node.id},

@@ -1,4 +1,4 @@
-"""Rows in the columns of Multimodal-Mind2Web, and reading and writing files of them."""
+"""Build rows in the columns of Multimodal-Mind2Web; read and write files of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SMALLEST = 19
 
 
 class Screenshot(TypedDict):
-    """A picture as `datasets` stores it."""
+    """A screenshot in the columns that `datasets` stores pictures in."""
 
     bytes: bytes | None
     path: str | None
@@ -55,7 +55,7 @@ class Row(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """A task and where it was done; fields as in the columns."""
+    """A task and its site; the fields are named like the columns."""
 
     annotation_id: str
     confirmed_task: str
@@ -70,7 +70,7 @@ class Step:
 
     op: the operation as performed.
     value: the text that was typed, or the option that was selected.
-    picture: encoded, None if it is lost.
+    picture: the encoded screenshot; None if there is none.
     """
 
     action_uid: str
@@ -88,12 +88,12 @@ class Step:
 
 
 def gold(op: Op) -> str:
-    """The operation as benchmarks score it: hovering and pressing Enter count as CLICK."""
+    """Return the operation that benchmarks score: hovering and pressing Enter count as CLICK."""
     return op if op in ("TYPE", "SELECT") else "CLICK"
 
 
 def rows(trajectory: Trajectory, steps: Sequence[Step]) -> list[Row]:
-    """The steps of a trajectory as rows; each has the representations of all of them."""
+    """Build the rows of a trajectory; each has the representations of all its steps."""
     words = [step.words for step in steps]
     return [_row(trajectory, step, index, words) for index, step in enumerate(steps)]
 
@@ -142,7 +142,7 @@ def _string() -> dict[str, str]:
 
 
 def schema() -> pa.Schema:
-    """The columns, their types, and the metadata that makes `datasets` decode the screenshot."""
+    """Build the columns' types, and the metadata that makes `datasets` decode the screenshot."""
     lists = ("pos_candidates", "neg_candidates", "action_reprs")
     fields: list[pa.Field] = []
     features: dict[str, object] = {}
@@ -166,15 +166,15 @@ def write(
     rows_per_group: int = _ROWS_PER_GROUP,
     level: int = _SMALLEST,
 ) -> None:
-    """Write a file in small row groups, so that a reader never holds many screenshots.
+    """Write a file in small row groups: a reader never has many screenshots in memory.
 
-    Each column of a row group is one page, so that all its screenshots are compressed together, at
-    a level of zstd.
+    Each column of a row group is one page, which compresses all its screenshots together, at a
+    level of zstd.
     """
     table = pa.Table.from_pylist(list(content), schema=schema())
     pq.write_table(
         table,
-        path.absolute(),  # pyarrow takes the beginning of "a:b/c" for the name of a file system
+        path.absolute(),  # pyarrow reads the "a" of "a:b/c" as the name of a file system
         row_group_size=rows_per_group,
         compression="zstd",
         compression_level=level,

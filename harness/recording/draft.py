@@ -1,10 +1,10 @@
-"""A trajectory while it is recorded: a file per step, so that nothing is lost but the open step.
+"""A trajectory while it is recorded: one file per step, so a crash loses the open step only.
 
-OUT/unfinished/task.json          where it began, and the ids
+OUT/unfinished/task.json          its first address, and the ids
 OUT/unfinished/0001.jpg           the page before the first action
 OUT/unfinished/0001.step          the page's elements and HTML, the action, notes; without secrets
 OUT/task-1a2b3c4d.parquet         a finished trajectory
-OUT/task-1a2b3c4d.txt             its steps in words, with what the format cannot hold
+OUT/task-1a2b3c4d.txt             its steps in words, with notes on what the format cannot express
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ from harness.recording.pages import Described, html_of
 UNFINISHED = "unfinished"
 _LARGEST = 256_000_000
 _LEVEL = 6
-"""Of compression: the person waits for it."""
+"""Level of zstd: low, since the person waits for it."""
 _NOWHERE = Box(0, 0, 0, 0)
 NO_POSITIVE = "the element cannot be seen on the page: no model is asked about this step"
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """Where a trajectory began, and its ids. `secrets`: whether anything was hidden in it."""
+    """The first address of a trajectory, and its ids.
+
+    secrets: True if anything was hidden in it.
+    """
 
     annotation_id: str
     url: str
@@ -50,7 +53,11 @@ class Begun(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A recorded step. url: of the page; entry: its number in the tab's history."""
+    """A recorded step.
+
+    url: the page's address.
+    entry: the page's number in the history of its tab.
+    """
 
     action_uid: str
     op: Op
@@ -62,15 +69,15 @@ class Taken:
 
     @property
     def target(self) -> Target:
-        """The element that was acted on; one that cannot be seen if the page does not have it."""
+        """The element that was acted on; an invisible one if the page does not have it."""
         try:
             return target_of(find(tree_of(self.page.nodes), self.page.labelled))
         except KeyError:
-            lost = Node("", self.page.tag or "html", {}, {}, _NOWHERE, False, False)
-            return Target(lost, lost)
+            unseen = Node("", self.page.tag or "html", {}, {}, _NOWHERE, False, False)
+            return Target(unseen, unseen)
 
     def step(self, picture: bytes | None) -> Step:
-        """The same as a step of a trajectory."""
+        """Convert to a step of a trajectory."""
         target = self.target
         *_, root = target.top.ancestors()
         if not target.top.id:
@@ -80,10 +87,10 @@ class Taken:
 
 
 class Draft:
-    """The trajectory under way in a folder.
+    """An unfinished trajectory in a folder.
 
-    folder: where it is kept.
-    steps: what has been recorded so far.
+    folder: its folder.
+    steps: the steps recorded so far.
     """
 
     def __init__(self, folder: Path, begun: Begun, steps: Sequence[Taken] = ()) -> None:
@@ -94,14 +101,14 @@ class Draft:
 
     @classmethod
     def begin(cls, out: Path, url: str, *, website: str, domain: str, subdomain: str) -> Draft:
-        """Begin a trajectory in a folder, which is made.
+        """Begin a trajectory in a new folder.
 
         Raises:
             UserError: there is an unfinished one, or the folder cannot be written to.
         """
         if (out / UNFINISHED).exists():
             raise UserError(
-                f"{out / UNFINISHED} holds a recording that was interrupted: go on with it "
+                f"{out / UNFINISHED} holds an interrupted recording: continue it "
                 "(--resume), or delete it (--discard)"
             )
         begun = Begun(str(uuid4()), url, website, domain, subdomain)
@@ -115,7 +122,7 @@ class Draft:
 
     @classmethod
     def resume(cls, out: Path) -> Draft:
-        """Go on with an unfinished trajectory, without a step that was not written as a whole.
+        """Continue an unfinished trajectory, without a step that was written in part.
 
         Raises:
             UserError: there is none, or its files cannot be read.
@@ -124,7 +131,7 @@ class Draft:
         try:
             begun = msgspec.json.decode((folder / "task.json").read_bytes(), type=Begun)
         except FileNotFoundError:
-            raise UserError(f"there is no unfinished recording in {out}") from None
+            raise UserError(f"{out} has no unfinished recording") from None
         except (OSError, msgspec.MsgspecError) as error:
             raise UserError(f"{folder / 'task.json'} cannot be read: {error}") from None
         draft = cls(out, begun)
@@ -133,7 +140,7 @@ class Draft:
         return draft
 
     def add(self, taken: Taken, picture: bytes | None, secrets: Secrets) -> Taken:
-        """Write a step without secrets, and return it as it was written."""
+        """Write a step without its secrets, and return the written step."""
         at = len(self.steps)
         written = self._put(at, taken, picture, secrets)
         self.steps.append(written)
@@ -183,11 +190,11 @@ class Draft:
         return target
 
     def lines(self) -> list[str]:
-        """The steps in words, each with its notes."""
-        return [line for at in range(len(self.steps)) for line in self.told(at)]
+        """Describe all steps in words, each with its notes."""
+        return [line for at in range(len(self.steps)) for line in self.step_lines(at)]
 
-    def told(self, at: int) -> list[str]:
-        """A step in words, and its notes."""
+    def step_lines(self, at: int) -> list[str]:
+        """Describe a step in words, with its notes."""
         taken = self.steps[at]
         return [
             f"{at + 1:3}  {taken.step(None).words}",
@@ -226,7 +233,7 @@ class Draft:
 
 
 def painted(picture: bytes, boxes: Sequence[Sequence[float]]) -> bytes:
-    """A picture with boxes painted over; the same bytes without boxes."""
+    """Paint over boxes of a picture; without boxes, return the same bytes."""
     if not boxes:
         return picture
     from PIL import Image, ImageDraw
@@ -250,5 +257,7 @@ def _read(path: Path) -> Taken:
         if taken.op not in get_args(Op):
             raise ValueError(taken.op)
     except (OSError, zlib.error, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {error}; delete it to go on without it") from None
+        raise UserError(
+            f"{path} cannot be read: {error}; delete it to continue without it"
+        ) from None
     return taken

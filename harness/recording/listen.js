@@ -1,7 +1,7 @@
-// What the recorder does in a document, in a script world of its own: the page shares its DOM, but
-// neither sees these functions, nor can it call them or take away what they know. Only what a person
-// does counts (`isTrusted`), and it is held: the page hears of it when the recorder does it again.
-// `shielded` and `snapshot` are put before this; `vlmEvalTell` hands a text to the recorder.
+// The recorder's functions in a document, in a separate script world: the page shares its DOM, but
+// can neither see nor call nor change them. Only a person's actions count (`isTrusted`). They are
+// held back; the page receives them when the recorder repeats them.
+// `shielded` and `snapshot` are put before this; `vlmEvalTell` sends a text to the recorder.
 globalThis.vlmEval ??= (() => {
   const NOT_TEXT = ["button", "checkbox", "file", "hidden", "image", "radio", "reset", "submit"];
   const SET = ["color", "date", "datetime-local", "month", "number", "range", "time", "week"];
@@ -17,10 +17,10 @@ globalThis.vlmEval ??= (() => {
   const tell = (message) => vlmEvalTell(JSON.stringify(message));
   const gestures = new Map();
   const numbers = new WeakMap();
-  const marked = new WeakSet();
+  const marked = new Set();
   const muted = new Set();
   let held = [];
-  // No number is given twice, be it in another document.
+  // Numbers are unique, also across documents.
   let count = 1000 * Math.floor(Math.random() * 2 ** 40);
   let open = null;
   let keyed = false;
@@ -37,7 +37,7 @@ globalThis.vlmEval ??= (() => {
     while (found && shielded(found).shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
     return found;
   };
-  // The field that an element is or belongs to, and whether text is typed, or a value chosen in it.
+  // Returns the field that an element is or belongs to, and the kind of its input.
   const field = (given) => {
     const element = given && shielded(given);
     const list = element?.closest("select");
@@ -49,8 +49,8 @@ globalThis.vlmEval ??= (() => {
     return host ? [host, "text"] : [null, ""];
   };
   const value = (element) => {
-    if (element.matches("select")) return element.selectedOptions[0]?.label ?? "";
-    return String(element.value ?? element.innerText).slice(0, LONGEST);
+    if (element.matches("select")) return (element.selectedOptions[0]?.label ?? "").toWellFormed();
+    return String(element.value ?? element.innerText).slice(0, LONGEST).toWellFormed();
   };
   const above = (one) => shielded(one).assignedSlot ?? shielded(one).parentNode ?? one.host;
   const about = (given) => {
@@ -76,7 +76,7 @@ globalThis.vlmEval ??= (() => {
     stop(event);
     const [into] = field(element);
     const own = ++count;
-    // A press is on what is under the pointer, be it in a field; an option is part of its list.
+    // A press targets the element under the pointer, also in a field; an option is part of its list.
     gestures.set(own, into && (what !== "press" || into.matches("select")) ? into : element);
     held.push(own);
     tell({ what, number: own, about: about(element), modifiers: modifiers(event), ...more });
@@ -102,7 +102,7 @@ globalThis.vlmEval ??= (() => {
       if (expected?.what === "press" && Math.abs(event.clientX - expected.x) <= NEAR && Math.abs(event.clientY - expected.y) <= NEAR) {
         const meant = gestures.get(expected.number);
         const { isConnected, localName } = shielded(meant);
-        // The page may draw the same thing anew; something else must not be pressed.
+        // The page may have drawn the same element again; another element must not be pressed.
         through = isConnected ? related(meant, element) : localName === shielded(element).localName;
         if (!through) {
           stop(event);
@@ -179,7 +179,7 @@ globalThis.vlmEval ??= (() => {
       const text = event.clipboardData?.getData("text/plain") ?? "";
       keyed ||= inOpen(into);
       if (kind !== "text" || !text || (inOpen(into) && !held.length)) return;
-      hold(event, "paste", into, { text: text.slice(0, LONGEST) });
+      hold(event, "paste", into, { text: text.slice(0, LONGEST).toWellFormed() });
     },
     input(event) {
       const element = first(event);
@@ -194,8 +194,8 @@ globalThis.vlmEval ??= (() => {
     if (event.isTrusted && !through && event.detail !== 0) stop(event);
   };
   const SWALLOWED = ["mousedown", "mouseup", "click", "dblclick", "touchstart", "touchend"];
-  // While the page is recorded it hears of nothing that this brings about, such as a resize for the
-  // picture, or the pointer being elsewhere on it.
+  // While it is recorded, the page must not notice the recording, such as a resize for the picture or
+  // another place of the pointer.
   const quiet = (event) => {
     if (event.isTrusted && held.length && !expected) event.stopImmediatePropagation();
   };
@@ -212,23 +212,23 @@ globalThis.vlmEval ??= (() => {
   const trusted = Object.fromEntries(
     Object.entries(listeners).map(([name, heard]) => [name, (event) => event.isTrusted && heard(event)]));
   listen();
-  // `document.open` takes all listeners away.
+  // `document.open` removes all listeners.
   new MutationObserver(listen).observe(document, { childList: true });
 
   return {
-    // The page as it is; `listening` are elements that wait for clicks.
+    // Describes the current page; `listening` are elements that listen for clicks.
     look(options, target, ...listening) {
       const offset = options.main ? [scrollX, scrollY] : [0, 0];
       const element = gestures.get(target) ?? null;
       const hides = (one) => marked.has(one) || shielded(one).matches("input[type=password]");
       const heard = new WeakSet(listening);
-      const seen = snapshot({ target: element, exact: true, heard, hides, offset, shadows: true, texts: true, ...options });
+      const seen = snapshot({ target: element, exact: true, heard, hides, offset, shadows: true, ...options });
       ids = seen.ids;
       const hidden = [...ids].filter(([one]) => hides(one)).map(([, id]) => id);
       const { nodes, cut, pieces, labelled } = seen;
       return { nodes, cut, pieces, labelled, hidden, tag: element ? shielded(element).localName : "" };
     },
-    // Where the page of a frame is drawn, seen from this document, and the id of the frame's element.
+    // Returns the place of a frame's page in this document, and the id of the frame's element.
     placed(element) {
       const box = element.getBoundingClientRect();
       const style = getComputedStyle(element);
@@ -240,14 +240,14 @@ globalThis.vlmEval ??= (() => {
     },
     scrolled: () => [scrollX, scrollY],
     view: () => [scrollX, scrollY, innerWidth, innerHeight],
-    // What a key that waited for other gestures is for, now that these have been done.
+    // Describes the target of a key again, after the gestures before it.
     again(target) {
       const element = active() ?? page.documentElement;
       const [into] = field(element);
       gestures.set(target, into ?? element);
       return about(element);
     },
-    // Waits until a page that was made larger for a picture is as it was.
+    // Waits until a page that was resized for a picture has its old size.
     async restored([x, y, width, height]) {
       for (let i = 0; i < 10 && (innerWidth !== width || innerHeight !== height || scrollX !== x || scrollY !== y); i++) {
         const late = new Promise((resolve) => setTimeout(resolve, 50));
@@ -255,8 +255,8 @@ globalThis.vlmEval ??= (() => {
       }
       if (scrollX !== x || scrollY !== y) scrollTo({ left: x, top: y, behavior: "instant" });
     },
-    // The element of a gesture and all around it, from the inside out.
-    // The document, and the shadow roots in it.
+    marked: () => [...marked],
+    // Lists the document and the shadow roots in it.
     roots() {
       const found = [document];
       for (const root of found)
@@ -264,6 +264,7 @@ globalThis.vlmEval ??= (() => {
           if (shielded(one).shadowRoot) found.push(shielded(one).shadowRoot);
       return found;
     },
+    // Lists the element of a gesture and its ancestors, from the inside out.
     around(target) {
       const found = [];
       for (let one = gestures.get(target); one; one = above(one))
@@ -271,7 +272,7 @@ globalThis.vlmEval ??= (() => {
       return found;
     },
     element: (target) => gestures.get(target) ?? null,
-    // From now on what happens in the field of a gesture passes, and its values are told.
+    // From now on, input in the field of a gesture reaches the page, and its values are sent.
     open(target, edited) {
       [open] = field(gestures.get(target));
       keyed = edited;
@@ -291,12 +292,12 @@ globalThis.vlmEval ??= (() => {
       expected = null;
       for (const old of [...gestures.keys()].slice(0, -20)) gestures.delete(old);
     },
-    // Marks what a gesture pointed at as secret; its text, if it has any.
+    // Marks the element of a gesture as secret; returns its text.
     mark(target) {
       const element = gestures.get(target);
       const [into] = field(element);
       marked.add(into ?? element);
-      return into ? value(into) : shielded(element).innerText ?? "";
+      return into ? value(into) : (shielded(element).innerText ?? "").toWellFormed();
     },
   };
 })();

@@ -1,4 +1,4 @@
-"""Pages as `snapshot.js` describes them."""
+"""Descriptions of pages, from the answers of `snapshot.js`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
+from adapters.checks import to_json
 from harness.live.snapshot import describing
 
 Piece = Sequence[str]
-"""Kind, text and perhaps a name of a part of a page's HTML (`snapshot.js`)."""
+"""A part of a page's HTML (`snapshot.js`): kind, text, and for an attribute its name."""
 
 _AMPERSANDS = str.maketrans({"&": "&amp;", "\u00a0": "&nbsp;", "<": "&lt;", ">": "&gt;"})
 _QUOTES = _AMPERSANDS | str.maketrans({'"': "&quot;"})
@@ -19,13 +22,18 @@ _QUOTES = _AMPERSANDS | str.maketrans({'"': "&quot;"})
 
 @cache
 def snapshot() -> str:
-    """The function of `snapshot.js` with what it needs, as source: it takes one object."""
+    """Return the source of the function of `snapshot.js`, which takes one object."""
     own = Path(__file__).with_name("snapshot.js").read_text(encoding="utf-8")
     return f"(options) => {{ {describing()}return ({own})(options); }}"
 
 
+def mended(plain: Any) -> Any:
+    """Replace the halves of characters in plain values that a page gives: no file takes them."""
+    return msgspec.json.decode(to_json(plain))
+
+
 def html_of(pieces: Iterable[Piece]) -> str:
-    """The HTML of a page from its pieces."""
+    """Join the pieces of a page's HTML."""
     return "<!DOCTYPE html>\n" + "".join(_written(pieces))
 
 
@@ -41,7 +49,7 @@ def _written(pieces: Iterable[Piece]) -> Iterable[str]:
 
 
 class Place(NamedTuple):
-    """Where the viewport of a frame is drawn on the page: its corner, and its scale."""
+    """The corner and the scale with which the viewport of a frame is drawn on the page."""
 
     x: float = 0.0
     y: float = 0.0
@@ -49,29 +57,49 @@ class Place(NamedTuple):
     down: float = 1.0
 
     def within(self, outer: Place) -> Place:
-        """The same for what `outer` is the place of."""
+        """Return the place on the page around the frame that `outer` places."""
         x, y = outer.point(self.x, self.y)
         return Place(x, y, self.across * outer.across, self.down * outer.down)
 
     def point(self, x: float, y: float) -> tuple[float, float]:
-        """A point of the frame's viewport, on the page."""
+        """Convert a point of the frame's viewport to one of the page."""
         return self.x + self.across * x, self.y + self.down * y
 
-    def box(self, box: Sequence[float]) -> list[float]:
-        """A box in the frame's viewport, on the page."""
+    def box(self, box: Sequence[float]) -> Box:
+        """Convert a box in the frame's viewport to one of the page."""
         x, y, width, height = box
-        return [*self.point(x, y), self.across * width, self.down * height]
+        return (*self.point(x, y), self.across * width, self.down * height)
+
+
+Box = tuple[float, float, float, float]
+"""Left, top, width, height."""
+
+
+class Drawn(NamedTuple):
+    """A painted line of text, or a painted control.
+
+    text: the text of the line; of a control, the texts that it may show.
+    box: in pixels of the whole page.
+    whole: True for a control; its text does not continue in that of its neighbours.
+    hidden: True inside an element whose content is hidden.
+    """
+
+    text: str
+    box: Box
+    whole: bool = False
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
     """A page before an action, its frames included.
 
-    nodes: as `tree_of` takes them; texts with boxes, which are in pixels of the page.
+    nodes: the input of `tree_of`, with boxes in pixels of the page.
     labelled: id of the element that was acted on, "" if it is not among the nodes.
-    tag: that of this element.
-    hidden: ids of elements whose content is to be hidden.
-    cut: whether the page was too large to be described as a whole.
+    tag: the tag of this element.
+    hidden: ids of elements whose content must be hidden.
+    cut: True if the page was too large to be described completely.
+    drawn: lines and controls in its picture, except those that have been painted over.
     """
 
     nodes: tuple[Mapping[str, Any], ...]
@@ -80,14 +108,16 @@ class Described:
     tag: str = ""
     hidden: frozenset[str] = field(default_factory=frozenset)
     cut: bool = False
+    drawn: tuple[Drawn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The page of one frame as its document describes it (`look` in `listen.js`).
+    """The page of one frame.
 
+    look: the description by its document (`look` in `listen.js`).
     host: id of the frame's element in the document around it; "" for the whole page.
-    place: where it is drawn on the page.
+    place: its place on the page.
     """
 
     look: Mapping[str, Any]
@@ -98,7 +128,7 @@ class Part:
 def joined(parts: Sequence[Part]) -> Described:
     """Put the pages of frames under their elements.
 
-    Ids have to go on from one part to the next, and a part to come after the one that it is in.
+    Ids must continue from one part to the next, and an outer part must precede its inner parts.
     """
     nodes: list[Mapping[str, Any]] = []
     inner: dict[str, list[Piece]] = {}

@@ -1,8 +1,8 @@
-"""From what a person does in a browser to steps of a trajectory.
+"""Turn a person's actions in a browser into steps of a trajectory.
 
-Every press and key that could change a page is held back by `listen.js`. The page is recorded, the
-step is written, and the same press or key is done again, now for the page. A field is one step
-however many keys are pressed in it: it ends with what is done elsewhere, and stands before that.
+`listen.js` holds back every press and key that could change a page. The recorder records the page,
+writes the step, and then repeats the press or key for the page. Filling in a field is one step, for
+any number of keys: it ends with an action elsewhere, whose step follows it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.recording.tab import Message, Tab
 from harness.recording.taking import Filling, Gesture, Taking
 
 RELEASE_S = 20.0
-"""How long a mouse button may be held down until it counts as let go, in seconds."""
+"""Time after which a pressed mouse button counts as released, in seconds."""
 _DOUBLE_S = 0.5
 _LONGEST = 120
 _EDITING = frozenset({"Backspace", "Delete"})
@@ -34,9 +34,9 @@ _MOVING = frozenset({"ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"}) | froze
 class Recorder:
     """Turns gestures into steps, one after the other.
 
-    say: told what is to be said to the person, line by line.
-    marking: whether the next press says what is to be hidden, and nothing else.
-    tabs: those that are watched.
+    say: prints a line to the person.
+    marking: True if the next press only marks what to hide.
+    tabs: the watched tabs.
     """
 
     draft: Draft
@@ -54,8 +54,8 @@ class Recorder:
     def __post_init__(self) -> None:
         self._taking = Taking(self.secrets, self._hide)
 
-    def heard(self, tab: Tab, frame: str, message: Message) -> None:
-        """Take what a page's script world tells."""
+    def receive(self, tab: Tab, frame: str, message: Message) -> None:
+        """Take a message from the script world of a page."""
         match message["what"]:
             case "release":
                 self._release(tab, frame, message["number"]).set_result(message["path"])
@@ -67,13 +67,13 @@ class Recorder:
                 if filling and place == (tab, frame) and message["own"]:
                     filling.value = message["value"]
             case "other":
-                self.beside(message["name"])
+                self.note(message["name"])
             case _:
                 self._queue.put_nowait(Gesture(tab, frame, message))
 
-    def beside(self, name: str) -> None:
-        """Note what happened and is no step; the next step says so."""
-        self._taking.beside(name)
+    def note(self, name: str) -> None:
+        """Note an event that is not a step, for the notes of the next step."""
+        self._taking.note(name)
 
     async def work(self) -> None:
         """Record gestures until cancelled."""
@@ -88,23 +88,23 @@ class Recorder:
                 self._queue.task_done()
 
     async def do(self, command: Callable[[], Any]) -> None:
-        """Carry out a command of the person after the gestures before it."""
+        """Carry out a person's command after the gestures before it."""
         self._queue.put_nowait(command)
         await self._queue.join()
 
     async def calm(self) -> None:
-        """Wait until all that has been done is recorded, and done on the page."""
+        """Wait until all gestures so far are recorded, and repeated on the page."""
         for _ in range(2):
             for tab in self.tabs:
                 await tab.drained()
             await self._queue.join()
 
     async def settle(self) -> None:
-        """End the field that is open, which makes its step."""
+        """Write the step of the open field."""
         if (filling := self._filling) is None:
             return
         gesture = filling.gesture
-        # What was entered last may still be on its way.
+        # The last input may still be on its way.
         await gesture.tab.drained()
         await self._close()
         value, taken = filling.value, filling.before
@@ -113,32 +113,32 @@ class Recorder:
             if filling.pressed and about["kind"] != "select":
                 self._write(taken, filling.picture)
             elif filling.pressed:
-                self.say("     (a list was opened, and nothing chosen in it: no step)")
+                self.say("     (a list was opened without choosing: no step)")
             return
         op: Op = "SELECT" if about["kind"] == "select" else "TYPE"
         words = " ".join(value.split())
         if about["secret"] and words:
             self._hide(words)
-            notes.append(f"what was typed is hidden, and stands as {MASK}")
+            notes.append(f"the typed text is hidden, and recorded as {MASK}")
             words = MASK
         elif words != value.strip():
             notes.append("line breaks of the text become blanks")
         if about["several"]:
-            notes.append("the list takes several options, of which only the first is recorded")
+            notes.append("the list takes several options; only the first is recorded")
         if not words:
             op = "CLICK"
-            notes.append("the field was emptied, which the format cannot hold")
+            notes.append("the field was emptied, which the format cannot express")
         self._write(replace(taken, op=op, value=words, notes=tuple(notes)), filling.picture)
 
     async def undo(self) -> None:
-        """Take the last step back, and go to the page on which it was done."""
+        """Remove the last step, and go back to its page."""
         if self._filling is not None:
             await self._close()
             self.say("     (the open step is dropped)")
             return
         taken = self.draft.undo()
         if taken is None:
-            self.say("     (there is no step to undo)")
+            self.say("     (nothing to undo)")
             return
         self.say(f"     (step {len(self.draft.steps) + 1} is removed)")
         if self._taking.entry is None:
@@ -151,7 +151,7 @@ class Recorder:
                 self._taking.entry = tab, taken.entry
                 self.say("     (back to the page before it)")
                 return
-        self.say("     (the page itself is as it was left: bring it back if that matters)")
+        self.say("     (the page has not changed: go back on it yourself if that matters)")
 
     async def _close(self) -> None:
         filling, self._filling = self._filling, None
@@ -177,11 +177,11 @@ class Recorder:
         except _error() as error:
             if not gesture.tab.page.is_closed():
                 reason = printable(error.message.splitlines()[0])[:_LONGEST]
-                self.say(f"     (not recorded, and not done: the page went away; {reason})")
+                self.say(f"     (neither recorded nor done: the page has gone; {reason})")
         except ValueError as error:
             reason = printable(str(error))[:_LONGEST]
             self.say(f"     (done, but not recorded: the page cannot be described; {reason})")
-            self.beside("an action on a page that cannot be described")
+            self.note("an action on a page that cannot be described")
             with suppress(_error()):
                 await self._again(gesture)
         finally:
@@ -205,7 +205,7 @@ class Recorder:
             taken, picture = await self._taking.before(gesture, "CLICK")
             path = await self._path(gesture)
             if path:
-                self.beside("dragging with the mouse")
+                self.note("dragging with the mouse")
                 await self._press_again(gesture)
                 return
             self._write(taken, picture)
@@ -232,7 +232,7 @@ class Recorder:
         )
 
     async def _path(self, gesture: Gesture) -> Sequence[Sequence[float]]:
-        """The way of a drag; empty for a click."""
+        """Wait for the release, and return the path of a drag; empty for a click."""
         released = self._release(gesture.tab, gesture.frame, gesture.number)
         try:
             async with asyncio.timeout(RELEASE_S):
@@ -242,7 +242,7 @@ class Recorder:
             return []
 
     async def _key(self, gesture: Gesture) -> None:
-        # Gestures before it may have led elsewhere.
+        # Earlier gestures may have moved the focus.
         about = await gesture.tab.call(gesture.frame, "again", gesture.number)
         gesture.message = {**gesture.message, "about": about}
         key, kind = gesture.message["key"], about["kind"]
@@ -267,7 +267,7 @@ class Recorder:
             self._write(taken, picture)
             await gesture.tab.key(gesture.frame, gesture.message)
             return
-        # Where several lines can be written, only what comes of it shows what it is for.
+        # In a field of several lines, only the effect shows the meaning of Enter.
         before = await self._value(gesture)
         await gesture.tab.key(gesture.frame, gesture.message)
         after = await self._value(gesture)
@@ -285,7 +285,7 @@ class Recorder:
         return None
 
     async def _begin(self, gesture: Gesture) -> None:
-        """A key or paste in a field, which may be the first."""
+        """Handle a key or paste in a field; the first one opens its step."""
         if not self._is_in_open(gesture):
             await self.settle()
             taken, picture = await self._taking.before(gesture, "TYPE")
@@ -294,7 +294,7 @@ class Recorder:
         await self._again(gesture)
 
     async def _again(self, gesture: Gesture) -> None:
-        """Do what was held back."""
+        """Repeat a gesture for the page."""
         match gesture.message["what"]:
             case "press":
                 await self._press_again(gesture)
@@ -306,7 +306,7 @@ class Recorder:
     async def _composed(self, gesture: Gesture) -> None:
         await self.settle()
         taken, picture = await self._taking.before(gesture, "TYPE")
-        note = "typed with an input method: the page may show the first signs already"
+        note = "typed with an input method: the page may already show the first characters"
         taken = replace(taken, notes=(*taken.notes, note))
         self._filling = Filling(gesture, taken, picture, pressed=False)
 
@@ -315,11 +315,11 @@ class Recorder:
         await self.settle()
         text = await gesture.tab.call(gesture.frame, "mark", gesture.number)
         if len(text) > 200:
-            self.say("     (that element is hidden from now on, but is too long to be looked for)")
+            self.say("     (hidden from now on; the text is too long to search for elsewhere)")
         elif self._hide(" ".join(text.split())):
-            self.say("     (hidden, in the steps so far as well)")
+            self.say("     (hidden, also in the steps so far)")
         else:
-            self.say("     (hidden: what is in that element, or is typed there)")
+            self.say("     (hidden: the content of that element, and text typed there)")
 
     def _hide(self, text: str) -> bool:
         if not self.secrets.add(text):
@@ -333,7 +333,7 @@ class Recorder:
 
     def _write(self, taken: Taken, picture: bytes | None) -> None:
         self.draft.add(taken, picture, self.secrets)
-        for line in self.draft.told(len(self.draft.steps) - 1):
+        for line in self.draft.step_lines(len(self.draft.steps) - 1):
             self.say(line)
 
 

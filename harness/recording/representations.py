@@ -1,4 +1,4 @@
-"""Actions in words, as the history of a task shows them: `[button]  Search -> CLICK`."""
+"""Describe actions in the words of a task's history: `[button]  Search -> CLICK`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NAMING = ("aria-label", "alt", "placeholder", "title")
 
 
 def representation(target: Target, op: str, value: str = "") -> str:
-    """Write an action as Mind2Web does: role or tag, two blanks, description, operation, value.
+    """Write an action in Mind2Web's form: role or tag, two blanks, description, operation, value.
 
-    The operation is the one performed, so hovering and pressing Enter differ from a click.
+    The operation is the performed one: hovering and pressing Enter differ from a click.
     """
     words = description(target)
     if len(words) > _LONGEST:
@@ -24,7 +24,7 @@ def representation(target: Target, op: str, value: str = "") -> str:
 
 
 def role(node: Node) -> str:
-    """The element's role, or its tag if it has no role of interest."""
+    """Return the element's role, or its tag if it has no known role."""
     if explicit := node.attributes.get("role"):
         return explicit
     if node.tag == "input":
@@ -33,12 +33,12 @@ def role(node: Node) -> str:
 
 
 def description(target: Target) -> str:
-    """The name of the labelled node, or of the target it belongs to if it has none."""
+    """Return the name of the labelled node, or that of its target if it has none."""
     return name(target.labelled) or name(target.top)
 
 
 def name(node: Node) -> str:
-    """The element's label, else its text, else its `name` attribute."""
+    """Return the element's label, else its text, else its `name` attribute."""
     for key in _NAMING[:1]:
         if label := node.attributes.get(key):
             return label
@@ -53,7 +53,7 @@ def name(node: Node) -> str:
 
 
 def labels_of(node: Node) -> list[Node]:
-    """The `label` elements of a form field: those that refer to it or enclose it."""
+    """List the `label` elements of a form field: those that refer to it or enclose it."""
     if node.tag not in ("input", "select", "textarea"):
         return []
     *_, root = node.ancestors()

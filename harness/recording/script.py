@@ -1,4 +1,4 @@
-"""Scripts: what a person would do, for tests and demonstrations.
+"""Scripts: actions to record without a person, for tests and demonstrations.
 
     goal = "Find the Spanish book in the catalogue"
     steps = [
@@ -7,12 +7,13 @@
       { op = "CLICK", at = "text=Luz de invierno" },
     ]
 
-The mouse and the keyboard of the browser do it, so that it is recorded as if a person had. A file
-of tasks of the sample is a script as well: `FILE#NAME` is one of its tasks.
+The browser's mouse and keyboard perform them, so they are recorded like a person's actions. A file
+of the sample's tasks is also a script: `FILE#NAME` is one of its tasks.
 """
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,6 +32,8 @@ ScriptOp = Literal[
     "CLICK", "TYPE", "SELECT", "ENTER", "PRESS", "HOVER", "DRAG", "GOTO", "BACK", "WAIT",
     "UNDO", "SECRET",
 ]  # fmt: skip
+MOVE_S = 60.0
+"""Limit for one move, with what is recorded of it, in seconds."""
 _LOOKS = 20
 _LOOK_MS = 1_000
 _ELSEWHERE = ("GOTO", "BACK", "UNDO")
@@ -43,14 +46,14 @@ _VALUED = {
 class Move:
     """A line of a script.
 
-    op: what is done. PRESS presses the key `value`, DRAG goes to the element `value`, WAIT waits
-        for an element, UNDO and SECRET are the recorder's own commands.
+    op: the action. PRESS presses the key `value`, DRAG drags to the element `value`, WAIT waits
+        for an element, UNDO and SECRET are commands of the recorder.
     at: selector of the element; `frame >> element` (`>>>`) leads into frames.
-    value: the text to type, the option to select, the address to go to.
+    value: the text to type, the option to select, or the address to go to.
     hover: selector of an element to point at first.
     key: the key that presses the element, instead of the mouse.
-    times: how often to press the mouse button.
-    accept: whether dialogs that it opens are accepted.
+    times: number of presses of the mouse button.
+    accept: True to accept dialogs that it opens, False to dismiss them.
     """
 
     op: ScriptOp
@@ -65,15 +68,19 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A task and what is done."""
+    """A task and its actions."""
 
     goal: str
     moves: tuple[Move, ...]
 
 
-def read_script(given: str) -> Script:
-    """Read a script. Raises `UserError`, naming what is wrong and where."""
-    name, _, wanted = given.partition("#")
+def read_script(file: str) -> Script:
+    """Read a script, or a task of the sample as `FILE#NAME`.
+
+    Raises:
+        UserError: the file is not a script; the message names the step.
+    """
+    name, _, wanted = file.partition("#")
     try:
         content = tomllib.loads(Path(name).read_text("utf-8"))
     except OSError as error:
@@ -113,9 +120,10 @@ def _move(name: str, at: int, step: Any) -> Move:
 
 
 async def play(script: Script, page: Page, recorder: Recorder) -> None:
-    """Do what a script says, each move when the one before is recorded and done.
+    """Perform the actions of a script, each when the one before it has been recorded.
 
-    Raises `UserError` for a move that cannot be made.
+    Raises:
+        UserError: an action is not possible, or takes longer than `MOVE_S`.
     """
     from playwright.async_api import Error
 
@@ -125,10 +133,12 @@ async def play(script: Script, page: Page, recorder: Recorder) -> None:
         dialogs = _Dialogs(accept)
         page.on("dialog", dialogs)
         try:
-            await _make(move, page, recorder)
-            await recorder.calm()
-        except (Error, UserError) as error:
-            reason = str(error).splitlines()[0].rstrip(":")
+            async with asyncio.timeout(MOVE_S):
+                await _make(move, page, recorder)
+                await recorder.calm()
+        except (Error, UserError, TimeoutError) as error:
+            late = f"the page was still busy after {MOVE_S:g} seconds"
+            reason = (str(error) or late).splitlines()[0].rstrip(":")
             raise UserError(f"step {at} of the script ({move.op} {move.at}): {reason}") from None
         finally:
             page.remove_listener("dialog", dialogs)
@@ -143,7 +153,7 @@ class _Dialogs:
 
 
 def _current(page: Page) -> Page:
-    """The page that was opened last."""
+    """Return the page that was opened last."""
     return page.context.pages[-1]
 
 
@@ -186,7 +196,7 @@ async def _make(move: Move, page: Page, recorder: Recorder) -> None:
             await page.mouse.move(*await _middle(_element(page, move.value)), steps=4)
             await page.mouse.up()
         case "TYPE" if await element.evaluate("one => one.matches(`input[type*=date]`)"):
-            # A press is on the day, the month or the year.
+            # A press would be on the day, the month or the year.
             await element.focus()
             await page.keyboard.type(move.value)
         case "TYPE":
@@ -201,7 +211,7 @@ async def _make(move: Move, page: Page, recorder: Recorder) -> None:
 
 
 async def _wait(page: Page, selector: str) -> None:
-    """Wait for an element, also of a page that is still to be opened."""
+    """Wait for an element, also on a page that has not been opened yet."""
     from playwright.async_api import TimeoutError
 
     for _ in range(_LOOKS):
@@ -212,9 +222,9 @@ async def _wait(page: Page, selector: str) -> None:
 
 
 async def _select(element: Locator, value: str, page: Page, recorder: Recorder) -> None:
-    """Open a list and choose an option of it with the keyboard."""
+    """Open a list and choose one of its options with the keyboard."""
     if not await element.evaluate("one => one.matches('select')"):
-        raise UserError("the element is no list")
+        raise UserError("the element is not a list")
     labels: list[str] = await element.evaluate("one => [...one.options].map(x => x.label.trim())")
     if value not in labels:
         raise UserError(f"the list has no option '{value}'; {suggestion(value, labels)}")

@@ -1,20 +1,20 @@
-"""One sitting: a browser that is watched, and what the person says in the terminal."""
+"""A recording session: a watched browser, and the person's commands in the terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from harness.errors import UserError
-from harness.live.chromium import found, launch_arguments
+from harness.live.chromium import found, launch_arguments, scratch_of_playwright
 from harness.printing import say
 from harness.recording.draft import Draft
 from harness.recording.recorder import Recorder
@@ -25,24 +25,25 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
 WIDTH, HEIGHT = 1280, 720
-"""The part of the page that can be seen, in pixels, as in the data."""
-HELP = "u + Enter: undo the last step; s: hide what is pressed next; q: the task is done"
+"""Size of the viewport, in pixels, as in the data."""
+HELP = "u + Enter: undo the last step; s: hide what you press next; q: end the task"
 _LOADING_MS = 30_000
 _SCRIPT_MS = 10_000
 _ENDING_S = 10.0
 
 Served = Callable[[str], tuple[str, str]]
-"""From an address to content and media type, for sites that are not on the network."""
+"""Function from an address to content and media type, for sites that need no network."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sitting:
-    """How to record.
+    """Settings of a recording session.
 
-    first: address of the page to begin with.
-    script: what is done instead of by a person, without a window.
-    sentence: the task in words; "" to be asked at the end.
-    browser: path of Chromium; the system's if None.
+    first: address of the first page.
+    script: actions to perform without a person and a window.
+    sentence: the task in words; "" asks for it at the end.
+    browser: path of Chromium; None for the system's.
+    served: answers the requests of a site; None for the network.
     """
 
     first: str
@@ -53,24 +54,30 @@ class Sitting:
 
 
 def check_display() -> None:
-    """Raises `UserError` where no window can be opened."""
+    """Raise `UserError` if no window can be opened."""
     shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if sys.platform.startswith("linux") and not shown:
         raise UserError(
-            "recording opens a window, and there is no display (DISPLAY is not set): run it on a "
+            "recording opens a window, but found no display (DISPLAY is not set): run it on a "
             "desktop, over ssh -X or under xvfb-run, or give --script FILE"
         )
 
 
 def record_task(draft: Draft, sitting: Sitting) -> Path | None:
-    """Record until the person is done, and write the trajectory; None if it was left unfinished.
+    """Record until the person ends the task, and write the trajectory.
+
+    Returns:
+        The written file; None if the recording is unfinished.
 
     Raises:
-        UserError: playwright, Chromium or the page is missing, or a script cannot go on.
+        UserError: playwright, Chromium or the page is missing, or a script cannot continue.
     """
     if sitting.script is None:
         check_display()
     executable = found(sitting.browser, purpose="recording", extra="record")
+    if threading.current_thread() is threading.main_thread():
+        # Shells let commands in the background ignore Ctrl-C, and only a kill would end them.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return asyncio.run(_record(draft, sitting, executable))
 
 
@@ -79,7 +86,7 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
     async with _browser(executable, visible=sitting.script is None) as context:
         recorder = Recorder(draft, say)
         if draft.steps:
-            recorder.beside("the recording was interrupted, and the page opened anew")
+            recorder.note("the recording was interrupted, and the page opened again")
         tabs = Tabs(recorder)
         context.on("page", tabs.adopt)
         if sitting.served is not None:
@@ -91,9 +98,8 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
         ending = asyncio.create_task(_until_done(recorder, page, sitting, lines, tabs))
         crashed = asyncio.create_task(tabs.crashed.wait())
         try:
-            given = [crashed, working, ending]
-            await asyncio.wait(given, return_when=asyncio.FIRST_COMPLETED)
-            # What is asked of a page that has crashed is never answered.
+            await asyncio.wait([crashed, working, ending], return_when=asyncio.FIRST_COMPLETED)
+            # A crashed page never answers.
             if tabs.crashed.is_set():
                 raise UserError("the page crashed")
             for task in (working, ending):
@@ -103,7 +109,7 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
                 async with asyncio.timeout(_ENDING_S):
                     await recorder.do(recorder.settle)
             except TimeoutError:
-                say("     (the page does not answer: what was done last is not recorded)")
+                say("     (the page does not answer: the last action is not recorded)")
         finally:
             for one in (crashed, working, ending):
                 one.cancel()
@@ -126,16 +132,16 @@ async def _until_done(
         if not line.done():
             line.cancel()
             return
-        said = line.result()
-        if said is None:
+        command = line.result()
+        if command is None:
             await closed
             return
-        match said.strip().lower():
+        match command.strip().lower():
             case "u" | "undo":
                 await recorder.do(recorder.undo)
             case "s" | "secret":
                 recorder.marking = True
-                say("     (press what is to be hidden: a field, or a text)")
+                say("     (press what to hide: a field, or a text)")
             case "q" | "quit":
                 closed.cancel()
                 return
@@ -152,7 +158,7 @@ async def _finish(
         return None
     sentence = sitting.sentence or (sitting.script.goal if sitting.script else "")
     if not sentence and lines is not None:
-        say("What was the task? One sentence, as one would ask somebody to do it:")
+        say("What was the task? One sentence, as an instruction:")
         sentence = (await lines.next() or "").strip()
     if not sentence:
         return None
@@ -173,19 +179,19 @@ async def _open(page: Page, draft: Draft, first: str) -> None:
 async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserContext]:
     from playwright.async_api import Error, async_playwright
 
-    # The pages of frames are in the same process as the page around them, so that one session of
-    # the DevTools protocol reaches all. Scroll bars would make the page narrower than its picture.
+    # Frames share the process of the page around them: one session of the DevTools protocol
+    # reaches all. Scroll bars would make the page narrower than its picture.
     flags = ["--disable-site-isolation-trials", "--hide-scrollbars"]
     if not visible:
         flags += ["--headless"]
-    # Chromium refuses its sandbox to the administrator.
+    # Chromium does not start its sandbox for root.
     rooted = hasattr(os, "geteuid") and os.geteuid() == 0
-    with TemporaryDirectory(prefix="vlm-eval-browser-") as folder:
+    with scratch_of_playwright() as folder:
         async with async_playwright() as playwright:
-            given = launch_arguments(Path(folder), executable, flags)
+            arguments = launch_arguments(folder, executable, flags)
             try:
                 browser = await playwright.chromium.launch(
-                    **given, headless=not visible, chromium_sandbox=not rooted
+                    **arguments, headless=not visible, chromium_sandbox=not rooted
                 )
             except Error as error:
                 reason = error.message.splitlines()[0]
@@ -196,7 +202,7 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
             try:
                 yield context
             finally:
-                # It ends with this process at the latest.
+                # The browser ends with this process at the latest.
                 with suppress(Error, TimeoutError):
                     async with asyncio.timeout(_ENDING_S):
                         await browser.close()
@@ -211,7 +217,11 @@ def _answering(served: Served) -> Callable[[Any], Any]:
 
 
 class Tabs:
-    """The pages of a browser. closed: set when the last of them is; crashed: when one has."""
+    """The pages of a browser.
+
+    closed: set when the last page is closed.
+    crashed: set when a page has crashed.
+    """
 
     def __init__(self, recorder: Recorder) -> None:
         self.closed = asyncio.Event()
@@ -220,7 +230,7 @@ class Tabs:
         self._watching: dict[Page, asyncio.Task[None]] = {}
 
     def adopt(self, page: Page) -> None:
-        """Watch a page that has been opened."""
+        """Watch a new page."""
         self._watching[page] = asyncio.create_task(self._watch(page))
 
     async def watched(self, page: Page) -> None:
@@ -231,16 +241,16 @@ class Tabs:
         from playwright.async_api import Error
 
         page.on("close", self._closed)
-        # Without a listener, dialogs would be dismissed before anybody can read them.
+        # Without a listener, Playwright would dismiss dialogs before the person can read them.
         page.on("dialog", self._asked)
         page.on("crash", lambda _: self.crashed.set())
-        tab = Tab(page, self._recorder.heard)
+        tab = Tab(page, self._recorder.receive)
         with suppress(Error):
             await tab.watch()
             self._recorder.tabs.append(tab)
 
     def _asked(self, dialog: Any) -> None:
-        self._recorder.beside(f"a dialog of the page ({dialog.type}) and its answer")
+        self._recorder.note(f"a dialog of the page ({dialog.type}) and its answer")
 
     def _closed(self, page: Page) -> None:
         self._watching.pop(page, None)
@@ -249,7 +259,7 @@ class Tabs:
 
 
 class Lines:
-    """Lines that are typed into the terminal, read in a thread of their own."""
+    """Lines typed into the terminal, read in a separate thread."""
 
     def __init__(self) -> None:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
@@ -257,16 +267,16 @@ class Lines:
         threading.Thread(target=self._read, daemon=True).start()
 
     async def next(self) -> str | None:
-        """The next line; None at the end of the input, and from then on."""
+        """Return the next line; None from the end of the input on."""
         line = await self._lines.get()
         if line is None:
             self._lines.put_nowait(None)
         return line
 
     def _read(self) -> None:
-        # Not by lines: a reader that is still waiting would hold a lock when the program ends.
+        # Not by lines: a reader that still waits would keep a lock when the program ends.
         rest = b""
-        with suppress(OSError, ValueError):  # There may be no input at all.
+        with suppress(OSError, ValueError):  # The input may be missing.
             while some := os.read(sys.stdin.fileno(), 4096):
                 *whole, rest = (rest + some).split(b"\n")
                 for line in whole:

@@ -1,11 +1,11 @@
 // Describes a page before an action on `target`, and its HTML with the ids of all elements.
 // `shielded` and `describe` are put before this (`harness/live/*.js`); `options` are its own and these:
-//   exact: whether the target is what was pointed at; else it is what the pointer would meet in it.
-//   limit: for the characters of the HTML.
-//   hides: whether an element is to be hidden with all that is in it.
-// The HTML comes in pieces of a kind and a text, so that texts can be changed where they stand:
+//   exact: true if the target is the element under the pointer; else the function looks for it.
+//   limit: most characters of HTML.
+//   hides: returns true for an element to hide with its content.
+// The HTML comes in pieces of a kind and a text, whose texts can be changed in place:
 // "markup", "text", "value" (of an attribute, which is named third), "verbatim", "frame" (the id of
-// its element), "hide" and "show" (around what is to be hidden).
+// its element), "hide" and "show" (around hidden content).
 ({ root = shielded(document).documentElement, target, exact = false, shadows = false, limit = Infinity, hides = () => false, ...options }) => {
   const VOID = "area base basefont bgsound br col embed frame hr img input keygen link meta param source track wbr".split(" ");
   const VERBATIM = "style script xmp iframe noembed noframes plaintext noscript".split(" ");
@@ -15,7 +15,8 @@
 
   const pieces = [];
   let left = limit;
-  const add = (kind, text, ...more) => {
+  const add = (kind, given, ...more) => {
+    const text = given.toWellFormed();
     left -= text.length;
     const last = pieces.at(-1);
     if (kind === "markup" && last?.[0] === "markup") last[1] += text;
@@ -66,7 +67,7 @@
     }
   }
 
-  // The element under the pointer, when that is the chosen one or inside it; a drawing counts as one.
+  // The element under the pointer if it is the target or inside it; a drawing counts as one element.
   let labelled = target;
   if (target && !exact) {
     const rect = shielded(target).getBoundingClientRect();

@@ -1,51 +1,40 @@
-"""A page in Chromium that is watched: what is done on it, how it looks, and doing it again."""
+"""A watched page in Chromium: receive gestures, describe the page, repeat the gestures."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from harness.live.snapshot import LIMITS, shielding
-from harness.recording.pages import Described, Part, Place, joined, snapshot
+from harness.recording.pages import Described, Part, Place, joined, mended, snapshot
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page
 
 _WORLD = "vlm-eval-recorder"
 _TELL = "vlmEvalTell"
-_CALL = "function (name, ...given) { return vlmEval[name](...given); }"
+_CALL = "function (name, ...values) { return vlmEval[name](...values); }"
 _PRESSES = frozenset({"click", "mousedown", "pointerdown"})
 _MOST_LISTENING = 1_000
 _MOST_FRAMES = 30
 _LONGEST_HTML = 20_000_000
-TALLEST = 16_000
-"""Pages are pictured down to here, in pixels."""
-_QUALITY = 85
 _MAC_COMMANDS = {"Backspace": "deleteBackward", "Delete": "deleteForward"}
 
 Message = Mapping[str, Any]
 
 
-class Picture(NamedTuple):
-    """A screenshot of a whole page as JPEG, and the height of the page if it was cut there."""
-
-    data: bytes
-    cut_at: int | None = None
-
-
 class Tab:
-    """The recorder's side of a page. `heard` is called with a frame's id and what it tells."""
+    """The recorder's side of a page; calls `receive` with a frame's id and its messages."""
 
-    def __init__(self, page: Page, heard: Callable[[Tab, str, Message], None]) -> None:
+    def __init__(self, page: Page, receive: Callable[[Tab, str, Message], None]) -> None:
         self.page = page
-        self._heard = heard
+        self._receive = receive
         self._session: CDPSession
         self._contexts: dict[int, str] = {}
 
@@ -55,7 +44,7 @@ class Tab:
         self._session.on("Runtime.executionContextCreated", self._created)
         self._session.on("Runtime.executionContextDestroyed", self._destroyed)
         self._session.on("Runtime.executionContextsCleared", lambda _: self._contexts.clear())
-        self._session.on("Runtime.bindingCalled", self._told)
+        self._session.on("Runtime.bindingCalled", self._on_message)
         await self.send("Page.enable")
         await self.send("Runtime.enable")
         await self.send("Runtime.addBinding", name=_TELL, executionContextName=_WORLD)
@@ -66,35 +55,44 @@ class Tab:
             runImmediately=True,
         )
 
-    async def send(self, method: str, **given: Any) -> Any:
+    async def send(self, method: str, **parameters: Any) -> Any:
         """Send a command of the DevTools protocol. Raises `playwright.async_api.Error`."""
-        return await self._session.send(method, given)
+        return await self._session.send(method, parameters)
 
-    async def call(self, frame: str, name: str, *given: Any) -> Any:
+    async def call(self, frame: str, name: str, *arguments: Any) -> Any:
         """Call a function of `listen.js` in a frame. Raises `playwright.async_api.Error`."""
-        return await self._called(frame, [{"value": one} for one in (name, *given)])
+        return await self._called(frame, [{"value": one} for one in (name, *arguments)])
+
+    async def frames(self) -> dict[str, str | None]:
+        """Map the ids of the page's frames to those of their parents; parents come first."""
+        return dict(_frames((await self.send("Page.getFrameTree"))["frameTree"], None))
 
     async def drained(self) -> None:
-        """Wait until what has been told before is heard."""
+        """Wait until all earlier messages of the page have been received."""
         frames = list(dict.fromkeys(self._contexts.values()))
         await asyncio.gather(
             *(self.call(one, "scrolled") for one in frames), return_exceptions=True
         )
 
     async def look(self, frame: str, target: int) -> tuple[Described, list[str]]:
-        """The page, with the gesture's target in a frame, and what could not be looked at."""
+        """Describe the page with the gesture's target in a frame.
+
+        Returns:
+            The description, and notes on its gaps.
+        """
         from playwright.async_api import Error
 
-        tree = (await self.send("Page.getFrameTree"))["frameTree"]
         parts: list[Part] = []
         places: dict[str, tuple[str, Place]] = {}
         missed = 0
-        for one, parent in list(_frames(tree, None))[:_MOST_FRAMES]:
+        for one, parent in list((await self.frames()).items())[:_MOST_FRAMES]:
             try:
                 host, place = "", Place()
                 if parent is not None:
                     host, inner = await self._placed(one, parent)
                     place = inner.within(places[parent][1])
+                    if not host:
+                        raise KeyError(one)
                 options = {
                     **LIMITS,
                     "most": LIMITS["most"] - sum(len(part.look["nodes"]) for part in parts),
@@ -117,53 +115,6 @@ class Tab:
         notes = [f"{missed} of the page's frames could not be read"] if missed else []
         return joined(parts), notes
 
-    async def picture(self, frame: str, target: int, point: Sequence[float] | None) -> Picture:
-        """The whole page. What it shows under the pointer (`point`, in a frame) stays shown."""
-        main = (await self.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        view = await self.call(main, "view")
-        size = (await self.send("Page.getLayoutMetrics"))["cssContentSize"]
-        height = max(min(size["height"], TALLEST), 1)
-        clip = {"x": 0, "y": 0, "width": max(size["width"], 1), "height": height, "scale": 1}
-        async with self._hovered(frame, target, point):
-            taken = await self.send(
-                "Page.captureScreenshot",
-                format="jpeg",
-                quality=_QUALITY,
-                captureBeyondViewport=True,
-                clip=clip,
-            )
-            await self.call(main, "restored", view)
-        cut_at = TALLEST if size["height"] > TALLEST else None
-        return Picture(base64.b64decode(taken["data"]), cut_at)
-
-    @asynccontextmanager
-    async def _hovered(
-        self, frame: str, target: int, point: Sequence[float] | None
-    ) -> AsyncIterator[None]:
-        """Keep what opens under the pointer open while the page is resized for its picture."""
-        if point is None:
-            yield
-            return
-        await self.send("DOM.enable")
-        await self.send("CSS.enable")
-        try:
-            await self.send("DOM.getDocument", depth=0)
-            given = [{"value": "around"}, {"value": target}]
-            found = await self._called(frame, given, by_value=False)
-            listed = await self.send(
-                "Runtime.getProperties", objectId=found["objectId"], ownProperties=True
-            )
-            for one in listed["result"]:
-                if one["name"].isdecimal():
-                    node = await self.send("DOM.requestNode", objectId=one["value"]["objectId"])
-                    await self.send("CSS.forcePseudoState", **node, forcedPseudoClasses=["hover"])
-            yield
-            place = await self._place_of(frame)
-            await self._mouse("mouseMoved", place.point(*point), 0, 0)
-        finally:
-            await self.send("CSS.disable")
-            await self.send("DOM.disable")
-
     async def press(
         self,
         frame: str,
@@ -173,19 +124,19 @@ class Tab:
         modifiers: int = 0,
         count: int = 1,
     ) -> None:
-        """Press the mouse button at the first point of a path, and let go at its last."""
+        """Press the mouse button at the first point of a path, and release it at the last."""
         x, y = path[0]
-        place = await self._place_of(frame)
+        place = await self.place_of(frame)
         expected = {"what": "press", "number": number, "x": x, "y": y}
         await self.call(frame, "expect", expected)
-        await self._mouse("mouseMoved", place.point(x, y), modifiers, 0)
-        await self._mouse("mousePressed", place.point(x, y), modifiers, count)
+        await self.mouse("mouseMoved", place.point(x, y), modifiers, 0)
+        await self.mouse("mousePressed", place.point(x, y), modifiers, count)
         for x, y in path[1:]:
-            await self._mouse("mouseMoved", place.point(x, y), modifiers, 0, buttons=1)
-        await self._mouse("mouseReleased", place.point(x, y), modifiers, count)
+            await self.mouse("mouseMoved", place.point(x, y), modifiers, 0, buttons=1)
+        await self.mouse("mouseReleased", place.point(x, y), modifiers, count)
 
     async def key(self, frame: str, message: Message) -> None:
-        """Press a key as it was pressed."""
+        """Repeat the press of a key."""
         from playwright.async_api import Error
 
         key, code = message["key"], message["code"]
@@ -210,19 +161,19 @@ class Tab:
         await self.send("Input.dispatchKeyEvent", type="keyUp", **event)
 
     async def insert(self, text: str) -> None:
-        """Insert a text that was pasted."""
+        """Insert a pasted text."""
         await self.send("Input.insertText", text=text)
 
     async def is_closed(self, frame: str, target: int) -> bool:
-        """Whether the element of a gesture keeps its inside from scripts."""
-        given = [{"value": "element"}, {"value": target}]
-        found = await self._called(frame, given, by_value=False)
+        """Return True if the element of a gesture has a closed shadow root."""
+        arguments = [{"value": "element"}, {"value": target}]
+        found = await self._called(frame, arguments, by_value=False)
         if "objectId" not in found:
             return False
         node = (await self.send("DOM.describeNode", objectId=found["objectId"]))["node"]
         return any(root.get("shadowRootType") == "closed" for root in node.get("shadowRoots", ()))
 
-    async def _mouse(
+    async def mouse(
         self, kind: str, point: tuple[float, float], modifiers: int, count: int, buttons: int = 0
     ) -> None:
         x, y = point
@@ -237,10 +188,9 @@ class Tab:
             clickCount=count,
         )
 
-    async def _place_of(self, frame: str) -> Place:
-        """Where the viewport of a frame is, seen from that of the page."""
-        tree = (await self.send("Page.getFrameTree"))["frameTree"]
-        above = dict(_frames(tree, None))
+    async def place_of(self, frame: str) -> Place:
+        """Return the place of a frame's viewport in that of the page."""
+        above = await self.frames()
         place = Place()
         while (parent := above.get(frame)) is not None:
             _, outer = await self._placed(frame, parent)
@@ -251,25 +201,14 @@ class Tab:
         owner = (await self.send("DOM.getFrameOwner", frameId=frame))["backendNodeId"]
         element = await self._resolved(owner, await self._context(parent))
         found = await self._called(parent, [{"value": "placed"}, {"objectId": element}])
-        if not found["id"]:
-            raise KeyError(frame)
         return found["id"], Place(*found["place"])
 
     async def _looked(self, frame: str, options: Mapping[str, Any], target: int) -> Any:
         context = await self._context(frame)
-        roots = await self._called(frame, [{"value": "roots"}], by_value=False)
-        listed = await self.send(
-            "Runtime.getProperties", objectId=roots["objectId"], ownProperties=True
-        )
-        # Root by root: asked to pierce them, Chromium goes into frames, too, and may crash later.
+        roots = await self.elements(frame, "roots")
+        # Root by root: with `pierce`, Chromium also enters frames, and may crash later.
         found = await asyncio.gather(
-            *(
-                self.send(
-                    "DOMDebugger.getEventListeners", objectId=one["value"]["objectId"], depth=-1
-                )
-                for one in listed["result"]
-                if one["name"].isdecimal()
-            )
+            *(self.send("DOMDebugger.getEventListeners", objectId=root, depth=-1) for root in roots)
         )
         nodes = dict.fromkeys(
             one["backendNodeId"]
@@ -281,30 +220,39 @@ class Tab:
         elements = await asyncio.gather(
             *(self._resolved(one, context) for one in heard), return_exceptions=True
         )
-        # What is in other frames belongs to another document.
-        given: list[Any] = [{"value": "look"}, {"value": options}, {"value": target}]
-        given += [{"objectId": one} for one in elements if isinstance(one, str)]
-        return await self._called(frame, given)
+        # Elements of other frames belong to other documents and fail to resolve.
+        arguments: list[Any] = [{"value": "look"}, {"value": options}, {"value": target}]
+        arguments += [{"objectId": one} for one in elements if isinstance(one, str)]
+        return await self._called(frame, arguments)
+
+    async def elements(self, frame: str, name: str, *arguments: Any) -> list[str]:
+        """Call a function of `listen.js` that returns a list; return the ids of its objects."""
+        values = [{"value": one} for one in (name, *arguments)]
+        found = await self._called(frame, values, by_value=False)
+        listed = await self.send(
+            "Runtime.getProperties", objectId=found["objectId"], ownProperties=True
+        )
+        return [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
 
     async def _resolved(self, node: int, context: int) -> str:
         found = await self.send("DOM.resolveNode", backendNodeId=node, executionContextId=context)
         return str(found["object"]["objectId"])
 
-    async def _called(self, frame: str, given: list[Any], *, by_value: bool = True) -> Any:
+    async def _called(self, frame: str, arguments: list[Any], *, by_value: bool = True) -> Any:
         answer = await self.send(
             "Runtime.callFunctionOn",
             functionDeclaration=_CALL,
             executionContextId=await self._context(frame),
-            arguments=given,
+            arguments=arguments,
             returnByValue=by_value,
             awaitPromise=True,
         )
         if "exceptionDetails" in answer:
-            raise ValueError(f"{given[0]} failed: {answer['exceptionDetails']}")
-        return answer["result"].get("value") if by_value else answer["result"]
+            raise ValueError(f"{arguments[0]} failed: {answer['exceptionDetails']}")
+        return mended(answer["result"].get("value")) if by_value else answer["result"]
 
     async def _context(self, frame: str) -> int:
-        """The recorder's script world in a frame, made where the browser has made none."""
+        """Return the recorder's script world in a frame; create it if the browser has not."""
         for context, where in reversed(self._contexts.items()):
             if where == frame:
                 return context
@@ -322,10 +270,10 @@ class Tab:
     def _destroyed(self, event: Message) -> None:
         self._contexts.pop(event["executionContextId"], None)
 
-    def _told(self, event: Message) -> None:
+    def _on_message(self, event: Message) -> None:
         frame = self._contexts.get(event["executionContextId"])
         if frame is not None and event["name"] == _TELL:
-            self._heard(self, frame, json.loads(event["payload"]))
+            self._receive(self, frame, mended(json.loads(event["payload"])))
 
 
 def _frames(tree: Mapping[str, Any], parent: str | None) -> Iterator[tuple[str, str | None]]:

@@ -1,27 +1,27 @@
-"""The page before an action: how it looks, what is on it, and how it was come to."""
+"""Record the page before an action: its screenshot, its elements, and notes on the way to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from harness.recording.columns import Op
 from harness.recording.draft import Taken
-from harness.recording.masking import Secrets, masked_page
-from harness.recording.pages import Described
-from harness.recording.tab import TALLEST, Message, Picture, Tab
+from harness.recording.masking import Secrets
+from harness.recording.picture import TALLEST, Picture, TooManyNodes, take_picture
+from harness.recording.tab import Message, Tab
 
 SHORTEST_COOKIE = 16
-"""Values of cookies from this length on are hidden wherever pages repeat them, in characters."""
+"""Cookies with values of at least this length, in characters, are hidden in pages."""
 _PICTURES = 3
-_UNHELD = "the element shows a picture that is drawn or played; the place in it is not recorded"
+_NO_PLACE = "the element shows a drawing or video; the place in it is not recorded"
 _DRAWN = ("canvas", "video", "object", "embed", "iframe", "frame", "map")
 
 
 @dataclass(slots=True)
 class Gesture:
-    """A press, key or paste that is held back."""
+    """A press, key or paste that waits until the page is recorded."""
 
     tab: Tab
     frame: str
@@ -38,18 +38,19 @@ class Gesture:
 
     @property
     def field(self) -> tuple[Tab, str, int] | None:
-        """The field that it is done in."""
+        """The field of the gesture: tab, frame and number."""
         number = self.about["field"]
         return (self.tab, self.frame, number) if number else None
 
 
 @dataclass(slots=True)
 class Filling:
-    """A field that is being filled in: the step that is open.
+    """The open step: a field that the person is filling in.
 
     before: the page before, with its picture.
-    pressed: whether it began with a press of the mouse.
-    value: what a person has entered so far; None if nothing.
+    picture: the screenshot before.
+    pressed: True if it began with a press of the mouse.
+    value: the text entered so far; None if nothing.
     """
 
     gesture: Gesture
@@ -61,10 +62,10 @@ class Filling:
 
 @dataclass(slots=True)
 class Taking:
-    """Takes pages, and remembers what happened between them that is no step.
+    """Records pages, and notes on events between them that are not steps.
 
     hide: called with texts that are secret from now on.
-    entry: the tab and the number in its history of the page that was taken last.
+    entry: tab of the last recorded page, and its number in the history of the tab.
     """
 
     secrets: Secrets
@@ -72,12 +73,12 @@ class Taking:
     entry: tuple[Tab, int] | None = None
     _others: dict[str, int] = field(default_factory=dict)
 
-    def beside(self, name: str) -> None:
-        """Note what happened and is no step; the next step says so."""
+    def note(self, name: str) -> None:
+        """Note an event that is not a step, for the notes of the next step."""
         self._others[name] = self._others.get(name, 0) + 1
 
     async def before(self, gesture: Gesture, op: Op) -> tuple[Taken, bytes | None]:
-        """The page as it is, and a step on it without a value."""
+        """Record the current page. Returns a step on it without a value, and the screenshot."""
         tab = gesture.tab
         for cookie in await tab.page.context.cookies():
             if len(cookie.get("value", "")) >= SHORTEST_COOKIE:
@@ -86,47 +87,48 @@ class Taking:
         for node in page.nodes:
             if node["id"] in page.hidden and node.get("live", {}).get("input_value"):
                 self.hide(node["live"]["input_value"])
-        picture = await self._picture(gesture)
-        page, taken = await self._unmoved(gesture, page, picture)
-        if taken is None:
-            notes.append("the page kept changing where it shows secrets: it has no picture")
-        elif picture.cut_at:
+        picture = await self._picture(gesture, notes)
+        if picture and picture.cut_at:
             notes.append(f"the page is longer than its picture, which ends at {TALLEST} pixels")
         if page.cut:
             notes.append("the page is too large: its end is missing")
         if gesture.about["file"]:
-            notes.append("a file is chosen, which the format cannot hold")
+            notes.append("a file is chosen, which the format cannot express")
         if page.tag in _DRAWN:
-            notes.append(_UNHELD)
+            notes.append(_NO_PLACE)
         if await tab.is_closed(gesture.frame, gesture.number):
-            notes.append("the inside of the element is closed: all of it counts as one")
-        notes = [*await self._arrived(tab), *self._notes_beside(), *notes]
+            notes.append("the element has a closed shadow root: all of it counts as one element")
+        notes = [*await self._arrived(tab), *self._events(), *notes]
         entry = self.entry[1] if self.entry else -1
         url = tab.page.url
+        if picture is not None:
+            page = replace(page, drawn=picture.drawn)
         step = Taken(str(uuid4()), op, "", page, url, entry, tuple(notes))
-        return step, taken
+        return step, picture.data if picture else None
 
-    async def _picture(self, gesture: Gesture) -> Picture:
+    async def _picture(self, gesture: Gesture, notes: list[str]) -> Picture | None:
+        """Take a picture that showed secrets in the same places before and after.
+
+        Returns None, and adds a note, if the page cannot be searched or keeps changing.
+        """
         point = gesture.message.get("point")
-        return await gesture.tab.picture(gesture.frame, gesture.number, point)
-
-    async def _unmoved(
-        self, gesture: Gesture, page: Described, picture: Picture
-    ) -> tuple[Described, bytes | None]:
-        """A page and a picture that show secrets in the same places."""
-        if not self.secrets and not page.hidden:
-            return page, picture.data
-        tab = gesture.tab
         for _ in range(_PICTURES):
-            again, _ = await tab.look(gesture.frame, gesture.number)
-            boxes = masked_page(again, self.secrets).boxes
-            if boxes == masked_page(page, self.secrets).boxes:
-                return page, picture.data
-            page, picture = again, await self._picture(gesture)
-        return page, None
+            try:
+                picture = await take_picture(gesture.tab, gesture.frame, gesture.number, point)
+            except TooManyNodes:
+                notes.append("the page is too large to search it for secrets: it has no picture")
+                return None
+            before, after = (
+                [drawn[at] for at in sorted(self.secrets.drawn_over(drawn))]
+                for drawn in (picture.drawn, picture.later)
+            )
+            if before == after:
+                return picture
+        notes.append("the page kept changing where it shows secrets: it has no picture")
+        return None
 
     async def _arrived(self, tab: Tab) -> list[str]:
-        """How the page was come to, where no step says so."""
+        """Note the way to the page if no step explains it."""
         before = self.entry
         history = await tab.send("Page.getNavigationHistory")
         at = history["currentIndex"]
@@ -140,17 +142,17 @@ class Taking:
         if before[1] == entry["id"]:
             return []
         if before[1] in known and known.index(before[1]) > at:
-            return ["the page was gone back to"]
+            return ["reached by going back"]
         if entry.get("transitionType") in ("typed", "address_bar", "generated", "keyword"):
-            return ["the page was gone to by its address"]
+            return ["reached by its address"]
         return []
 
     async def place(self, tab: Tab) -> int:
-        """The number of the page in the history of its tab."""
+        """Return the page's number in the history of its tab."""
         history = await tab.send("Page.getNavigationHistory")
         return int(history["entries"][history["currentIndex"]]["id"])
 
-    def _notes_beside(self) -> list[str]:
+    def _events(self) -> list[str]:
         others, self._others = self._others, {}
         return [
             f"before it, not recorded: {name}{f' ({times} times)' if times > 1 else ''}"

@@ -9,7 +9,7 @@ A line is a record of `harness.runs.records`. A run directory holds
     summary.json    written when the run is finished, with
     steps.parquet   the steps as a table
     blobs/          large things that lines refer to by digest
-    set_aside.jsonl lines that do not count any more (`harness.runs.revision`)
+    set_aside.jsonl lines that do not count any more (`harness.redo.repair`)
 """
 
 from harness.runs.blobs import BLOBS, Blobs, digest_of
@@ -19,10 +19,9 @@ from harness.runs.directory import (
     RunDirectory,
     is_in_use,
     manifest_before,
-    repair,
     settled_before,
 )
-from harness.runs.errors import DataGone, DiskFull, RunDiffers, RunError, RunInUse
+from harness.runs.errors import DataGone, DiskFull, OtherFormat, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
 from harness.runs.kinds import KINDS
 from harness.runs.live_steps import Done, LiveStep, Sight, steps_taken
@@ -45,18 +44,15 @@ from harness.runs.records import (
     EmbedRecord,
     MessageRecord,
     Spent,
-    UnitRecord,
+    Unit,
     call_id,
     shared_unit,
 )
-from harness.runs.redo import take_over
-from harness.runs.repair import Repaired
 from harness.runs.results import packed, result_of
-from harness.runs.revision import Revision, sizes_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.shards import merge
 from harness.runs.spent import by_role, by_tier, roles_of, spent_on, tiers_of, together
-from harness.runs.steps import STEP, ChoiceRecord, StepDetail, StepRecord
+from harness.runs.steps import STEP, StepDetail, StepUnit
 
 __all__ = [
     "BLOBS",
@@ -70,7 +66,6 @@ __all__ = [
     "ActRecord",
     "Blobs",
     "CallRecord",
-    "ChoiceRecord",
     "DataGone",
     "DiskFull",
     "Done",
@@ -78,11 +73,10 @@ __all__ = [
     "LiveStep",
     "Manifest",
     "MessageRecord",
+    "OtherFormat",
     "RecordedCalls",
     "Redone",
-    "Repaired",
     "Resolver",
-    "Revision",
     "Run",
     "RunDiffers",
     "RunDirectory",
@@ -96,8 +90,8 @@ __all__ = [
     "StepData",
     "StepDetail",
     "StepKey",
-    "StepRecord",
-    "UnitRecord",
+    "StepUnit",
+    "Unit",
     "by_role",
     "by_tier",
     "call_id",
@@ -113,16 +107,13 @@ __all__ = [
     "packed",
     "read_cost",
     "read_settled",
-    "repair",
     "result_of",
     "roles_of",
     "sent_picture",
     "settled_before",
     "shared_unit",
-    "sizes_of",
     "spent_on",
     "steps_taken",
-    "take_over",
     "tiers_of",
     "together",
 ]

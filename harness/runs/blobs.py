@@ -2,7 +2,7 @@
 
     blobs/3f/3fa0...   the bytes whose digest that is
 
-A file is written beside its place, synced and then moved there, so that it is whole or not there.
+A file is written next to its place, synced and then moved there: it is whole or missing.
 Lines refer to blobs by digest and are written after them. Nothing is ever changed or removed.
 """
 
@@ -21,7 +21,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def digest_of(data: bytes) -> str:
-    """The name of these bytes."""
+    """Return the name of these bytes."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -46,7 +46,7 @@ class Blobs:
         return digest
 
     def get(self, digest: str) -> bytes:
-        """The bytes of this digest. Raises `RunError` if they are missing or damaged."""
+        """Return the bytes of this digest. Raises `RunError` if they are missing or damaged."""
         path = self._path(digest)
         try:
             data = path.read_bytes()
@@ -71,7 +71,7 @@ class Blobs:
             sync_folder(self._folder.parent)
 
     def _path(self, digest: str) -> Path:
-        # It may come from somebody else's run and must not lead out of this folder.
+        # It may come from another user's run and must not lead out of this folder.
         if not _DIGEST.fullmatch(digest):
             raise RunError(f"{digest[:80]!r} is not the digest of a blob")
         return self._folder / digest[:2] / digest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
-from harness.runs.batches import BATCHES, PACKS, BatchLog
 from harness.runs.blobs import BLOBS, Blobs
+from harness.runs.callers import caller_files, unrecorded_at
 from harness.runs.errors import RunError, RunInUse
 from harness.runs.files import (
     CALLS,
@@ -36,9 +36,7 @@ from harness.runs.manifest import (
     write_manifest,
 )
 from harness.runs.on_record import OnRecord, read_on_record, read_settled
-from harness.runs.records import SCHEMA, CallRecord, UnitRecord
-from harness.runs.repair import Repaired, mend
-from harness.runs.revision import Revision, revise
+from harness.runs.records import SCHEMA, CallRecord, Unit
 from harness.runs.table import write_table
 from parsers.records import READING
 
@@ -54,10 +52,9 @@ class RunDirectory:
 
     Attributes, as found on disk when the run was opened: `settled`, the steps with a final outcome;
     `recorded`, the calls of the other steps by step and id, to be played back; `shared`, the calls
-    that belong to a parent of several steps, by id; `lost`, settled steps of which not every call
-    is on record; `spent`, what the run has cost in US dollars so far, calls without a line
-    included. `blobs` holds the large parts of what is recorded, and `batches` what a provider has
-    of the run.
+    of a parent of several steps, by id; `lost`, settled steps with calls that are not all
+    on record; `spent`, what the run has cost in US dollars so far, calls without a line
+    included. `blobs` holds the large parts of what is recorded.
     """
 
     @classmethod
@@ -66,16 +63,13 @@ class RunDirectory:
         path: Path,
         setup: Setup,
         settings: Mapping[str, Any] | None = None,
-        *,
-        revision: Revision | None = None,
-        reading: int = READING,
     ) -> RunDirectory:
         """Start the run at `path`, or go on with the one that is there.
 
-        `settings` are those of this session only. A `revision` is carried out first. `reading` is
-        the edition of the reading rules of a run that is begun. Raises `RunInUse` while another
-        process has the run, `RunDiffers` when it was started with another setup, `RunError` for a
-        folder that holds something else or a run that cannot be read.
+        `settings` are those of this session only. Raises `RunInUse` while another process has the
+        run, `RunDiffers` when it was started with another setup, `RunError` for a folder that holds
+        something else, a run that cannot be read, or one read by another edition of the reading
+        rules.
         """
         created = [folder for folder in (path, *path.parents) if not folder.exists()]
         try:
@@ -84,10 +78,7 @@ class RunDirectory:
             raise RunError(f"cannot create {path}: {error.strerror or error}") from error
         lock = _lock(path)
         try:
-            manifest = _begin(path, setup, settings, reading)
-            if revision is not None:
-                manifest = revise(path, manifest, revision)
-                _remove_results(path)
+            manifest = _begin(path, setup, settings)
             run = cls(path, lock, manifest)
         except BaseException:
             lock.release()
@@ -107,12 +98,11 @@ class RunDirectory:
         found = self._read()
         self.shared = found.shared
         self.blobs = Blobs(path)
-        self.batches = BatchLog.open(path)
         self._on_record = found.spent
         if manifest.redone is not None:  # Another run has paid for what was taken over.
             self._on_record -= manifest.redone.cost
         # Sums of floats may leave a remainder below zero.
-        unrecorded = max(manifest.unrecorded, self.batches.unrecorded)
+        unrecorded = max(manifest.unrecorded, unrecorded_at(path))
         self.spent = max(0.0, self._on_record + unrecorded)
         self._journal = Journal([path / CALLS, path / STEPS])
 
@@ -134,7 +124,7 @@ class RunDirectory:
 
         Raises `RunError`, `DiskFull`.
         """
-        line = sealed(record, self.manifest.schema)
+        line = sealed(record)
         for data in blobs:
             await asyncio.to_thread(self.blobs.put, data)
         if not record.role:
@@ -143,7 +133,7 @@ class RunDirectory:
         await self._journal.append_synced(0, line)
 
     async def blob(self, digest: str) -> bytes:
-        """The bytes of a blob. Raises `RunError` if they are missing or damaged."""
+        """Return the bytes of a blob. Raises `RunError` if they are missing or damaged."""
         return await asyncio.to_thread(self.blobs.get, digest)
 
     def add_models(self, names: Iterable[str]) -> None:
@@ -155,7 +145,7 @@ class RunDirectory:
             write_manifest(self.path, self.manifest)
 
     def note_spent(self, total: float) -> None:
-        """Keep what the run has cost in all, so that a cost limit holds over sessions.
+        """Record the total cost of the run: a cost limit covers all sessions.
 
         Raises `RunError`.
         """
@@ -175,17 +165,17 @@ class RunDirectory:
         self.manifest = self.manifest.measuring(measured)
         write_manifest(self.path, self.manifest)
 
-    def append_step(self, record: UnitRecord[Any]) -> None:
+    def append_step(self, record: Unit[Any]) -> None:
         """Append a step's line. It is on disk soon, and never before its calls are.
 
         Raises `RunError` or `DiskFull` when an earlier line could not be written.
         """
-        line = sealed(record, self.manifest.schema)
+        line = sealed(record)
         self._unfinish()
         self._journal.append(1, line)
 
     def copy_lines(self, calls: Iterable[bytes], steps: Iterable[bytes]) -> None:
-        """Append lines of another run as they are. Raises `RunError`, `DiskFull`."""
+        """Append lines of another run unchanged. Raises `RunError`, `DiskFull`."""
         self._unfinish()
         for file, lines in enumerate((calls, steps)):
             for data in lines:
@@ -229,8 +219,8 @@ class RunDirectory:
         # An error under way is what the user must see; a failed journal would have raised before.
         with contextlib.suppress(RunError) if error else contextlib.nullcontext():
             self.close()
-        told = (self.path / SERVER_LOG).exists()
-        if error and _untouched(self.path) and not self.manifest.unrecorded and not told:
+        logged = (self.path / SERVER_LOG).exists()
+        if error and _untouched(self.path) and not self.manifest.unrecorded and not logged:
             # It failed before its first call, over a mistake perhaps, and cost nothing.
             _remove_folders(self._created)
 
@@ -247,7 +237,7 @@ def _remove_results(path: Path) -> None:
 
 
 def _remove_folders(created: Sequence[Path]) -> None:
-    """Remove the folder of a run in which nothing happened, and those above it that it brought."""
+    """Remove the folder of a run without records, and the parents that it created."""
     with contextlib.suppress(OSError):
         for name in (LOCK, MANIFEST, CALLS, STEPS) if created else ():
             (created[0] / name).unlink(missing_ok=True)
@@ -256,7 +246,7 @@ def _remove_folders(created: Sequence[Path]) -> None:
 
 
 def is_in_use(path: Path) -> bool:
-    """Whether a process is working on the run at `path`."""
+    """Return True if a process is working on the run at `path`."""
     if not (path / LOCK).exists():
         return False
     lock = FileLock(path / LOCK, thread_local=False)
@@ -274,7 +264,7 @@ def _lock(path: Path) -> FileLock:
     # The system lets go of this lock when the process ends, however it ends.
     lock = FileLock(path / LOCK, thread_local=False)
     try:
-        # Whoever only looks whether it is held has it for an instant (`is_in_use`).
+        # A check for a lock has it for an instant (`is_in_use`).
         lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 10)
     except Timeout:
         raise RunInUse(f"another process{_owner(path)} is working on {path}") from None
@@ -291,15 +281,15 @@ def _owner(path: Path) -> str:
     return f" ({sessions[-1].pid})" if sessions else ""
 
 
-def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading: int) -> Manifest:
+def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
     now = Session.now(settings or {})
     manifest = _manifest_at(path)
     if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
-        declared = setup.declared if manifest.declared else None
-        manifest = replace(manifest, dataset=setup.dataset, declared=declared)
+        manifest = replace(manifest, dataset=setup.dataset, declaration=setup.declaration)
     elif manifest is None or not is_same(manifest, setup):
-        ours = (LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, PACKS, SERVER_LOG)
+        ours = {LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, SERVER_LOG}
+        ours |= caller_files()
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
             raise RunError(f"{path} is not a run directory and not empty: it holds {foreign[0]}")
@@ -313,18 +303,17 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None, reading
             prompts=setup.prompts,
             seed=setup.seed,
             pictures=setup.pictures,
-            declared=setup.declared,
+            declaration=setup.declaration,
+            reading=READING,
             unrecorded=manifest.unrecorded if manifest else 0.0,
         )
-    if _untouched(path):
-        manifest = replace(manifest, reading=reading)
     manifest = manifest.started(now)
     write_manifest(path, manifest)
     return manifest
 
 
 def settled_before(path: Path, setup: Setup) -> int:
-    """How many dialogues of a run are settled, without going on with it; 0 where there is none.
+    """Count the settled dialogues of a run without resuming it; 0 if there is none.
 
     Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
     """
@@ -335,27 +324,26 @@ def settled_before(path: Path, setup: Setup) -> int:
     return len(read_settled(path))
 
 
-def repair(path: Path, setup: Setup) -> Repaired:
-    """Set aside what is damaged in the run at `path`, so that its steps are asked again.
+def mended(path: Path, setup: Setup, mend: Callable[[Path, Manifest], bool]) -> None:
+    """Have `mend` change the lines of the run at `path`, if there is one, while nothing else does.
 
-    Raises `RunInUse`, `RunDiffers`, `RunError`.
+    Results of a completed run are removed if `mend` returns True. Raises `RunInUse`, `RunDiffers`,
+    `RunError`.
     """
     manifest = manifest_before(path)
     if manifest is None:
-        return Repaired(0, 0)
+        return
     check_same(path, manifest, setup)
     lock = _lock(path)
     try:
-        repaired = mend(path, manifest)
-        if repaired.lines or repaired.dialogues:
+        if mend(path, manifest):
             _remove_results(path)
     finally:
         lock.release()
-    return repaired
 
 
 def manifest_before(path: Path) -> Manifest | None:
-    """The manifest of a run that has something on record, None where there is none.
+    """Return the manifest of a run that has something on record, None where there is none.
 
     Raises `RunError` when it cannot be read.
     """
@@ -364,7 +352,8 @@ def manifest_before(path: Path) -> Manifest | None:
 
 
 def _manifest_at(path: Path) -> Manifest | None:
-    """The manifest, None where no run was begun. Raises `RunError` for lines without a manifest."""
+    """Return the manifest, None where no run was begun. Raises `RunError` for lines without a
+    manifest."""
     if (path / MANIFEST).exists():
         return read_manifest(path)
     if not _untouched(path):
@@ -376,6 +365,7 @@ def _manifest_at(path: Path) -> Manifest | None:
 
 
 def _untouched(path: Path) -> bool:
-    """Whether nothing is on record: the run ended before its first call, over a mistake perhaps."""
-    files = [path / name for name in (CALLS, STEPS, SUMMARY, BATCHES)]
-    return not any(file.exists() and file.stat().st_size for file in files)
+    """Return True if nothing is on record: the run ended before its first call, over a mistake
+    perhaps."""
+    files = [path / name for name in (CALLS, STEPS, SUMMARY, *caller_files())]
+    return not any(file.is_file() and file.stat().st_size for file in files)

@@ -12,6 +12,10 @@ class RunError(UserError):
     """A run directory cannot be used or written; the message says which file and why."""
 
 
+class OtherFormat(RunError):
+    """The run is of another format than this version reads."""
+
+
 class RunInUse(RunError):
     """Another process is working on the run."""
 
@@ -26,7 +30,7 @@ class RunDiffers(RunError):
 
 
 class DiskFull(RunError):
-    """There is no room for another line. What was synced before is kept."""
+    """The disk has no room for another line. Lines synced before are kept."""
 
 
 class DataGone(Exception):

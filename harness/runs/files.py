@@ -7,7 +7,7 @@ leaving lines out would change scores; only a reader that says which lines it sk
 The last key of a line is its checksum, `,"checksum":"0a1b2c3d"}`, the CRC-32 of the bytes before
 it. Standing there, it is verified without encoding the line again. A CRC finds what happens by
 accident (bits that flip, blocks that are lost, an editor) nearly as fast as memory is read; against
-intent, no checksum in the same file would help. Lines of earlier versions have none.
+intent, no checksum in the same file would help.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from harness.runs.errors import DiskFull, RunError
-from harness.runs.lines import line_decoder, renamed, to_line
-from harness.runs.records import SCHEMA
+from harness.runs.lines import line_decoder, to_line
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
@@ -35,7 +34,7 @@ _BEFORE, _BEHIND = f',"{CHECKSUM}":"'.encode(), b'"}\n'
 _DIGITS = len(_BEHIND) + 8
 _SEAL = len(_BEFORE) + _DIGITS
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
-"""What decoding a line raises."""
+"""The exceptions of decoding a line."""
 
 
 class Line(NamedTuple):
@@ -47,7 +46,7 @@ class Line(NamedTuple):
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """The finished lines of a file; none when the file is missing. Raises `RunError`."""
+    """Yield the finished lines of a file; none when the file is missing. Raises `RunError`."""
     try:
         with path.open("rb") as file:
             offset = 0
@@ -62,7 +61,8 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def decode(decoder: Callable[[bytes], T], line: Line, path: Path) -> T:
-    """The record on a line. Raises `RunError` naming the line if it holds none or is damaged."""
+    """Return the record on a line. Raises `RunError` naming the line if it holds none or is
+    damaged."""
     try:
         verify(line.data)
         return decoder(line.data)
@@ -93,7 +93,7 @@ def _keys(data: bytes) -> Mapping[str, Any]:
 def read_records(
     path: Path, kind: type[T], on_unreadable: Callable[[str], None] | None = None
 ) -> Iterator[T]:
-    """The records of a file of lines; none when the file is missing.
+    """Yield the records of a file of lines; none when the file is missing.
 
     Raises `RunError` for a line that cannot be read, unless `on_unreadable` is there to be called
     with one text per such line, which is then skipped.
@@ -110,22 +110,21 @@ def read_records(
         yield record
 
 
-def encode(record: Any, schema: int = SCHEMA) -> bytes:
-    """A record as a line of a schema without a checksum, newline included."""
-    data = msgspec.json.encode(to_line(record, schema), enc_hook=_plain) + b"\n"
-    return renamed(data, schema) if schema < SCHEMA else data
+def encode(record: Any) -> bytes:
+    """Return a record as a line without a checksum, newline included."""
+    return msgspec.json.encode(to_line(record), enc_hook=_plain) + b"\n"
 
 
-def sealed(record: Any, schema: int = SCHEMA) -> bytes:
-    """A record as a line of a schema, with its checksum.
+def sealed(record: Any) -> bytes:
+    """Return a record as a line with its checksum.
 
     Raises `RunError` if it could not be read back.
 
-    What an adapter or a data set hands over may have another type than is declared: such a line
+    Values of an adapter or a data set may have another type than declared: such a line
     would make the whole run unreadable.
     """
     try:
-        data = encode(record, schema)
+        data = encode(record)
         back = line_decoder(type(record))(data)
         same = back == record or _as_json(back) == _as_json(record)
     except (*UNREADABLE, TypeError, OverflowError, NotImplementedError) as error:
@@ -137,7 +136,7 @@ def sealed(record: Any, schema: int = SCHEMA) -> bytes:
 
 
 def _as_json(record: Any) -> Any:
-    # Tuples are lists and keys are texts in JSON; not a number is no null.
+    # Tuples are lists and keys are texts in JSON; not a number is not null.
     return json.loads(json.dumps(msgspec.to_builtins(to_line(record), enc_hook=_plain)))
 
 
@@ -148,7 +147,7 @@ def _unwritable(record: Any, why: str) -> RunError:
 
 
 def _plain(value: Any) -> Any:
-    # What an adapter sent may be a read-only mapping.
+    # An adapter may send a read-only mapping.
     if isinstance(value, Mapping):
         return dict(value)
     raise NotImplementedError(f"a line cannot hold a {type(value).__name__}")
@@ -179,7 +178,7 @@ def cut_torn(path: Path) -> int:
 
 
 def append_lines(path: Path, lines: Iterable[bytes]) -> None:
-    """Append lines to a file that nobody else writes to, synced. Raises `RunError`."""
+    """Append lines to a file without other writers, synced. Raises `RunError`."""
     try:
         with path.open("ab") as file:
             file.writelines(lines)
@@ -192,7 +191,7 @@ def append_lines(path: Path, lines: Iterable[bytes]) -> None:
 def move_lines(path: Path, numbers: Collection[int], into: Path) -> None:
     """Move lines of a file to the end of another. Raises `RunError`.
 
-    Nothing is lost if the process ends in between: the lines may then stand in both.
+    Nothing is lost if the process ends in between: both files may then have the lines.
     """
     if numbers:
         append_lines(into, (line.data for line in read_lines(path) if line.number in numbers))
@@ -228,7 +227,7 @@ def sync_folder(path: Path) -> None:
 
 
 def write_error(path: Path, error: OSError) -> RunError:
-    """The error to show for a failed write."""
+    """Return the error to show for a failed write."""
     if error.errno in NO_ROOM:
         return DiskFull(
             f"no room left to write {path} ({error.strerror}); everything on record is kept: "

@@ -38,7 +38,7 @@ class _Entry:
 class Journal:
     """Open files that lines are appended to.
 
-    Within one flush the files are written in the order given, so that a line in a later file may
+    Within one flush the files are written in the given order: a line in a later file may
     refer to lines in an earlier one.
     """
 
@@ -147,7 +147,7 @@ def _notify(batch: Sequence[_Entry], error: RunError | None) -> None:
         elif entry.waiter is not None:
             loops.setdefault(entry.waiter.get_loop(), []).append(entry.waiter)
     for loop, waiters in loops.items():
-        # A loop that is closed by now has nobody left who waits.
+        # A loop that is closed by now has no waiters left.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(_wake_up, waiters, error)
 

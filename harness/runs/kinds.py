@@ -17,19 +17,23 @@ from adapters.registry import Registry, UnknownName
 KINDS: Registry[Any] = Registry("kind of unit", "vlm_eval.kinds")
 KINDS.add("step", "harness.runs.steps:StepDetail", "a recorded step of a task on a website")
 KINDS.add("grounding", "parsers.grounding:GroundingDetail", "a place on a picture, given in words")
-KINDS.add("episode", "harness.runs.episodes:EpisodeDetail", "a live page and an agent in turns")
 KINDS.add(
-    "prompt", "harness.runs.prompts:PromptDetail", "a finished prompt, answered with an action"
+    "episode", "harness.kinds.episode.record:EpisodeDetail", "a live page and an agent in turns"
+)
+KINDS.add(
+    "prompt",
+    "harness.kinds.prompt.record:PromptDetail",
+    "a finished prompt, answered with an action",
 )
 
 
 def decoded_detail(kind: str, raw: bytes) -> Any:
-    """The detail of a unit. Raises what msgspec raises if it is not one of its kind."""
+    """Return the detail of a unit. Raises what msgspec raises if it is not one of its kind."""
     return _decoder(_type_of(kind)).decode(raw)
 
 
 def _type_of(kind: str) -> Any:
-    """The type of a kind's detail; any JSON where no package here brings one."""
+    """Return the type of a kind's detail; any JSON where no package here brings one."""
     try:
         return KINDS.get(kind)
     except UnknownName:

@@ -25,7 +25,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What an agent sees of a live page.
+    """An observation of a live page.
 
     ended: whether the episode is over.
     reward: as the environment gives it, None if it has given none.
@@ -67,7 +67,7 @@ class Sight:
 
     @property
     def outcome(self) -> str:
-        """What became of the action before, in words; "" where there is nothing to say."""
+        """Return the result of the action before in words; "" without one."""
         said = [f"failed: {self.error}"] if self.error else []
         said += [] if self.reward is None else [f"reward {self.reward:g}"]
         said += [f"ended{f': {self.reason}' if self.reason else ''}"] if self.ended else []
@@ -82,7 +82,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An action as it was carried out.
+    """An action after it was carried out.
 
     told: the action in words, with what the element is called on its page.
     box: of its element, as (x, y, width, height) in pixels of the picture; None if unknown.
@@ -94,14 +94,14 @@ class Done:
 
     @classmethod
     def of(cls, plain: object) -> Done | None:
-        """Read an action on record; None for what is none, such as the beginning of an episode."""
+        """Read an action on record; None for anything else, such as the beginning of an episode."""
         if not isinstance(plain, dict) or not isinstance(plain.get("name"), str):
             return None
         element, point = plain.get("element"), _numbers(plain.get("point"), 2)
-        given = plain.get("arguments")
+        values = plain.get("arguments")
         arguments: dict[str, Value] = {
             str(name): value
-            for name, value in (given if isinstance(given, dict) else {}).items()
+            for name, value in (values if isinstance(values, dict) else {}).items()
             if value is None or isinstance(value, str | int | float | bool)
         }
         action = Action(
@@ -110,9 +110,9 @@ class Done:
             (point[0], point[1]) if point else None,
             arguments,
         )
-        told, box = plain.get("told"), _numbers(plain.get("box"), 4)
+        text, box = plain.get("told"), _numbers(plain.get("box"), 4)
         where = (round(point[0], 1), round(point[1], 1)) if point else None
-        words = told if isinstance(told, str) and told else str(replace(action, point=where))
+        words = text if isinstance(text, str) and text else str(replace(action, point=where))
         return cls(action, words, (box[0], box[1], box[2], box[3]) if box else None)
 
     @property
@@ -140,16 +140,17 @@ class LiveStep:
 
     @property
     def said(self) -> str:
-        """What the model under test replied."""
+        """Return the reply of the model under test."""
         own = (call for call in self.asks if call.is_ask and not call.role)
         return "\n\n".join(call.reply.text for call in own)
 
 
 def steps_taken(calls: Iterable[CallRecord]) -> list[LiveStep]:
-    """The steps of the calls of one trial, in order; the last one holds what was seen at the end.
+    """Return the steps of the calls of one trial, in order; the last one holds what was seen at
+    the end.
 
     Asks whose places begin with another number (`2/round-1`) belong to another step, although no
-    action lies between them. [] for calls of which none acted.
+    action lies between them. [] for calls without actions.
     """
     steps: list[LiveStep] = []
     seen, asks, number, acted = Sight(), list[CallRecord](), "", False

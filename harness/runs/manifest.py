@@ -16,22 +16,19 @@ from typing import Any
 
 import msgspec
 
-from harness.runs.errors import RunDiffers, RunError
+from harness.runs.errors import OtherFormat, RunDiffers, RunError
 from harness.runs.files import UNREADABLE, replace_file
 from harness.runs.records import SCHEMA
-from harness.settings import with_absent
 from parsers.declaration import Declaration
-from parsers.mind2web import declaration_of
+from parsers.records import READING
 
 MANIFEST = "manifest.json"
 DISTRIBUTION = "vlm-web-eval"
 GIT_TIMEOUT_S = 10
-LATER: dict[str, Any] = {"declared": None, "reading": 1, "reread": 0, "redone": None}
-"""Keys that earlier versions did not write, each with the value that its absence stands for."""
 _ABSENT = "(not set)"
 _VERSION = re.compile(r"^Version: *(.+)$", re.MULTILINE)
 DESCRIPTIONS = ("candidates_told", "none_rule")
-"""Words for a reader that follow from settings and are no part of a run's identity."""
+"""Words for a reader that follow from settings and do not identify a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +40,8 @@ class Setup:
     dataset: fingerprint of the data, and what is needed to find it again.
     prompts: hash of the prompt texts.
     seed: seed that ranks the candidates.
-    pictures: recipe by which screenshots are prepared.
-    declared: what the benchmark declares of its results, which is no part of a run's identity; None
-        in runs from before benchmarks did, all of them of Mind2Web's steps.
+    pictures: recipe of prepared screenshots.
+    declaration: the benchmark's declaration of its results, not part of a run's identity.
     """
 
     config: dict[str, Any]
@@ -54,12 +50,7 @@ class Setup:
     prompts: str = ""
     seed: int = 0
     pictures: str = ""
-    declared: Declaration | None = LATER["declared"]
-
-    @property
-    def declaration(self) -> Declaration:
-        """What the benchmark declares of its results."""
-        return declaration_of(self.declared)
+    declaration: Declaration
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +72,14 @@ class Session:
 
     @classmethod
     def now(cls, settings: Mapping[str, Any]) -> Session:
-        """A session that starts now, in this process."""
+        """Return a session that starts now, in this process."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         return cls(started, os.getpid(), dict(settings), environment())
 
 
 @dataclass(frozen=True, slots=True)
 class Redone:
-    """What a run has asked again that it otherwise took over from another one.
+    """The units that a run asks again; it copies the others from another run.
 
     of: name of that run.
     statuses: of its steps that are asked again.
@@ -107,7 +98,7 @@ class Redone:
         return f"{', '.join(self.statuses)} at {', '.join(map(str, self.max_tokens))}"
 
     def is_of(self, other: Redone) -> bool:
-        """Whether the same steps of the same run are asked again."""
+        """Return True if the same steps of the same run are asked again."""
         return replace(self, cost=0.0) == replace(other, cost=0.0)
 
     def joined(self, other: Redone | None) -> Redone:
@@ -128,9 +119,8 @@ class Manifest(Setup):
 
     `unrecorded` is what was or may have been spent, in US dollars, on calls without a line: the one
     before the first step, those that failed after they had been sent, and those set aside.
-    `reading` is the edition of the reading rules (`parsers.READING`) by which the predictions were
-    read, and `reread` the number of settled steps that were read anew by it. `redone` is None for a
-    run that asked all of its steps itself.
+    `reading` is the edition of the reading rules (`parsers.READING`) that read the predictions.
+    `redone` is None for a run that asked all of its steps itself.
     """
 
     schema: int
@@ -138,9 +128,8 @@ class Manifest(Setup):
     created: str
     answered_by: tuple[str, ...] = ()
     unrecorded: float = 0.0
-    reading: int = LATER["reading"]
-    reread: int = LATER["reread"]
-    redone: Redone | None = LATER["redone"]
+    reading: int
+    redone: Redone | None = None
     sessions: tuple[Session, ...] = ()
 
     @property
@@ -149,30 +138,29 @@ class Manifest(Setup):
         return self.sessions[0].environment if self.sessions else {}
 
     def started(self, session: Session) -> Manifest:
-        """The manifest with one more session."""
+        """Return the manifest with one more session."""
         return replace(self, sessions=(*self.sessions, session))
 
     def measuring(self, measured: Mapping[str, Any]) -> Manifest:
-        """The manifest with more that the last session found out about itself."""
+        """Return the manifest with more that the last session found out about itself."""
         *before, last = self.sessions
         last = replace(last, measured={**last.measured, **measured})
         return replace(self, sessions=(*before, last))
 
 
 def identity(setup: Setup) -> dict[str, Any]:
-    """The part of a manifest that two sessions of one run must share, as plain JSON."""
-    shared = (field.name for field in fields(Setup) if field.name != "declared")
+    """Return the part of a manifest that two sessions of one run must share, as plain JSON."""
+    shared = (field.name for field in fields(Setup) if field.name != "declaration")
     plain: dict[str, Any] = {name: getattr(setup, name) for name in shared}
     # Where the data lies is not what it is; that is for its fingerprint to say.
     plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
-    config = with_absent(setup.config)
-    plain["config"] = {k: v for k, v in config.items() if k not in DESCRIPTIONS}
+    plain["config"] = {k: v for k, v in setup.config.items() if k not in DESCRIPTIONS}
     decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
     return decoded
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs between two configurations, a setting a line.
+    """Return the differences between two configurations, a setting per line.
 
     >>> difference({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2})
     ['a.b: 1 on record, 3 now']
@@ -197,21 +185,31 @@ def _flat(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
 
 
 def is_same(old: Setup, new: Setup) -> bool:
-    """Whether a run of one setup can be resumed with the other."""
+    """Return True if a run of one setup can be resumed with the other."""
     return identity(old) == identity(new)
 
 
-def check_same(path: Path, old: Setup, new: Setup) -> None:
-    """Raise `RunDiffers` if the run at `path` cannot be resumed with `new`."""
+def check_reading(path: Path, manifest: Manifest) -> None:
+    """Raise `RunError` if other reading rules than today's have read the run at `path`."""
+    if manifest.reading != READING:
+        raise RunError(
+            f"{path} was read by edition {manifest.reading} of the reading rules, and this version "
+            f"of vlm-eval has edition {READING}: vlm-eval score {path} reads its replies anew"
+        )
+
+
+def check_same(path: Path, old: Manifest, new: Setup) -> None:
+    """Raise `RunError` if the run at `path` cannot be resumed with `new`."""
+    check_reading(path, old)
     lines = difference(identity(old), identity(new))
-    # What else differs mostly follows from the settings: a reader wants to see those.
+    # Other differences mostly follow from the settings, which a reader wants to see.
     lines = [line for line in lines if line.startswith("config.")] or lines
     if lines:
         raise RunDiffers(path, lines)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run. Raises `RunError` when there is none or it cannot be read."""
+    """Return the manifest of a run. Raises `RunError` when there is none or it cannot be read."""
     path = folder / MANIFEST
     try:
         data = path.read_bytes()
@@ -221,10 +219,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise RunError(f"cannot read {path}: {error.strerror or error}") from error
     try:
         schema = msgspec.json.decode(data, type=_SchemaOnly).schema
-        if not 1 <= schema <= SCHEMA:
-            age = "a newer version of vlm-eval" if schema > SCHEMA else "a trial version"
-            raise RunError(
-                f"{folder} was written by {age} (schema {schema}; this one reads 1 to {SCHEMA})"
+        if schema != SCHEMA:
+            raise OtherFormat(
+                f"{folder} was written by another version of vlm-eval (format {schema}; this one "
+                f"reads format {SCHEMA})"
             )
         return msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -234,9 +232,8 @@ def read_manifest(folder: Path) -> Manifest:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest in one piece. Raises `RunError`."""
     path = folder / MANIFEST
-    plain = {f.name: getattr(manifest, f.name) for f in fields(manifest)}
     try:
-        data = msgspec.json.encode({k: v for k, v in plain.items() if v != LATER.get(k, _ABSENT)})
+        data = msgspec.json.encode(manifest)
         msgspec.json.decode(data, type=Manifest)
     except (*UNREADABLE, TypeError, OverflowError) as error:
         raise RunError(
@@ -286,7 +283,7 @@ def _packages() -> dict[str, str]:
 def _start_git(source: Path) -> subprocess.Popen[str] | None:
     if not (source / ".git").exists():
         return None
-    # Optional locks off: asking for the status must not get in the way of somebody's commit.
+    # Optional locks off: asking for the status must not block a commit.
     command = ["git", "--no-optional-locks", "-C", str(source), "status", "--porcelain=v2"]
     command += ["--branch", "--untracked-files=no"]
     try:

@@ -18,24 +18,19 @@ StepKey = tuple[str, int]
 
 
 def is_shared(key: StepKey) -> bool:
-    """Whether this stands for a parent whose units share calls."""
+    """Return True for a parent whose units share calls."""
     return key[0].startswith(shared_unit(""))
 
 
 class Head(msgspec.Struct, kw_only=True):
-    """The part of any line that says which dialogue it is of. Exactly one of the ids is there."""
+    """The part of any line that says which dialogue it is of."""
 
+    unit_id: str
     repeat: int
-    unit_id: str = ""
-    step_id: str = ""
-
-    def __post_init__(self) -> None:
-        if bool(self.unit_id) == bool(self.step_id):
-            raise ValueError("it does not say which unit it is of")
 
     @property
     def key(self) -> StepKey:
-        return self.unit_id or self.step_id, self.repeat
+        return self.unit_id, self.repeat
 
 
 class StepHead(Head, kw_only=True):
@@ -72,11 +67,11 @@ class Recorded(Mapping[StepKey, dict[str, CallRecord]]):
         self._lines.setdefault(key, {})[id] = line.number, line.offset, len(line.data)
 
     def ids(self, key: StepKey) -> Collection[str]:
-        """The calls of a dialogue by their ids."""
+        """Return the calls of a dialogue by their ids."""
         return self._lines.get(key, {}).keys()
 
     def __getitem__(self, key: StepKey) -> dict[str, CallRecord]:
-        """The calls of a dialogue, by id. Raises KeyError, `RunError`."""
+        """Return the calls of a dialogue, by id. Raises KeyError, `RunError`."""
         places = self._lines[key]
         read = line_decoder(CallRecord)
         with self._path.open("rb") as file:
@@ -89,13 +84,13 @@ class Recorded(Mapping[StepKey, dict[str, CallRecord]]):
 
 @dataclass(frozen=True, slots=True)
 class OnRecord:
-    """What the lines of a run say.
+    """The contents of a run's lines.
 
     settled: dialogues with a final outcome.
     recorded: calls of the other dialogues, those of all trials, by id.
     shared: calls that belong to a parent of several dialogues, by id.
     spent: cost of all calls in US dollars.
-    lost: settled dialogues of which not every call is on record.
+    lost: settled dialogues with unrecorded calls.
     """
 
     settled: frozenset[StepKey]
@@ -106,12 +101,12 @@ class OnRecord:
 
 
 def read_settled(path: Path) -> frozenset[StepKey]:
-    """The settled dialogues of the run at `path`. Raises `RunError`."""
+    """Return the settled dialogues of the run at `path`. Raises `RunError`."""
     return frozenset(key for key, head in _latest(path).items() if head.settled)
 
 
 def read_on_record(path: Path) -> OnRecord:
-    """Where the run at `path` stands. Raises `RunError` for a line that cannot be read."""
+    """Read the state of the run at `path`. Raises `RunError` for a line that cannot be read."""
     settled = {key: head for key, head in _latest(path).items() if head.settled}
     recorded = Recorded(path / CALLS)
     shared: dict[str, CallRecord] = {}
@@ -133,7 +128,7 @@ def read_on_record(path: Path) -> OnRecord:
 
 
 def read_cost(path: Path) -> float:
-    """What the calls on record of the run at `path` have cost in US dollars. Raises `RunError`."""
+    """Return the cost of the recorded calls of the run at `path`, in dollars. Raises `RunError`."""
     return math.fsum(head.cost or 0.0 for head in read_records(path / CALLS, CallHead))
 
 

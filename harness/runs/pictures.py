@@ -10,7 +10,7 @@ from harness.runs.errors import DataGone
 
 
 class SentPicture(NamedTuple):
-    """What a reference on record says of a picture.
+    """A recorded reference to a picture.
 
     name: a file name that no other picture has.
     part: left, top, right and bottom of the part of the screenshot that it shows, in pixels, right

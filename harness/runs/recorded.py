@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 
 from harness.dialogue import Act, Call
 from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, call_id, shared_unit
+
+Calls = Mapping[str, CallRecord]
+"""The calls of a dialogue by place."""
 
 
 class RecordedCalls:
@@ -15,7 +18,6 @@ class RecordedCalls:
 
     def __init__(self, calls: Iterable[CallRecord]) -> None:
         self._own: dict[StepKey, dict[str, CallRecord]] = {}
-        self._before: dict[StepKey, list[CallRecord]] = {}
         self._trials: dict[StepKey, int] = {}
         self._shared: dict[str, CallRecord] = {}
         for call in calls:
@@ -24,26 +26,19 @@ class RecordedCalls:
                 continue
             if call.trial > self._trials.get(call.key, 0):
                 self._trials[call.key] = call.trial
-                self._before.setdefault(call.key, []).extend(self._own.pop(call.key, {}).values())
+                self._own.pop(call.key, None)
             if call.trial == self._trials.get(call.key, 0):
                 self._own.setdefault(call.key, {})[call.place] = call
 
-    def keys(self) -> Set[StepKey]:
-        """The dialogues that have calls of their own."""
-        return self._own.keys()
-
     def of(self, key: StepKey) -> Mapping[str, CallRecord]:
-        """The calls that a dialogue may ask for, by `name_of`."""
+        """Return the calls that a dialogue may ask for, by `name_of`."""
         own = self._own.get(key, {})
         return ChainMap(own, self._shared) if self._shared else own
 
-    def paid(self, key: StepKey, used: Iterable[CallRecord]) -> list[CallRecord]:
-        """The calls made for a dialogue: those of earlier trials, and of these its own."""
-        return [*self._before.get(key, ()), *(call for call in used if call.payer == key)]
-
 
 def name_of(call: Call, repeat: int) -> str:
-    """The name under which a call is found among those of its dialogue: its place, or its id if it
+    """Return the name under which a call is found among those of its dialogue: its place, or its
+    id if it
     is shared."""
     if isinstance(call, Act) or not call.shared:
         return call.place

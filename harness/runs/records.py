@@ -1,14 +1,12 @@
 """The lines of a run directory, as typed records.
 
-`calls.jsonl` holds a `CallRecord` per finished call, `steps.jsonl` a `UnitRecord` per unit of the
-selection, units that were never asked about included. Field names are part of the schema: `SCHEMA`
-rises when one changes its meaning. Lines of schema 1 knew recorded steps only; they are read and
-written by `harness.runs.schema1`.
+`calls.jsonl` holds a `CallRecord` per finished call, `steps.jsonl` a `Unit` per unit of the
+selection, units that were never asked about included. A change of these records raises `SCHEMA`,
+the number of the format; runs of another number are refused.
 """
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -19,16 +17,8 @@ from msgspec import UNSET, UnsetType
 from adapters.conversation import Message, Picture, Reply, Text, Usage
 from parsers.records import Prediction, ScoredUnit, Scores
 
-SCHEMA = 2
+SCHEMA = 3
 D = TypeVar("D")
-
-
-def _unset() -> UnsetType:
-    return UNSET
-
-
-# Otherwise pickle looks for it in every module that is loaded, which takes longer than the rest.
-copyreg.pickle(UnsetType, lambda unset: (_unset, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +31,14 @@ class MessageRecord:
 
     @classmethod
     def of(cls, message: Message) -> MessageRecord:
-        """The record of a message."""
+        """Return the record of a message."""
         parts = tuple(part.text if isinstance(part, Text) else part for part in message.parts)
         return cls(message.role, parts, message.native)
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedRecord:
-    """What a call embedded.
+    """The embedding part of a call.
 
     Attributes:
         count: number of texts.
@@ -66,7 +56,7 @@ class EmbedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ActRecord:
-    """What a call did in an environment.
+    """The action of a call in an environment.
 
     Attributes:
         action: JSON.
@@ -130,12 +120,12 @@ class CallRecord:
 
     @property
     def is_ask(self) -> bool:
-        """Whether a model was asked, and `reply` is its reply."""
+        """Return True if a model was asked, and `reply` is its reply."""
         return self.embed is None and self.act is None
 
     @property
-    def told(self) -> tuple[tuple[MessageRecord, ...], str]:
-        """What was sent and what came back, in words for people."""
+    def exchange(self) -> tuple[tuple[MessageRecord, ...], str]:
+        """Return the messages and the result as text for people."""
         if self.embed is not None:
             texts = self.embed.texts or (f"{self.embed.count} long texts",)
             vectors = f"{self.embed.count} vectors of {self.embed.dimensions} numbers"
@@ -164,7 +154,7 @@ class CallRecord:
 
     @property
     def work(self) -> float | None:
-        """What the reply costs where it has to be asked for, in US dollars; None if unknown."""
+        """Return the price of the reply without a cache, in US dollars; None if unknown."""
         if not self.from_cache:
             return self.cost
         return None if isinstance(self.price, UnsetType) else self.price
@@ -172,7 +162,7 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What calls of one role took.
+    """The cost of the calls of one role.
 
     Attributes:
         usage: tokens of all replies, those from the cache included; None when no reply reports
@@ -190,8 +180,8 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnitRecord(Generic[D]):
-    """What is asked about and scored, and its outcome.
+class Unit(Generic[D]):
+    """A step or item: its question, its scores, and its outcome.
 
     Attributes:
         kind: what it is; says what `detail` holds.
@@ -199,7 +189,7 @@ class UnitRecord(Generic[D]):
         parents: id of what it belongs to, by level, from the inside out (`task`, `website`).
         labels: what else it is grouped by.
         position: place in its innermost parent, from 0.
-        total: how many units that has in the data (0 where nobody knows).
+        total: number of its units in the data (0 if unknown).
         goal: the task or instruction in words.
         trial: number of the attempt, from 0; more than one where an episode had to start anew.
         invalid: why the unit has no right answer, None for a valid one.
@@ -265,7 +255,7 @@ class UnitRecord(Generic[D]):
         return self.position if self.total else None
 
     def scored(self) -> ScoredUnit:
-        """What the aggregates need of this line."""
+        """Return the part of this line that aggregates need."""
         return ScoredUnit(
             unit_id=self.unit_id,
             split=self.split,
@@ -279,14 +269,14 @@ class UnitRecord(Generic[D]):
 
 
 def call_id(unit_id: str, repeat: int, place: str, trial: int = 0) -> str:
-    """The name of a call, unique within a run."""
+    """Return the name of a call, unique within a run."""
     if trial:
         return f"{unit_id}/{repeat}/trial-{trial}/{place}"
     return f"{unit_id}/{repeat}/{place}"
 
 
 def shared_unit(parent: str) -> str:
-    """What stands for a unit on the lines of calls that the units of a parent share.
+    """Return the owner of calls that the units of a parent share, in place of a unit.
 
     A unit may be named as its parent is (an episode is its task), and must not be taken for it.
     """

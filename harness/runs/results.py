@@ -1,4 +1,4 @@
-"""What a recorded call answered, as its dialogue received it."""
+"""The answer of a recorded call, as its dialogue received it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BYTES = 4
 
 
 def result_of(record: CallRecord, blob: Callable[[str], bytes]) -> Result:
-    """The reply, vectors or observation of a call.
+    """Return the reply, vectors or observation of a call.
 
     `blob` returns the bytes of a digest; those of an observation are fetched when they are looked
     at. Raises `RunError` for vectors that cannot be read.
@@ -29,7 +29,7 @@ def result_of(record: CallRecord, blob: Callable[[str], bytes]) -> Result:
 
 
 def packed(vectors: tuple[Vector, ...]) -> bytes:
-    """Vectors as they are kept in a blob."""
+    """Return the vectors as the bytes of a blob."""
     return b"".join(map(to_bytes, vectors))
 
 

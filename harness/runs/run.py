@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from harness.dialogue import Result
-from harness.runs.batches import Waiting, waiting_at
 from harness.runs.blobs import Blobs
+from harness.runs.callers import Waiting, waiting_at
 from harness.runs.directory import SUMMARY
 from harness.runs.errors import DataGone, RunError
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey
-from harness.runs.records import CallRecord, UnitRecord
+from harness.runs.records import CallRecord, Unit
 from harness.runs.results import result_of
 from harness.runs.table import latest_steps
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from harness.tables import Grid
 
 RESOLVER = "harness.benchmarks:step_data"
-"""Where the pictures and pages come from. Fixed here and not in the run: a run may be somebody
-else's, and what it says must not decide which code is called."""
+"""Loader of pictures and pages. Fixed here and not in the run: a run may come from
+another user, and its contents must not decide which code is called."""
 
 DECLARED = "harness.benchmarks:declared"
 """Where the declaration of a run's benchmark comes from, for the same reason."""
 
-SUMMARY_OF = "harness.evaluation.rescoring:summary_of"
-RESULT_GRID = "harness.evaluation.rescoring:result_grid_of"
+SUMMARY_OF = "harness.session.rescoring:summary_of"
+RESULT_GRID = "harness.session.rescoring:result_grid_of"
 STEPS_FRAME = "reports.frames:steps_frame"
-"""What makes a summary, a table and a frame of a run. By name, because these are made from runs and
-not the other way round: whoever never asks for a frame needs neither reports nor pandas."""
+"""Makers of a summary, a table and a frame of a run. By name: reports are made from runs, and a
+caller without frames needs neither reports nor pandas."""
 
 
 class StepData(NamedTuple):
-    """What a run does not hold: the page as HTML and the encoded picture, None when lost."""
+    """Data outside of a run: the page as HTML and the encoded picture, None when lost."""
 
     html: str
     screenshot: bytes | None
@@ -63,7 +63,7 @@ class Run:
 
     Attributes:
         tolerant: whether lines that cannot be read are left out instead of raising `RunError`.
-        damaged: why `steps.parquet` was not read, set by whoever tried; None if it was or nobody
+        damaged: why `steps.parquet` was not read, set by the reader; None if it was or nobody
             did.
     """
 
@@ -93,7 +93,7 @@ class Run:
 
     @property
     def waiting(self) -> Waiting | None:
-        """What of it a provider has in batches; None if nothing. Raises `RunError`."""
+        """Return the part that a provider has in batches, or None. Raises `RunError`."""
         return waiting_at(self.path)
 
     @property
@@ -108,7 +108,7 @@ class Run:
         return {"complete": False, **summarise(self)}
 
     def table(self) -> Grid:
-        """The table of results that is printed after a run. Raises `RunError`."""
+        """Return the table of results that is printed after a run. Raises `RunError`."""
         make: Callable[[Run], Grid] = _load(RESULT_GRID)
         return make(self)
 
@@ -126,27 +126,27 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether every selected valid row is settled."""
+        """Return True if every selected valid row is settled."""
         return bool(self._final_summary and self._final_summary.get("complete"))
 
     @cached_property
     def benchmark(self) -> Any:
-        """What the run's benchmark declares of itself, a `harness.benchmarks.Benchmark`.
+        """The declaration of the run's benchmark, a `harness.benchmarks.Benchmark`.
 
         None where the package that has the benchmark is not installed.
         """
         find: Callable[[str], Any] = _load(DECLARED)
         return find(str(self.manifest.config.get("benchmark")))
 
-    def records(self) -> list[UnitRecord[Any]]:
-        """The latest line of every step and repeat, by split, task, index and repeat.
+    def records(self) -> list[Unit[Any]]:
+        """Return the latest line of every step and repeat, by split, task, index and repeat.
 
         Raises `RunError` for a line that cannot be read, an unfinished last one apart.
         """
         return latest_steps(self.path / STEPS, self._leave_out)
 
     def steps(self, *, texts: bool = False) -> pd.DataFrame:
-        """A row per step and repeat, as in `reports.steps_frame`; loads pandas.
+        """Return a row per step and repeat, as in `reports.steps_frame`; loads pandas.
 
         With `texts` the task and the history are among the columns. Raises `RunError`.
         """
@@ -154,11 +154,13 @@ class Run:
         return make(self, texts=texts)
 
     def calls(self) -> Iterator[CallRecord]:
-        """The calls as they were recorded. Raises `RunError` for a line that cannot be read."""
+        """Return the calls as they were recorded. Raises `RunError` for a line that cannot be
+        read."""
         return read_records(self.path / CALLS, CallRecord, self._leave_out)
 
     def calls_of(self, unit_id: str, repeat: int = 0) -> list[CallRecord]:
-        """The calls of one unit's last trial, as they were recorded, and the shared ones it used.
+        """Return the calls of one unit's last trial, as they were recorded, and the shared ones it
+        used.
 
         Reads only their lines.
         """
@@ -174,7 +176,7 @@ class Run:
         return [call for call in calls if call.asked_by or call.trial == last]
 
     def result_of(self, call: CallRecord) -> Result:
-        """What a call answered. Raises `RunError` if vectors that belong to it are lost."""
+        """Return the answer of a call. Raises `RunError` if its vectors are lost."""
         return result_of(call, self.blobs.get)
 
     @cached_property
@@ -204,14 +206,14 @@ class Run:
         self._unreadable[line] = None
 
     def screenshot(self, unit_id: str) -> bytes:
-        """The encoded picture of a step, as the data set has it. Raises `DataGone`."""
+        """Return the encoded picture of a step, as the data set has it. Raises `DataGone`."""
         ((_, found),) = self.screenshots([unit_id])
         if isinstance(found, DataGone):
             raise found
         return found
 
     def screenshots(self, unit_ids: Collection[str]) -> Iterator[tuple[str, bytes | DataGone]]:
-        """The encoded pictures of units, or why there is none, in the order of the data."""
+        """Yield the encoded pictures of units, or why there is none, in the order of the data."""
         wanted = {unit_id: self._step(unit_id).screenshot for unit_id in unit_ids}
         for unit_id in [unit_id for unit_id, digest in wanted.items() if digest is None]:
             del wanted[unit_id]
@@ -224,7 +226,7 @@ class Run:
             yield from ((unit_id, gone) for unit_id in wanted)
 
     def page(self, unit_id: str) -> str:
-        """The page of a step as HTML, as the data set has it. Raises `DataGone`."""
+        """Return the page of a step as HTML, as the data set has it. Raises `DataGone`."""
         html = self._data(unit_id).html
         if hashlib.sha256(html.encode()).hexdigest() != self._step(unit_id).digests.get("html"):
             raise DataGone(f"the page of step {unit_id} is not the one of the run any more")
@@ -251,10 +253,10 @@ class Run:
         return {record.key: record.calls for record in self.records()}
 
     @cached_property
-    def _by_id(self) -> dict[str, UnitRecord[Any]]:
+    def _by_id(self) -> dict[str, Unit[Any]]:
         return {record.unit_id: record for record in self.records()}
 
-    def _step(self, unit_id: str) -> UnitRecord[Any]:
+    def _step(self, unit_id: str) -> Unit[Any]:
         try:
             return self._by_id[unit_id]
         except KeyError:
@@ -287,7 +289,8 @@ def _checked(unit_id: str, data: StepData | DataGone, digest: str | None) -> byt
 
 
 def open_run(path: Path | str, resolver: Resolver | None = None, *, tolerant: bool = False) -> Run:
-    """A run for reading. Raises `RunError` when there is none at `path` or of another schema.
+    """Return a run for reading. Raises `RunError` when there is none at `path` or of another
+    format.
 
     `resolver` finds pictures and pages; without one the benchmarks do, when first asked. A
     `tolerant` run leaves lines out that cannot be read, and lists them in `Run.unreadable`.
@@ -296,6 +299,6 @@ def open_run(path: Path | str, resolver: Resolver | None = None, *, tolerant: bo
 
 
 def _load(name: str) -> Any:
-    """What a `module:attribute` names. Raises `ImportError`, `AttributeError`."""
+    """Return the object of a `module:attribute`. Raises `ImportError`, `AttributeError`."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)

@@ -11,22 +11,30 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.runs.batches import waiting_at
 from harness.runs.blobs import Blobs
+from harness.runs.callers import waiting_at
 from harness.runs.directory import RunDirectory
 from harness.runs.errors import RunDiffers, RunError
 from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
-from harness.runs.manifest import Manifest, Redone, Setup, difference, identity, read_manifest
+from harness.runs.manifest import (
+    Manifest,
+    Redone,
+    Setup,
+    check_reading,
+    difference,
+    identity,
+    read_manifest,
+)
 from harness.runs.on_record import Head, StepKey
-from harness.runs.records import CallRecord, UnitRecord
+from harness.runs.records import CallRecord, Unit
 
 SHARD = "shard"
 """The key of the configuration that may differ between the runs of a merge."""
 
 
 class _Claim(NamedTuple):
-    """What a run says about a step: whether it is settled, and a digest of outcome and replies."""
+    """The state of a step in a run: True if settled, and a digest of outcome and replies."""
 
     run: Path
     settled: bool
@@ -49,15 +57,15 @@ def merge(runs: Sequence[Path], into: Path) -> None:
         if waiting := waiting_at(run):
             raise RunError(
                 f"{run} waits for {waiting} of its provider: start it again until it is complete, "
-                f"or end them with vlm-eval batches {run} --cancel"
+                f"or end them with {waiting.command} --cancel"
             )
     manifests = [read_manifest(run) for run in runs]
     setup = _without_shard(manifests[0])
     for run, manifest in zip(runs, manifests, strict=True):
+        check_reading(run, manifest)
         lines = difference(identity(setup), identity(_without_shard(manifest)))
         if lines:
             raise RunDiffers(run, lines)
-    _check_reading(runs, manifests)
     chosen: dict[StepKey, _Claim] = {}
     for run in runs:
         for key, claim in _claims(run).items():
@@ -67,8 +75,8 @@ def merge(runs: Sequence[Path], into: Path) -> None:
             if other is None or (claim.settled and not other.settled):
                 chosen[key] = claim
     merged = {"merged": [str(run) for run in runs]}
-    with RunDirectory.start(into, setup, merged, reading=manifests[0].reading) as directory:
-        # No line is there yet: all of this is beside the lines.
+    with RunDirectory.start(into, setup, merged) as directory:
+        # No line exists yet: none of this is in the lines.
         directory.note_spent(sum(manifest.unrecorded for manifest in manifests))
         directory.note_redone(reduce(_joined, (manifest.redone for manifest in manifests)))
         for run in runs:
@@ -77,17 +85,6 @@ def merge(runs: Sequence[Path], into: Path) -> None:
                 _chosen_lines(run, CALLS, chosen), _chosen_lines(run, STEPS, chosen)
             )
         directory.add_models(name for manifest in manifests for name in manifest.answered_by)
-
-
-def _check_reading(runs: Sequence[Path], manifests: Sequence[Manifest]) -> None:
-    editions = [manifest.reading for manifest in manifests]
-    oldest, newest = (editions.index(bound(editions)) for bound in (min, max))
-    if oldest != newest:
-        raise RunError(
-            f"{runs[oldest]} was read by edition {editions[oldest]} of the reading rules, "
-            f"{runs[newest]} by edition {editions[newest]}: start the older one again, which reads "
-            "it anew, and merge then"
-        )
 
 
 def _joined(one: Redone | None, other: Redone | None) -> Redone | None:
@@ -100,7 +97,7 @@ def _claims(run: Path) -> dict[StepKey, _Claim]:
         digest = _digest([call.conversation, call.reply.text, call.reply.finish])
         replies.setdefault(call.key, {})[call.place] = digest
     claims = {key: _Claim(run, False, "") for key in replies}
-    for unit in read_records(run / STEPS, UnitRecord):
+    for unit in read_records(run / STEPS, Unit):
         answers = sorted(replies.get(unit.key, {}).items())
         content = _digest([unit.prediction, unit.scores, unit.detail, answers])
         claims[unit.key] = _Claim(run, unit.settled, content)

@@ -1,4 +1,4 @@
-"""What calls took, by role, and which tier of a provider served them."""
+"""The cost of calls by role, and the tiers that served them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adapters.conversation import Usage
-from harness.runs.records import CallRecord, Spent, UnitRecord
+from harness.runs.records import CallRecord, Spent, Unit
 
 
 def spent_on(calls: Sequence[CallRecord]) -> Spent:
-    """What these calls took."""
+    """Return the cost of these calls."""
     usages = [call.reply.usage for call in calls if call.reply.usage]
     costs = [call.cost for call in calls if call.cost is not None]
     usage = sum(usages, Usage()) if usages else None
@@ -20,7 +20,7 @@ def spent_on(calls: Sequence[CallRecord]) -> Spent:
 
 
 def together(parts: Iterable[Spent]) -> Spent:
-    """What several parts took."""
+    """Return the sum of several parts."""
     listed = list(parts)
     usages = [part.usage for part in listed if part.usage]
     costs = [part.cost for part in listed if part.cost is not None]
@@ -32,7 +32,7 @@ def together(parts: Iterable[Spent]) -> Spent:
 
 
 def roles_of(calls: Iterable[CallRecord]) -> dict[str, Spent]:
-    """The part of every role; empty where nobody but the model under test was asked."""
+    """Return the part of every role; empty if only the model under test was asked."""
     asked: dict[str, list[CallRecord]] = {}
     for call in calls:
         if not call.act:
@@ -41,23 +41,23 @@ def roles_of(calls: Iterable[CallRecord]) -> dict[str, Spent]:
 
 
 def tiers_of(calls: Iterable[CallRecord]) -> dict[str, int]:
-    """How many replies each tier of a provider served, those from the response cache apart."""
+    """Count the replies by tier of a provider, without those from the response cache."""
     served = Counter(call.reply.tier for call in calls if call.reply.tier and not call.from_cache)
     return dict(sorted(served.items()))
 
 
-def by_tier(records: Iterable[UnitRecord[Any]]) -> dict[str, int]:
-    """How many replies each tier served; empty where no provider said which one."""
+def by_tier(records: Iterable[Unit[Any]]) -> dict[str, int]:
+    """Count the replies by tier; empty if no provider named one."""
     served: Counter[str] = Counter()
     for record in records:
         served.update(record.tiers)
     return dict(sorted(served.items()))
 
 
-def by_role(records: Iterable[UnitRecord[Any]]) -> dict[str, Spent]:
-    """What calls took, by role; empty where nobody but the model under test was asked.
+def by_role(records: Iterable[Unit[Any]]) -> dict[str, Spent]:
+    """Return the cost of calls by role; empty if only the model under test was asked.
 
-    Units that asked only that model count in its part, too, so that the parts add up. Shared calls
+    Units that asked only that model count in its part, too: the parts add up. Shared calls
     that were made for another unit are in its part.
     """
     parts: dict[str, list[Spent]] = {}

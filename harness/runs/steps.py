@@ -1,59 +1,17 @@
-"""What only recorded steps have on their line: their page, their choices, the recorded action."""
+"""The part of a line that only recorded steps have: page, choices, the recorded action."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from harness.runs.records import UnitRecord
-from parsers.records import Description, Gold, Operation
+from harness.runs.records import Unit
+from parsers.records import Choice, Gold, PastAction, StepInfo, Turn
 
 STEP = "step"
 """The kind of units that are recorded steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceRecord:
-    """A choice as listed; `box` is (x, y, width, height) in page pixels.
-
-    `rank`, `place` and `description` are as in `harness.records.Choice`.
-    """
-
-    letter: str
-    id: str
-    tag: str
-    text: str
-    box: tuple[float, float, float, float] | None
-    positive: bool
-    rank: int | None = None
-    place: int | None = None
-    description: Description | None = None
-
-    def __reduce__(self) -> tuple[type[ChoiceRecord], tuple[object, ...]]:
-        # See `harness.records.Choice`.
-        return ChoiceRecord, tuple(map(self.__getattribute__, self.__slots__))
-
-
-@dataclass(frozen=True, slots=True)
-class PastActionRecord:
-    """An action of a finished turn as `harness.records.PastAction` has it, without its page."""
-
-    index: int
-    action_uid: str
-    told: str
-    operation: Operation
-    value: str
-    positives: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
-    """A finished turn as `harness.records.Turn` has it."""
-
-    turn_id: str
-    task: str
-    actions: tuple[PastActionRecord, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +35,47 @@ class StepDetail:
     positives: int
     negatives: int
     gold: Gold
-    choices: tuple[ChoiceRecord, ...] = ()
+    choices: tuple[Choice, ...] = ()
     none_letter: str | None = None
     same_text: int = 0
     related: int = 0
     short: bool = False
-    turns: tuple[TurnRecord, ...] | UnsetType = UNSET
+    turns: tuple[Turn[PastAction], ...] | UnsetType = UNSET
+
+    def accepts(self, choice: Choice) -> bool:
+        """Return whether a choice is an acceptable element."""
+        return choice.id in self.gold.elements
+
+    @property
+    def right(self) -> tuple[Choice, ...]:
+        """The choices that are acceptable elements."""
+        return tuple(choice for choice in self.choices if self.accepts(choice))
 
 
-StepRecord = UnitRecord[StepDetail]
+StepUnit = Unit[StepDetail]
 """The record of a unit that is a recorded step."""
+
+
+def info_of(unit: Unit[Any]) -> StepInfo:
+    """Return what a recorded step is, in the terms of its view."""
+    parents, labels = unit.parents, unit.labels
+    return StepInfo(
+        task_id=parents["task"],
+        action_uid=unit.detail.action_uid,
+        index=unit.position,
+        total_steps=unit.total,
+        benchmark=unit.benchmark,
+        split=unit.split,
+        website=parents["website"],
+        domain=labels["domain"],
+        subdomain=labels["subdomain"],
+        task=unit.goal,
+        conversation=parents.get("conversation", ""),
+        turn=turn_of(unit),
+    )
+
+
+def turn_of(unit: Unit[Any]) -> int | None:
+    """Return the place of a step's task in its conversation, from 0; None outside of one."""
+    number = unit.labels.get("turn")
+    return None if number is None else int(number) - 1

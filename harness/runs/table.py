@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from harness.runs.files import read_records, write_error
-from harness.runs.lines import to_line
-from harness.runs.records import UnitRecord
+from harness.runs.records import Unit
 from harness.runs.steps import StepDetail
 from parsers import Declaration
 from parsers.declaration import SPLIT
@@ -29,6 +28,7 @@ LONG = {
     "history",
     "choices",
     "gold",
+    "turns",
     "pictures",
     "prediction",
     "scores",
@@ -39,15 +39,13 @@ LONG = {
 }
 
 
-def latest_steps(
-    path: Path, on_unreadable: Callable[[str], None] | None = None
-) -> list[UnitRecord[Any]]:
-    """The last line of every step and repeat, by split, task, index, step and repeat.
+def latest_steps(path: Path, on_unreadable: Callable[[str], None] | None = None) -> list[Unit[Any]]:
+    """Return the last line of every step and repeat, by split, task, index, step and repeat.
 
     Raises `RunError` for a line that cannot be read, unless `on_unreadable` takes it.
     """
     with _collector_paused():
-        latest = {record.key: record for record in read_records(path, UnitRecord, on_unreadable)}
+        latest = {record.key: record for record in read_records(path, Unit, on_unreadable)}
     return sorted(latest.values(), key=_order)
 
 
@@ -78,24 +76,21 @@ def write_table(steps: Path, table: Path, declared: Declaration, note: str = "")
         raise write_error(table, error) from error
 
 
-def _order(record: UnitRecord[Any]) -> tuple[str, str, int, str, int]:
+def _order(record: Unit[Any]) -> tuple[str, str, int, str, int]:
     parent = next(iter(record.parents.values()), "")
     return record.split, parent, record.position, record.unit_id, record.repeat
 
 
-def _row(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
-    """A unit in a row: what it is, how it ended, and its scores, in the terms of its benchmark.
-
-    A recorded step has the columns that its line had in schema 1.
-    """
-    if isinstance(record.detail, StepDetail):
-        line = msgspec.to_builtins(to_line(record, schema=1))
-        row: dict[str, Any] = {name: value for name, value in line.items() if name not in LONG}
-        row["gold_operation"] = record.detail.gold.operation
-        row["gold_shown"] = record.detail.gold.shown
-        row["choices"] = len(record.detail.choices)
-    else:
-        row = _plain(record, declared)
+def _row(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
+    """Return a unit in a row: what it is, how it ended, and its scores, in the terms of its
+    benchmark."""
+    row = _plain(record, declared)
+    if isinstance(detail := record.detail, StepDetail):
+        plain = msgspec.to_builtins(detail)
+        row |= {name: value for name, value in plain.items() if name not in LONG}
+        row |= {f"{name}_digest": record.digests.get(name) for name in ("html", "screenshot")}
+        row["gold_shown"] = detail.gold.shown
+        row["choices"] = len(detail.choices)
     row["calls"] = len(record.calls)
     prediction = record.prediction
     row["status"] = str(prediction.status) if prediction else None
@@ -111,8 +106,8 @@ def _row(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
     return row
 
 
-def _plain(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
-    """What a unit is, with ids, places and groups in the columns that its benchmark declares."""
+def _plain(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
+    """Return the identity of a unit: ids, places and groups in the columns of its benchmark."""
     named = {
         "unit_id": declared.id_column,
         "position": "index",
@@ -132,7 +127,8 @@ def _plain(record: UnitRecord[Any], declared: Declaration) -> dict[str, Any]:
 
 
 def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """The table that `Table.from_pylist` makes of rows of JSON values, but without pandas."""
+    """Return the table that `Table.from_pylist` makes of rows of JSON values, but without
+    pandas."""
     import pyarrow as pa
     from pyarrow import json
 
@@ -148,14 +144,15 @@ def arrow_table(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _arrow_type(values: Iterable[Any]) -> Any:
-    """The type that Arrow infers for values of JSON: nulls fit all, an integer is also a double."""
+    """Return the type that Arrow infers for values of JSON: nulls fit all, an integer is also a
+    double."""
     import pyarrow as pa
 
-    held = [value for value in values if value is not None]
-    kinds = {type(value) for value in held}
+    known = [value for value in values if value is not None]
+    kinds = {type(value) for value in known}
     if kinds and kinds <= {list, tuple}:
-        return pa.list_(_arrow_type(chain.from_iterable(held)))
+        return pa.list_(_arrow_type(chain.from_iterable(known)))
     by_kind = {bool: pa.bool_(), int: pa.int64(), str: pa.string()}
     if len(kinds) == 1 and (kind := kinds.pop()) in by_kind:
         return by_kind[kind]
-    return pa.float64() if held else pa.null()
+    return pa.float64() if known else pa.null()

@@ -1,7 +1,7 @@
 """The shipped samples: small made-up web sites, recorded step by step.
 
-`sample` has exactly the columns of Multimodal-Mind2Web, so that code for that data set can be tried
-without downloading it; `mt-sample` has conversations on the same sites, in the JSON of MT-Mind2Web.
+`sample` has exactly the columns of Multimodal-Mind2Web, to try code for that data set without
+downloading it; `mt-sample` has conversations on the same sites, in the JSON of MT-Mind2Web.
 They test the pipeline and are not meant for comparing models. The sites are split: `dev` is for
 developing prompts, baselines and anything else that can be tuned, `test` is for reported numbers.
 

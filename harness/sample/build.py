@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from harness.recording import columns
+from harness.recording.browser import launch
 from harness.recording.columns import Row
 from harness.sample import DATA, conversation_files, files, screenshot_files, shards
-from harness.sample.browser import launch
 from harness.sample.counts import decoys
 from harness.sample.recorder import as_rows, record
 from harness.sample.trajectories import Task, load, load_conversations
@@ -55,7 +55,7 @@ class Part:
     read: Callable[..., list[Row]]
 
     def within(self, folder: Path) -> Part:
-        """The same with its files in another folder than that of the shipped ones."""
+        """Return the same with its files in another folder than that of the shipped ones."""
         files = {
             split: tuple(folder / path.relative_to(DATA) for path in paths)
             for split, paths in self.files.items()
@@ -64,7 +64,7 @@ class Part:
 
 
 def parts() -> tuple[Part, ...]:
-    """The single tasks, and the conversations."""
+    """Return the single tasks, and the conversations."""
     shipped, screenshots = conversation_files(), screenshot_files()
     return (
         Part(

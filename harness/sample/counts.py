@@ -71,12 +71,12 @@ def count(rows: Sequence[Row]) -> Counts:
 
 
 def has_picture(row: Row) -> bool:
-    """Whether a row has a screenshot; it may be missing as a null struct or a struct of nulls."""
+    """Return True if a row has a screenshot: neither a null struct nor a struct of nulls."""
     return row["screenshot"] is not None and bool(row["screenshot"]["bytes"])
 
 
 def has_decoy(row: Row, page: Node) -> bool:
-    """Whether a step has a decoy; a step without a positive has none."""
+    """Return True if a step has a decoy; a step without a positive has none."""
     entries = [json.loads(text) for text in row["pos_candidates"]]
     if not entries:
         return False
@@ -88,7 +88,7 @@ def has_decoy(row: Row, page: Node) -> bool:
 
 
 def decoys(root: Node, target: Target) -> list[Node]:
-    """The visible elements outside the target that have all of the target's words.
+    """Return the visible elements outside the target that have all of the target's words.
 
     Ancestors, descendants and labels of the target do not count.
     """

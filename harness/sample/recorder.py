@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
+from harness.recording.browser import visit
 from harness.recording.candidates import Target, target_of
 from harness.recording.columns import Row, Screenshot, Step, Trajectory, jpeg
 from harness.recording.pages import html_of, snapshot
-from harness.sample.browser import visit
 from harness.sample.trajectories import Action, Task
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def record(browser: Browser, tasks: Sequence[Task]) -> Iterator[Recorded]:
 
 
 def as_rows(steps: Iterable[Recorded]) -> list[Row]:
-    """The rows of recorded steps; each has the representations of all steps of its task."""
+    """Build the rows of recorded steps; each has the representations of all steps of its task."""
     found: list[Row] = []
     for task, recorded in groupby(steps, key=lambda step: step.task):
         site = task.site
@@ -111,7 +111,7 @@ def _perform(page: Page, action: Action) -> None:
         page.keyboard.press(action.key)
     else:
         _act(element, action)
-    # Move the pointer away, so that nothing is highlighted as hovered.
+    # Move the pointer away: nothing may look hovered.
     page.mouse.move(0, 0)
 
 

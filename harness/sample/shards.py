@@ -1,7 +1,7 @@
-"""Conversations as MT-Mind2Web is released: a JSON list, here packed, and screenshots beside it.
+"""Conversations in the form of MT-Mind2Web: a packed JSON list, and a file of screenshots.
 
-MT-Mind2Web has no screenshots: those of an action are found by its `action_uid` in
-Multimodal-Mind2Web. So are the sample's, in a file with the columns of that data set.
+MT-Mind2Web has no screenshots: Multimodal-Mind2Web has them by `action_uid`. The sample's are in a
+file with the columns of that data set.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _turn(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def read(path: Path, screenshots: Path, without: Sequence[str] = ()) -> list[Row]:
-    """The steps of a file of conversations, as rows, with their screenshots unless left out."""
+    """Read the steps of a file of conversations as rows, with screenshots unless left out."""
     pictures: dict[str, Screenshot | None] = {}
     if "screenshot" not in without:
         pictures = {row["action_uid"]: row["screenshot"] for row in columns.read(screenshots)}

@@ -29,7 +29,7 @@ class Action:
     op: the operation as performed.
     at: selector of the element.
     value: the text to type or the option to select.
-    hover: selector of an element to point at first, without a step of its own.
+    hover: selector of an element to point at first, without a separate step.
     key: the key that performs a click, for controls that a pointer cannot reach.
     picture: leaves out the screenshot, as a null struct ("missing") or as a struct of nulls
         ("empty"); the real data has both.
@@ -69,13 +69,13 @@ class Task:
         return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}"))
 
     def action_uid(self, index: int) -> str:
-        """The id of the step at `index`, the same in every build."""
+        """Return the id of the step at `index`, the same in every build."""
         return str(uuid5(_NAMESPACE, f"{self.site.site}/{self.name}/{index}"))
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """Tasks that a visitor asks for one after the other; later ones need what came before."""
+    """Tasks that a visitor asks for one after the other; later ones refer to earlier ones."""
 
     site: Site
     name: str

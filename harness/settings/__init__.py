@@ -5,33 +5,24 @@
     SETTINGS["distractors"].help    # what `vlm-eval run --help` says of it
 
 Options, keys of `--config`, the configuration on record, refusals, comparisons and the headings of
-reports all follow from the declarations in `harness.settings.declared`.
+reports all follow from the declarations: those of the core lie in `asking` and `running`, those of
+each leaf next to it (`LEAVES`).
 """
 
+from harness.settings.asking import NoneRule, Source
 from harness.settings.command_line import (
     arguments_of,
     command_of,
     public_text,
     without_places,
 )
-from harness.settings.declared import (
-    ELEMENTS,
-    EPISODES,
-    OWN_PYTHON,
-    PICTURES,
-    STEPS,
-    NoneRule,
-    PointRule,
-    Settings,
-    Source,
-)
+from harness.settings.declared import LEAVES, Settings
 from harness.settings.record import (
     FACTS,
     GROUPS,
     OF_MODEL,
     RUNS,
     SETTINGS,
-    declare,
     directory_name,
     directory_of,
     field_of,
@@ -40,16 +31,25 @@ from harness.settings.record import (
     on_record,
     read_settings,
     setting_of,
-    with_absent,
     written,
 )
-from harness.settings.setting import About, Setting, setting
+from harness.settings.running import PointRule
+from harness.settings.setting import (
+    ELEMENTS,
+    EPISODES,
+    OWN_PYTHON,
+    PICTURES,
+    STEPS,
+    About,
+    Setting,
+)
 
 __all__ = [
     "ELEMENTS",
     "EPISODES",
     "FACTS",
     "GROUPS",
+    "LEAVES",
     "OF_MODEL",
     "OWN_PYTHON",
     "PICTURES",
@@ -64,7 +64,6 @@ __all__ = [
     "Source",
     "arguments_of",
     "command_of",
-    "declare",
     "directory_name",
     "directory_of",
     "field_of",
@@ -73,9 +72,7 @@ __all__ = [
     "on_record",
     "public_text",
     "read_settings",
-    "setting",
     "setting_of",
-    "with_absent",
     "without_places",
     "written",
 ]

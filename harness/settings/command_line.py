@@ -12,15 +12,15 @@ from harness.settings.record import OF_MODEL, SETTINGS
 from harness.settings.setting import Setting
 
 ALWAYS = ("model", "benchmark")
-"""Settings that a command is told whatever their default is."""
+"""Settings that a command always shows."""
 _ADDRESS = re.compile(r"\w[\w+.-]*://[^\s\"']+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
 _FOLDER = re.compile(r"(?<![\w./<~-])~?/(?:[^/\s\"'<>,;:]+/)+(?=[^/\s\"'<>,;:])")
 
 
 def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
-    """The command that carries out a run with these settings on record, for others to read.
+    """Return the command that carries out a run with these settings on record, for others to read.
 
-    Addresses and folders are private: `URL`, `FOLDER` and the mere names of files stand for them,
+    Addresses and folders are private: `URL`, `FOLDER` and the mere names of files replace them,
     and `[masked]` for secrets.
 
     Args:
@@ -32,7 +32,7 @@ def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
 
 
 def arguments_of(config: Mapping[str, Any]) -> list[str]:
-    """The options of the settings on record that are not as they are without being given."""
+    """Return the options of the recorded settings that differ from their defaults."""
     words: list[str] = []
     for name, setting in SETTINGS.items():
         value = config.get(name)
@@ -69,7 +69,7 @@ def _texts(setting: Setting, value: Any) -> list[str]:
 
 
 def public_text(name: str, value: Any) -> str:
-    """The value of a setting as others may read it, without private addresses and folders.
+    """Return the value of a setting as others may read it, without private addresses and folders.
 
     >>> public_text("ranker", "/home/me/ranks.parquet"), public_text("model", "hf:/models/mine")
     ('ranks.parquet', 'hf:mine')
@@ -86,7 +86,7 @@ def public_text(name: str, value: Any) -> str:
 
 
 def without_places(text: str) -> str:
-    """A text such as an error message without addresses and folders.
+    """Return a text such as an error message without addresses and folders.
 
     >>> without_places("http://10.0.0.1:8000/v1 has no /home/me/models/mine")
     'URL has no mine'

@@ -16,11 +16,11 @@ from harness.settings.values import describe, pairs
 
 PAIRS = "KEY=VALUE"
 STDIN = "-"
-"""Stands for standard input where a file is expected."""
+"""The name of standard input in place of a file."""
 
 
 def read_toml(path: str, what: str) -> dict[str, Any]:
-    """The content of a TOML file, or of standard input (`-`).
+    """Return the content of a TOML file, or of standard input (`-`).
 
     `what` is what an error calls the file. Raises `UserError`.
     """
@@ -34,14 +34,14 @@ def read_toml(path: str, what: str) -> dict[str, Any]:
 
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
-    """The complaint about a key that there is not."""
+    """Return the complaint about a key that there is not."""
     near = difflib.get_close_matches(key, list(known), n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return f"unknown key '{key}'{hint}"
 
 
 def config_value(setting: Setting, value: Any) -> Any:
-    """The value that a file gives to a setting.
+    """Return the value that a file gives to a setting.
 
     Raises ValueError naming what was expected.
     """
@@ -56,7 +56,7 @@ def config_value(setting: Setting, value: Any) -> Any:
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """A table as TOML that reads back as it was; values are those that `tomllib` returns.
+    """Return a table as TOML that reads back equal; values are those that `tomllib` returns.
 
     >>> print(toml_text({"model": 'a "b"', "role": {"planner": "c"}, "seed": 1, "split": ["x"]}))
     "model" = "a \\"b\\""

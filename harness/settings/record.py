@@ -1,4 +1,4 @@
-"""Settings as they are given, as a run has them on record, and as they name its directory."""
+"""Settings as given, as recorded by a run, and in the name of its directory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from adapters.secrets import masked
-from harness.settings.declared import ELEMENTS, PICTURES, STEPS, Settings
-from harness.settings.setting import UNKNOWN, Group, Setting
+from harness.settings.declared import Settings
+from harness.settings.setting import ELEMENTS, PICTURES, STEPS, Group, Setting
 from harness.settings.values import pairs
 from parsers.records import READING
 
@@ -27,7 +27,7 @@ GROUPS: tuple[Group, ...] = (
 
 
 def declarations(declared: type[Settings]) -> dict[str, Setting]:
-    """The settings that a class declares, by name, in order."""
+    """Return the settings that a class declares, by name, in order."""
     types = get_type_hints(declared, include_extras=True)
     found = {}
     for declaration in fields(declared):
@@ -73,7 +73,6 @@ FACTS: dict[str, Setting] = {
             about="question",
             forbids_ranking=True,
             follows=("candidates", "ranker"),
-            absent=None,
         ),
         _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
         _fact("role_models", forbids_ranking=True, follows=("roles",)),
@@ -85,27 +84,20 @@ FACTS: dict[str, Setting] = {
             heading="unusual",
             follows=("benchmark", "splits"),
         ),
+        # Asking batches at once gives the same answers.
+        _fact("protocol_options.eager", about="question"),
         _fact("dataset.revision", about="data", heading="unusual", follows=("benchmark",)),
     )
 }
-"""What a run has on record beside its settings, as far as more is known of it than the name."""
+"""Recorded facts other than settings, if more than their name is known."""
 
 SETTINGS: dict[str, Setting] = declarations(Settings)
 """Every setting by name, in the order of the help."""
 
-_class: type[Settings] = Settings
-
-
-def declare(settings: type[Settings]) -> None:
-    """Use a class with further settings, derived from `Settings`, from now on."""
-    global _class
-    _class = settings
-    SETTINGS.clear()
-    SETTINGS.update(declarations(settings))
-
 
 def field_of(name: str) -> str | None:
-    """The field of a setting that is named by its field or by its option (`splits` or `split`)."""
+    """Return the field of a setting that is named by its field or by its option (`splits` or
+    `split`)."""
     return name if name in SETTINGS else _by_option().get(name)
 
 
@@ -114,7 +106,7 @@ def _by_option() -> dict[str, str]:
 
 
 def read_settings(values: Mapping[str, object]) -> Settings:
-    """The settings with the values given, by field or by option name (`splits` or `split`).
+    """Return the settings with the values given, by field or by option name (`splits` or `split`).
 
     Raises ValueError for an unknown name and for a value that a setting does not take.
     """
@@ -146,11 +138,11 @@ def read_settings(values: Mapping[str, object]) -> Settings:
     for key in keys:
         if keys.count(key) > 1:
             raise ValueError(f"role: {key} is given twice")
-    return _class(**read, given=frozenset(read))
+    return Settings(**read, given=frozenset(read))
 
 
 def on_record(settings: Settings) -> dict[str, Any]:
-    """What a run directory is bound to, flat and JSON: two runs with equal values are one.
+    """Return the identity of a run directory, flat and JSON: equal values mean the same run.
 
     Secrets among the options are masked.
     """
@@ -173,92 +165,69 @@ def on_record(settings: Settings) -> dict[str, Any]:
 
 
 def _is_recorded(key: str) -> bool:
-    """Whether a run has a setting of a role on record, as it would one of the model's."""
+    """Return True if a run has a setting of a role on record, as it would one of the model's."""
     setting = SETTINGS.get(key.partition(".")[2])
     return setting is None or setting.recorded != "never"
 
 
 def of_session(settings: Settings) -> dict[str, Any]:
-    """The settings that change no result and may differ between the sessions of a run."""
+    """Return the settings that change no result and may differ between the sessions of a run."""
     names = [name for name, setting in SETTINGS.items() if setting.about == "session"]
     return {name: getattr(settings, name) for name in names}
 
 
 def from_record(config: Mapping[str, Any]) -> Settings:
-    """The settings of a run from its configuration on record.
+    """Return the settings of a run from its configuration on record.
 
     Raises ValueError for one that is missing or of another type.
     """
     read: dict[str, Any] = {}
-    for name, value in with_absent(config).items():
+    for name, value in config.items():
         setting = SETTINGS.get(name)
         if setting is None or (name == "distractors" and value is None):
             continue
-        if isinstance(value, Mapping):
-            value = tuple(sorted(value.items()))
         try:
             read[name] = setting.read(value)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from error
     lacks = _lacking(config)
     for name, setting in SETTINGS.items():
-        if setting.recorded != "always" or setting.absent is not UNKNOWN or name in config:
+        if setting.recorded != "always" or name in config:
             continue
         if lacks.isdisjoint(setting.needs):
             raise ValueError(f"{name} is missing")
-    return _class(**read, lacks=lacks)
+    return Settings(**read, lacks=lacks)
 
 
 def _lacking(config: Mapping[str, Any]) -> frozenset[str]:
-    """What the units of a run on record are not or never have, as no setting is of it."""
+    """Return the features that the units of a recorded run lack."""
     needed = {f for name in config if name in SETTINGS for f in SETTINGS[name].needs}
-    if STEPS in needed:  # Runs from before there were settings of elements have none on record.
-        needed.add(ELEMENTS)
     return frozenset({STEPS, ELEMENTS, PICTURES} - needed)
 
 
 def setting_of(name: str) -> Setting | None:
-    """What is known of a flat name on record: a setting, an option's key, or another fact.
+    """Return the facts about a flat recorded name: a setting, an option's key, or another fact.
 
-    A key of a model or of its adapter is known as `model`, one of a protocol's own options as that
-    option if it is a setting too, else as `protocol_options`.
+    A key of a model or of its adapter is known as `model`, one of a protocol's own options as
+    `protocol_options`.
     """
     if name in SETTINGS or name in FACTS:
         return SETTINGS.get(name) or FACTS[name]
     whole, _, key = name.partition(".")
-    if whole == "protocol_options" and key in SETTINGS and SETTINGS[key].fills_option:
-        return SETTINGS[key]
     if whole == "dataset":
         return FACTS["dataset.files" if key.startswith("files") else "dataset.revision"]
     whole = "model" if whole == "adapter_options" else whole
     return SETTINGS.get(whole) or FACTS.get(whole)
 
 
-def with_absent(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration on record, with the settings that its version did not have yet, but for those
-    that mean nothing to its kind of units."""
-    known, lacks = {**SETTINGS, **FACTS}, _lacking(config)
-    absent = {
-        name: setting.absent
-        for name, setting in known.items()
-        if setting.absent is not UNKNOWN and lacks.isdisjoint(setting.needs)
-    }
-    return {**absent, **config}
-
-
 def directory_name(settings: Settings) -> str:
-    """A name that says what the run is and differs whenever a setting of its identity does."""
+    """Return a name that says what the run is and differs whenever a setting of its identity
+    does."""
     plain = {**on_record(settings), "data": settings.data}
-    if settings.model_path is not None:
-        plain["model_path"] = settings.model_path
-    # A run with settings as they always were keeps the name that it always had.
-    plain = {
-        name: value
-        for name, value in plain.items()
-        if name not in SETTINGS
-        or SETTINGS[name].absent is UNKNOWN
-        or value != SETTINGS[name].absent
-    }
+    for name, setting in SETTINGS.items():
+        value = getattr(settings, name)
+        if setting.about == "model" and setting.recorded == "never" and value is not None:
+            plain[name] = value
     text = json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     short = hashlib.sha256(text.encode()).hexdigest()[:8]
     name = _plain(settings.model)[-48:].strip("-.") or "model"
@@ -274,7 +243,7 @@ def directory_name(settings: Settings) -> str:
 
 
 def _plain(text: str) -> str:
-    """A text as part of a file's name."""
+    """Return a text as part of a file's name."""
     return "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
 
 
@@ -283,12 +252,12 @@ RUNS = Path("runs")
 
 
 def directory_of(settings: Settings, folder: Path = RUNS) -> Path:
-    """Where a run lies: in the directory that was named, or in `folder`, named by its settings."""
+    """Return the directory of a run: the named one, or one in `folder` named by its settings."""
     return Path(settings.out or folder / directory_name(settings))
 
 
 def written(name: str) -> str:
-    """A setting as it is written on a command line: `--no-cache` for a switch that is on."""
+    """Return a setting in the form of a command line: `--no-cache` for a switch that is on."""
     setting = SETTINGS[name]
     if setting.is_switch and setting.default is True:
         return setting.option.replace("--", "--no-", 1)

@@ -1,10 +1,12 @@
-"""What is known of a setting: one record, filled in where the setting is declared."""
+"""The record of a setting, filled in at its declaration."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from harness.settings import values
 
@@ -12,7 +14,17 @@ Group = Literal["Model", "Data", "Question", "Scoring", "Running", "Models on th
 """The headings of `vlm-eval run --help`."""
 
 About = Literal["model", "data", "question", "scoring", "session"]
-"""What a difference in a setting is a difference of."""
+"""The subject of a difference in a setting."""
+
+AtLeastOne = Annotated[int, Meta(ge=1)]
+AtLeastZero = Annotated[int, Meta(ge=0)]
+
+STEPS, ELEMENTS, PICTURES = "recorded steps", "elements of pages", "pictures"
+"""Features that some kinds of units lack; their runs do not record such settings."""
+EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
+"""A feature that other kinds of units lack."""
+OWN_PYTHON = "a Python of its own"
+"""A feature of few benchmarks."""
 
 UNKNOWN: Any = object()
 
@@ -24,35 +36,32 @@ class Setting:
     Attributes:
         name: Its name in Python and in `manifest.json`.
         type: The type annotation of its values, with constraints.
-        default: Its value where nothing is given.
+        default: Its value unless given.
         help: One or two sentences for `--help`.
-        group: The heading it stands under.
-        about: What a difference is a difference of; `session` settings change no result, may
-            change on resume and are no part of a run's identity.
+        group: Its heading in the help.
+        about: The subject of a difference; `session` settings change no result, may change on
+            resume and do not identify a run.
         option: The long option of the command line ("--max-cost").
         short: Its short option ("-k"), "" without one.
-        metavar: What stands for the value in the help, "" for the usual word of its type.
-        parse: Turns the text of a command line into a value, where the type alone does not say how.
-        common: Whether it is among the few that the help lists first.
-        since: The schema number of run directories that first had it.
-        absent: Its value in runs that do not have it on record.
+        metavar: The word for the value in the help, "" for the usual word of its type.
+        parse: Turns the text of a command line into a value, if the type is not enough.
+        common: True for the few that the help lists first.
         usual: The value that a report's heading need not mention, if it is not the default.
-        one_text: Whether a list is written as one value ("800,300") instead of several options.
-        recorded: Whether a run's configuration holds it `always`, only `when set`, or `never`.
-        forbids_ranking: Whether runs that differ in it must not be ranked.
-        told_by: The key of published results that tells it ("population", "candidates"); one that
+        recorded: A run's configuration has it `always`, only `when set`, or `never`.
+        forbids_ranking: True if runs that differ in it must not be ranked.
+        told_by: The key of published results that covers it ("population", "candidates"); one that
             forbids ranking and has none is a key by its own name.
-        heading: Whether a report's heading tells it `always`, where it is `unusual`, or `never`.
-        follows: Settings that it changes with, and beside which a difference is not counted.
+        heading: A report's heading shows it `always`, if `unusual`, or `never`.
+        follows: Settings that it changes with; its difference does not count next to theirs.
         fixed_as: The class of settings under which a benchmark may fix it ("choices"), or "".
         selects: The level or label of units whose values it lists ("website"), or "".
-        needs: Features without which it has no effect (see `harness.evaluation.plan`).
-        to_adapter: Whether it is an option of the model's adapter.
-        to_protocol: Whether it fills a parameter of the protocol.
-        fills_option: Whether it is a short way to give the protocol's own option of that name.
+        needs: Features, or other settings, without which it has no effect (see
+            `harness.planning.resolve`).
+        to_adapter: True for an option of the model's adapter.
+        to_protocol: True if it fills a parameter of the protocol.
         names_role: The role whose model it names, "" without one; it is read as one of the `roles`,
-            and has no value of its own.
-        left_open: Whether None leaves it to the protocol.
+            and has no separate value.
+        left_open: True if None leaves it to the protocol.
     """
 
     name: str
@@ -66,10 +75,7 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     common: bool = False
-    since: int = 1
-    absent: Any = UNKNOWN
     usual: Any = UNKNOWN
-    one_text: bool = False
     recorded: Literal["always", "when set", "never"] = "always"
     forbids_ranking: bool = False
     told_by: str = ""
@@ -80,12 +86,14 @@ class Setting:
     needs: tuple[str, ...] = ()
     to_adapter: bool = False
     to_protocol: bool = False
-    fills_option: bool = False
     names_role: str = ""
     left_open: bool = False
 
     def read(self, value: object) -> Any:
-        """The value in the setting's own type. Raises ValueError naming what was expected."""
+        """Return the value in the setting's own type. Raises ValueError naming what was
+        expected."""
+        if isinstance(value, Mapping):
+            value = tuple(sorted(value.items()))
         if self.parse is not None:
             if self.repeatable:
                 items = value if isinstance(value, (list, tuple)) else (value,)
@@ -109,11 +117,11 @@ class Setting:
         return values.bare(self.type) is bool or self.type == (bool | None)
 
     @property
+    def one_text(self) -> bool:
+        """Return True if a list is written as one value ("800,300"), as its `metavar` shows."""
+        return values.is_list(self.type) and "," in self.metavar
+
+    @property
     def repeatable(self) -> bool:
-        """Whether its option may be given several times."""
+        """Return True if its option may be given several times."""
         return values.is_list(self.type) and not self.one_text
-
-
-def setting(default: Any, help: str, **facts: Any) -> Any:
-    """A field of `Settings`; `facts` are attributes of `Setting`."""
-    return field(default=default, metadata={"help": help, **facts})

@@ -24,15 +24,25 @@ SWITCHES = {
 
 
 def read(kind: Any, value: object) -> Any:
-    """The value as `kind`, a type annotation. Raises ValueError naming what was expected.
+    """Return the value as `kind`, a type annotation. Raises ValueError naming what was expected.
 
     >>> read(int | None, "none"), read(bool, "yes"), read(tuple[str, ...], "test_task")
     (None, True, ('test_task',))
     """
+    if _holds_null(value):
+        raise ValueError("a null byte is in it")
     try:
         return msgspec.convert(_spelled_out(kind, value), kind, strict=False, dec_hook=_as_path)
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError):
         raise ValueError(f"expected {describe(kind)}, not {_quoted(value)}") from None
+
+
+def _holds_null(value: object) -> bool:
+    if isinstance(value, (str, Path)):
+        return "\0" in str(value)
+    if isinstance(value, Mapping):
+        return any(map(_holds_null, (*value, *value.values())))
+    return isinstance(value, (list, tuple)) and any(map(_holds_null, value))
 
 
 def _quoted(value: object) -> str:
@@ -40,7 +50,7 @@ def _quoted(value: object) -> str:
 
 
 def _spelled_out(kind: Any, value: object) -> object:
-    """The value without the spellings that msgspec does not know."""
+    """Return the value without the spellings that msgspec does not know."""
     kind = bare(kind)
     members = alternatives(kind)
     if isinstance(value, Enum):
@@ -84,12 +94,12 @@ def _as_path(kind: type[Any], value: object) -> object:
 
 
 def bare(kind: Any) -> Any:
-    """The type without its constraints."""
+    """Return the type without its constraints."""
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 def alternatives(kind: Any) -> tuple[Any, ...]:
-    """The members of a union, constraints taken off; the type itself where it is none."""
+    """Return the members of a union, constraints taken off; the type itself where it is none."""
     kind = bare(kind)
     if get_origin(kind) in (Union, types.UnionType):
         return tuple(bare(member) for member in get_args(kind))
@@ -97,7 +107,7 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def choices(kind: Any) -> tuple[str, ...]:
-    """The values that a type lists, as text; () where it lists none."""
+    """Return the values that a type lists, as text; () where it lists none."""
     kinds = [member for member in alternatives(kind) if member is not type(None)]
     if len(kinds) != 1:
         return ()
@@ -112,7 +122,7 @@ def choices(kind: Any) -> tuple[str, ...]:
 
 
 def is_list(kind: Any) -> bool:
-    """Whether the type holds any number of values."""
+    """Return True if the type holds any number of values."""
     return any(
         get_origin(member) is tuple and get_args(member)[-1] is Ellipsis
         for member in alternatives(kind)
@@ -120,7 +130,7 @@ def is_list(kind: Any) -> bool:
 
 
 def describe(kind: Any) -> str:
-    """The type in words, for error messages.
+    """Return the type in words, for error messages.
 
     >>> describe(Annotated[int, msgspec.Meta(ge=1)])
     'a whole number of at least 1'
@@ -163,7 +173,7 @@ def _bounds(kind: Any) -> tuple[float | None, float | None]:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """`key=value` as a pair."""
+    """Parse `key=value` into a pair."""
     key, sign, value = text.partition("=")
     if not sign or not key:
         raise ValueError(f"expected key=value, not '{text}'")
@@ -171,7 +181,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def condition(text: str) -> str:
-    """`key=value`, as it is."""
+    """Check the form `key=value`, and return the text unchanged."""
     key, sign, _ = text.partition("=")
     if not sign or not key:
         raise ValueError(f"expected key=value, not '{text}'")
@@ -179,7 +189,7 @@ def condition(text: str) -> str:
 
 
 def role(text: str) -> tuple[str, str]:
-    """`name=model`, or `name.setting=value`, as a pair.
+    """Parse `name=model`, or `name.setting=value`, as a pair.
 
     >>> role("planner=openai:gpt-4o"), role("planner.max-tokens=300")
     (('planner', 'openai:gpt-4o'), ('planner.max_tokens', '300'))
@@ -191,7 +201,8 @@ def role(text: str) -> tuple[str, str]:
 
 
 def pairs(table: Mapping[str, object]) -> list[str]:
-    """The entries of a table as `key=value`, those of a table within it as `key.inner=value`.
+    """Return the entries of a table as `key=value`, those of a table within it as
+    `key.inner=value`.
 
     >>> pairs({"planner": {"model": "gpt-4o", "max_tokens": 300}, "embedding": "lexical"})
     ['planner.model=gpt-4o', 'planner.max_tokens=300', 'embedding=lexical']
@@ -206,7 +217,7 @@ def pairs(table: Mapping[str, object]) -> list[str]:
 
 
 def shard(text: str) -> tuple[int, int]:
-    """`1/4`: number and count."""
+    """Parse `1/4`: number and count."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise ValueError(f"'{text}' is not a shard; write 1/4 to 4/4")
@@ -214,7 +225,7 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def per_round(text: str) -> tuple[int, ...]:
-    """`1024`, or `800,300` with a number for each round."""
+    """Parse `1024`, or `800,300` with a number for each round."""
     parts = text.split(",")
     if not all(part.strip().isdigit() and int(part) > 0 for part in parts):
         raise ValueError(f"'{text}' is not a number of tokens per round (1024, or 800,300)")
@@ -222,7 +233,7 @@ def per_round(text: str) -> tuple[int, ...]:
 
 
 def tiers(text: str) -> tuple[str, ...]:
-    """`flex`, or `flex,default` with what to fall back to."""
+    """Parse `flex`, or `flex,default` with a tier to fall back to."""
     parts = tuple(part.strip() for part in text.split(","))
     for part in parts:
         if part not in get_args(Tier):
@@ -231,20 +242,11 @@ def tiers(text: str) -> tuple[str, ...]:
 
 
 def history(text: str) -> int | str:
-    """`all`, `none`, or how many of the last actions."""
+    """Parse `all`, `none`, or a number of last actions."""
     if text == "all":
         return text
     if text == "none":
         return 0
     if not text.isdigit():
         raise ValueError(f"'{text}' is neither all, none nor a number of actions")
-    return int(text)
-
-
-def auto(text: str) -> int | None:
-    """`auto`, or a number."""
-    if text == "auto":
-        return None
-    if not text.isdigit() or not int(text):
-        raise ValueError(f"'{text}' is neither auto nor a number of steps")
     return int(text)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters import launcher
+from adapters.processes import launcher, python_path
 from harness.settings.config import STDIN, toml_text
 
 COMMAND = ("-P", "-m", "harness", "run", "--config", STDIN)
@@ -37,18 +37,13 @@ class Child:
         `environment` is added to that of this process. When this process is killed, the run is
         interrupted, where the system offers that (Linux); elsewhere it goes on alone.
         """
-        # It finds the same packages as this process, wherever they are installed.
-        paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
         with log.open("ab") as output:
             process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-I", "-S", str(Path(launcher.__file__)), "--signal", str(int(signal.SIGINT))),
-                sys.executable,
-                *COMMAND,
+                *launcher.bound(sys.executable, *COMMAND, number=signal.SIGINT),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, **environment, "PYTHONPATH": paths},
+                env={**os.environ, **environment, **python_path()},
                 # Ctrl-C reaches the sweep alone, which passes it on once.
                 process_group=0,
             )

@@ -1,7 +1,7 @@
-"""What a sweep's file came to, on disk: `sweep.json` in the folder of its runs.
+"""The cells of a sweep's file, on disk: `sweep.json` in the folder of its runs.
 
-It says which runs belong to the sweep and how large they are, so that another terminal can tell how
-far they are without opening models and data. How far they are only their directories say.
+It lists the runs of the sweep and their sizes: another terminal can then show their progress
+without opening models and data. Progress itself is read from their directories.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOCK = ".sweep.lock"
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run is estimated to cost in US dollars: with usual replies, and at most."""
+    """Estimated cost of a run in US dollars: with usual replies, and at most."""
 
     expected: float
     high: float
@@ -61,7 +61,7 @@ class CellPlan:
     cost: Cost | None = None
 
     def log(self, folder: Path) -> Path:
-        """The file of what its processes print, beside its directory."""
+        """Return the file with the output of its processes, next to its directory."""
         return folder / f"{self.directory}.log"
 
 
@@ -75,7 +75,7 @@ class Expansion:
     schema: int = SCHEMA
 
     def having(self, cells: Sequence[CellPlan]) -> Expansion:
-        """The same with these of its cells only."""
+        """Return the same with these of its cells only."""
         return replace(self, cells=tuple(cells))
 
     def write(self, folder: Path) -> None:
@@ -85,7 +85,7 @@ class Expansion:
 
 
 def read_expansion(folder: Path) -> Expansion | None:
-    """The expansion of the sweep in a folder, None where none was begun.
+    """Read the expansion of the sweep in a folder, None where none was begun.
 
     Raises `UserError` for a file that cannot be read.
     """
@@ -102,7 +102,7 @@ def read_expansion(folder: Path) -> Expansion | None:
             raise ValueError(f"schema {found.schema}; this version reads {SCHEMA}")
         for cell in found.cells:
             if Path(cell.directory).name != cell.directory or cell.directory in ("", ".."):
-                raise ValueError(f"{cell.directory!r} is no name of a directory")
+                raise ValueError(f"{cell.directory!r} is not a valid name of a directory")
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError) as error:
         raise UserError(
             f"{path} is not the plan of a sweep ({error}); remove it, and start the sweep again: "

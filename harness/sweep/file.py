@@ -1,4 +1,4 @@
-"""A sweep's file: tables of options, of which lists multiply."""
+"""A sweep's file: tables of options whose lists multiply."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ REFUSED = {
 class Cell:
     """One run of a sweep.
 
-    label: the model, and the options in which it differs from other cells of that model.
-    place: where it stands in the file, for errors.
+    label: the model, and the options that differ from other cells of that model.
+    place: its place in the file, for errors.
     options: what the file says, by option, as TOML has it.
     settings: the same, read.
     """
@@ -48,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class SweepFile:
-    """What a file says: its cells, and what they may cost together in US dollars."""
+    """A sweep's cells, and the most that they may cost together in US dollars."""
 
     path: str
     cells: tuple[Cell, ...]
@@ -57,7 +57,7 @@ class SweepFile:
 
 @dataclass
 class _Table:
-    """A `[[run]]` with the defaults: the values of each option, of which a cell has one."""
+    """A `[[run]]` with the defaults: the values of each option; a cell has one of them."""
 
     place: str
     values: dict[str, list[Any]] = field(default_factory=dict)
@@ -66,7 +66,7 @@ class _Table:
 def read_sweep(path: str) -> SweepFile:
     """Read the file of a sweep.
 
-    Raises `UserError` for what is no such file, for an option that `run` does not have, and for a
+    Raises `UserError` if it is not such a file, for an option that `run` does not have, and for a
     value that an option does not take; the message names the place in the file.
     """
     content = read_toml(path, path)
@@ -124,7 +124,7 @@ def _table(path: str, place: str, defaults: Mapping[str, Any], run: Mapping[str,
 
 
 def _alternatives(setting: Setting, value: Any, where: str) -> list[Any]:
-    """The values that a setting takes in turn.
+    """Return the values that a setting takes in turn.
 
     A list of an option that may be repeated is one value; a list of such lists is several.
     """
@@ -150,16 +150,16 @@ def _cells(path: str, tables: Sequence[_Table]) -> Iterator[Cell]:
     shown = [shown_options(options) for _, options in expanded]
     values: dict[tuple[str, str], set[str]] = {}
     keys = {key for options in shown for key in options}
-    for told in shown:
+    for label in shown:
         for key in keys:
-            values.setdefault((told["model"], key), set()).add(repr(told.get(key)))
-    for (place, options), told in zip(expanded, shown, strict=True):
+            values.setdefault((label["model"], key), set()).add(repr(label.get(key)))
+    for (place, options), label in zip(expanded, shown, strict=True):
         try:
             settings = read_settings({k.replace("-", "_"): v for k, v in options.items()})
         except ValueError as error:
             raise UserError(f"{path}: {place}: {error}") from error
-        varied = (key for key in told if len(values[told["model"], key]) > 1)
-        differs = (f"{key}={_told(told[key])}" for key in varied)
+        varied = (key for key in label if len(values[label["model"], key]) > 1)
+        differs = (f"{key}={_label_text(label[key])}" for key in varied)
         yield Cell(" ".join([settings.model, *differs]), place, options, settings)
 
 
@@ -169,12 +169,12 @@ def _multiplied(table: _Table) -> Iterator[dict[str, Any]]:
 
 
 def _known() -> dict[str, Setting]:
-    """The settings by their keys in a file."""
+    """Return the settings by their keys in a file."""
     return {setting.option.removeprefix("--"): setting for setting in SETTINGS.values()}
 
 
 def shown_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as they may be shown, secrets masked."""
+    """Return options with secrets masked, for display."""
     known, shown = _known(), dict(options)
     for key, value in options.items():
         if known[key].metavar == PAIRS:
@@ -182,10 +182,10 @@ def shown_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def _told(value: Any) -> str:
-    """A value in a label."""
+def _label_text(value: Any) -> str:
+    """Return a value in a label."""
     if isinstance(value, list):
-        return ",".join(map(_told, value))
+        return ",".join(map(_label_text, value))
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={_told(one)}" for key, one in value.items())
+        return ",".join(f"{key}={_label_text(one)}" for key, one in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,4 +1,4 @@
-"""Opens every cell of a sweep once, so that mistakes come to light before anything is paid."""
+"""Opens every cell of a sweep once, to find mistakes before anything is paid."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from pathlib import Path
 from adapters import Fatal, UnknownName
 from adapters.prices import source
 from harness.errors import UserError
-from harness.evaluation.estimate import Estimate, estimate
-from harness.evaluation.estimated_calls import EXPECTED_REPLY
-from harness.evaluation.evaluate import CONFIRM_FROM, check_cost_limit
-from harness.evaluation.plan import Plan, plan_run
+from harness.planning.estimate import Estimate, estimate
+from harness.planning.estimated_calls import EXPECTED_REPLY
+from harness.planning.plan import Plan, plan_run
+from harness.planning.spending import CONFIRM_FROM, check_cost_limit
 from harness.runs import RunError
+from harness.serve.settings import ServerSettings
+from harness.session.observers import SessionObserver, open_observers
 from harness.sweep.expansion import CellPlan, Cost, Expansion
 from harness.sweep.file import Cell, SweepFile, shown_options
 from harness.sweep.standing import Standing
 from harness.tables import Column, Grid, rows_of
 from harness.tables import counted as number_of
-from harness.trackers import open_trackers
 
 HERE = "this machine"
 """The slot of models that run here, in a process or a server: one at a time has the device."""
@@ -54,14 +55,14 @@ def plan_cells(
     """
     known = {cell.directory: cell for cell in before.cells} if before else {}
     planned: dict[str, tuple[Cell, CellPlan]] = {}
-    told = time.monotonic()
+    last_shown = time.monotonic()
     for number, cell in enumerate(file.cells, 1):
-        if time.monotonic() - told > TELL_S:
-            told = time.monotonic()
+        if time.monotonic() - last_shown > TELL_S:
+            last_shown = time.monotonic()
             say(f"planning {number} of {len(file.cells)}: {cell.label}")
         where = f"{file.path}: {cell.place} ({cell.label})"
         try:
-            open_trackers(cell.settings.track)
+            open_observers(cell.settings, SessionObserver())
             plan = plan_run(cell.settings, asks=counted is None, starts=False, folder=folder)
             _check_money(plan, file.max_cost_total)
             own = _cell_plan(cell, plan)
@@ -76,7 +77,7 @@ def plan_cells(
 
 
 def _same(cell: Cell, other: Cell) -> str:
-    """What is wrong with two cells that come to the same run."""
+    """Explain the mistake in two cells that are the same run."""
     keys = dict.fromkeys((*other.options, *cell.options))
     differ = [key for key in keys if other.options.get(key) != cell.options.get(key)]
     whatever = f", whatever they say of {' and '.join(differ)}" if differ else ""
@@ -90,7 +91,7 @@ def _check_money(plan: Plan, total: float | None) -> None:
 
 
 def _cell_plan(cell: Cell, plan: Plan) -> CellPlan:
-    info, command = plan.model.info, plan.settings.with_server
+    info, command = plan.model.info, ServerSettings.of(plan.settings).with_server
     here = plan.model.on_this_machine or info.runs_here
     slot = info.endpoint or info.provider
     if plan.model.policy is not None:
@@ -118,7 +119,7 @@ def _priced(
     before: CellPlan | None,
     counted: list[Counted] | None,
 ) -> CellPlan:
-    """The cell with what it is estimated to cost, where that matters."""
+    """Return the cell with its estimated cost, if it is needed."""
     settings = plan.settings
     divided = file.max_cost_total is not None
     matters = plan.spends and (divided or not (settings.yes or settings.max_cost is not None))
@@ -147,7 +148,7 @@ async def _close(plan: Plan) -> None:
 
 
 def to_confirm(cells: Sequence[tuple[Cell, CellPlan]], total: float | None) -> str:
-    """What a user has to agree to before the cells start; "" where that was said beforehand.
+    """Return the question that a user must confirm before the cells start; "" if already done.
 
     As with a run: `yes`, `max-cost` or a limit for all together answer beforehand, and a few calls
     need no answer.
@@ -171,7 +172,7 @@ def to_confirm(cells: Sequence[tuple[Cell, CellPlan]], total: float | None) -> s
 
 
 def estimated(cells: Sequence[tuple[CellPlan, Standing]], total: float | None) -> str:
-    """What the cells are estimated to cost from here on; "" where that was not estimated."""
+    """Describe the estimated cost of the cells from here on; "" without an estimate."""
     known = [
         (plan.cost, 1 - standing.settled / max(1, plan.dialogues))
         for plan, standing in cells
@@ -186,7 +187,7 @@ def estimated(cells: Sequence[tuple[CellPlan, Standing]], total: float | None) -
 
 
 def estimate_grid(cells: Sequence[Counted]) -> Grid:
-    """The table of `--dry-run`: a row per cell, and one for all of them."""
+    """Return the table of `--dry-run`: a row per cell, and one for all of them."""
     rows = [_row(one.plan.label, [one]) for one in cells]
     if len(rows) > 1:
         rows.append(_row("all runs", cells))

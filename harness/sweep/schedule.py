@@ -1,7 +1,7 @@
-"""Runs the cells of a sweep, each as a process of its own.
+"""Runs the cells of a sweep, each in a separate process.
 
-What is under way is in memory and is lost when the sweep is killed; where the cells stand is in
-their directories, from which the next start goes on.
+Running cells are kept in memory and are lost when the sweep is killed; progress is in their
+directories, and the next start continues from them.
 
 - Cells that wait for a provider are polled first, then the others start in the order of the file:
   `jobs` at a time, of each provider, device and server one.
@@ -20,9 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adapters.child import meaning
+from adapters.processes.child import meaning
 from harness.engine import on_interrupt
 from harness.errors import UserError
+from harness.serve.settings import ServerSettings
 from harness.sweep.child import Child
 from harness.sweep.expansion import CellPlan, Expansion
 from harness.sweep.file import Cell
@@ -50,7 +51,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Course:
-    """How a cell fares in this sweep.
+    """Progress of a cell in this sweep.
 
     attempts: how often it ended early.
     killed: how often in a row it was killed before it settled a step.
@@ -77,16 +78,16 @@ class Course:
 
     @property
     def claim(self) -> Claim:
-        """What it has to do with the money."""
+        """Its share of the money."""
         spent = self.standing.spent + self.standing.with_provider
-        needs = held = 0.0
+        needs = allotted = 0.0
         if self.task is not None or self.elsewhere:
             limit = self.limit if self.task is not None else self.standing.limit
-            held = max(spent, limit or 0.0)
+            allotted = max(spent, limit or 0.0)
         elif not self.over and self.plan.spends and self.plan.cost is not None:
             left = 1 - self.standing.settled / max(1, self.plan.dialogues)
             needs = self.plan.cost.expected * max(0.0, left)
-        return Claim(spent, held, needs)
+        return Claim(spent, allotted, needs)
 
 
 @dataclass
@@ -153,7 +154,7 @@ class Schedule:
         return [course for course in self._courses.values() if course.task is not None]
 
     def _later(self) -> list[Course]:
-        """The cells that may still start."""
+        """Return the cells that may still start."""
         if self.stopping:
             return []
         return [c for c in self._courses.values() if not c.over and c.task is None]
@@ -193,7 +194,7 @@ class Schedule:
         return started
 
     def _rank(self, course: Course) -> tuple[bool, bool, bool]:
-        """What starts first: what waits for a provider, and what the running server serves."""
+        """Order the cells: first those that wait for a provider, then the running server's."""
         served = self._servers.running
         other = served is not None and course.plan.slot == HERE and course.plan.server != served
         return course.starved, course.standing.state != "waiting", other
@@ -206,7 +207,7 @@ class Schedule:
         )
 
     def _begin(self, course: Course, now: float) -> bool:
-        """Start a cell, unless somebody works on it or no money is left for it."""
+        """Start a cell, unless another process works on it or no money is left for it."""
         course.standing = standing_of(course.plan, self.folder)
         was, course.elsewhere = course.elsewhere, course.standing.state == "running"
         if course.elsewhere:
@@ -233,7 +234,7 @@ class Schedule:
         return True
 
     def _limit(self, course: Course) -> float | None:
-        """What a cell may cost in all; None for one without a limit."""
+        """Return the most that a cell may cost in all; None for one without a limit."""
         own = course.cell.settings.max_cost
         total = self.expansion.max_cost_total
         if total is None or not course.plan.spends:
@@ -266,16 +267,17 @@ class Schedule:
         return status
 
     def _shared(self, plan: CellPlan) -> dict[str, Any]:
-        """What a cell is given unless the file says otherwise: prepared pictures are shared where
-        several cells send them."""
+        """Return default options of a cell for those that the file lacks: prepared pictures are
+        shared if several cells send them."""
         sending = [p for p in self.expansion.cells if p.sends]
         return {"picture-cache": PICTURE_CACHE_GB} if plan.sends and len(sending) > 1 else {}
 
     async def _environment(self, course: Course) -> dict[str, str]:
-        """What the process of a cell needs of its server. Raises `UserError` if that fails."""
+        """Return the variables that connect a cell to its server. Raises `UserError`."""
         if course.plan.slot != HERE:
             return {}
-        return await self._servers.lend(course.plan.server, course.cell.settings.serve_timeout)
+        timeout_s = ServerSettings.of(course.cell.settings).serve_timeout
+        return await self._servers.lend(course.plan.server, timeout_s)
 
     def _ended(self, course: Course, status: int) -> None:
         """Decide how a cell goes on whose process has ended."""
@@ -318,8 +320,8 @@ class Schedule:
                 return
             wait = min(FIRST_WAIT_S * 2 ** (course.attempts - 1), LONGEST_WAIT_S)
             course.earliest = now + wait
-            told = f"ended early, {count}; again in {wait:,.0f} s: {standing.why}"
-            self._tell(course, told)
+            message = f"ended early, {count}; again in {wait:,.0f} s: {standing.why}"
+            self._tell(course, message)
 
     def _may_get_more(self, course: Course) -> bool:
         own = course.cell.settings.max_cost

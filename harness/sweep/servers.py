@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from harness.errors import UserError
-from harness.serving import ModelServer, NotNeeded
+from harness.serve.server import ModelServer, NotNeeded
 
 Served = tuple[str, str]
 """A command, and the model's name for it."""
@@ -29,7 +29,7 @@ class Servers:
         self._failed: dict[Served, str] = {}
 
     async def lend(self, served: Served | None, timeout_s: float) -> dict[str, str]:
-        """The environment of a process that is to use this server, which is started unless it runs.
+        """Return the variables that let a process use this server; start it unless it runs.
 
         Another server is stopped first, also for what needs the device without a server (None).
         Raises `UserError` if it does not start, and from then on without trying again.

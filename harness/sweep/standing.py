@@ -1,4 +1,4 @@
-"""How far the runs of a sweep are, from their directories alone."""
+"""Reads the progress of a sweep's runs from their directories alone."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from harness.evaluation.rescoring import settings_of, task_rows_of
-from harness.evaluation.run import REACHED_COST_LIMIT, STOPPED
-from harness.evaluation.summary import aggregation_rules, part
 from harness.runs import (
     MANIFEST,
     RunError,
@@ -19,7 +16,11 @@ from harness.runs import (
     read_cost,
     read_settled,
 )
-from harness.runs.batches import BatchLog
+from harness.runs.callers import waiting_at
+from harness.runs.settings import settings_of
+from harness.session.rescoring import task_rows_of
+from harness.session.run import REACHED_COST_LIMIT, STOPPED
+from harness.session.summary import aggregation_rules, part
 from harness.sweep.expansion import CellPlan, Expansion
 from harness.tables import (
     FEW_MARK,
@@ -62,14 +63,14 @@ class Standing:
 
     @property
     def reserved(self) -> float:
-        """What it may still spend if nobody starts it again."""
+        """US dollars that it may still spend without another start."""
         if self.state == "running" and self.limit is not None:
             return max(0.0, self.limit - self.spent)
         return self.with_provider
 
 
 def standing_of(plan: CellPlan, folder: Path) -> Standing:
-    """How far a cell is."""
+    """Return the progress of a cell."""
     path = folder / plan.directory
     said = last_words(plan.log(folder))
     in_use = is_in_use(path)
@@ -79,7 +80,7 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
             return Standing("running") if in_use else Standing("not started", why=said)
         run = open_run(path)
         settled, spent, manifest = len(read_settled(path)), read_cost(path), run.manifest
-        batches = BatchLog.read(path)
+        waiting = waiting_at(path)
     except RunError as error:
         return Standing("unreadable", why=str(error))
     if manifest.redone is not None:  # Another run has paid for what was taken over.
@@ -88,26 +89,26 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
     limit = last.settings.get("max_cost") if last else None
     measured = last.measured if last else {}
     state: State = "incomplete" if begun else "not started"
-    state = "waiting" if batches.waiting else state
+    state = "waiting" if waiting else state
     state = "complete" if run.complete else "running" if in_use else state
     stopped = str(measured.get(STOPPED, ""))
-    # What a process says at its end has advice for whoever started it by hand.
+    # The last line of a process has advice for a user who started it by hand.
     why = stopped if stopped and said.startswith(stopped) else said
-    if state == "waiting" and batches.waiting:
-        why = f"{batches.waiting} at the provider (vlm-eval batches {path})"
+    if state == "waiting" and waiting:
+        why = f"{waiting} at the provider ({waiting.command})"
     return Standing(
         state,
         settled,
         max(0.0, spent + manifest.unrecorded),
         limit if isinstance(limit, (int, float)) else None,
         bool(measured.get(REACHED_COST_LIMIT)),
-        sum(pack.upper for pack in batches.live),
+        waiting.cost if waiting else 0.0,
         why,
     )
 
 
 def last_words(log: Path) -> str:
-    """The last line of a log, "" where there is none."""
+    """Return the last line of a log, "" where there is none."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, 2) - LAST_BYTES))
@@ -127,7 +128,7 @@ class Score:
 
 
 def score_of(path: Path) -> Score | None:
-    """The score of a run, None before a unit is scored. Raises `RunError`."""
+    """Return the score of a run, None before a unit is scored. Raises `RunError`."""
     run = open_run(path)
     declared, settings = run.manifest.declaration, settings_of(run)
     records = [record for record in run.records() if record.settled]
@@ -146,7 +147,7 @@ def score_of(path: Path) -> Score | None:
 
 
 def status_grid(expansion: Expansion, folder: Path, standings: Sequence[Standing]) -> Grid:
-    """The table of a sweep: a row per cell, with why it stopped below."""
+    """Return the table of a sweep: a row per cell, with why it stopped below."""
     scores: list[Score | None] = []
     for plan, standing in zip(expansion.cells, standings, strict=True):
         try:

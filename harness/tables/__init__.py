@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from harness.printing import say
+from harness.printing import say, terminal_width
 from harness.tables.data import json_content, to_csv, to_json, to_parquet
 from harness.tables.escape import clean
 from harness.tables.grid import (
@@ -39,10 +39,6 @@ from harness.tables.grid import (
     rows_of,
     test_data_note,
 )
-from harness.tables.html import fragment, html
-from harness.tables.html import table as html_table
-from harness.tables.latex import latex
-from harness.tables.markdown import markdown
 from harness.tables.numbers import (
     ABSENT,
     NumberStyle,
@@ -82,7 +78,6 @@ from harness.tables.results import (
     result_records,
     result_row,
 )
-from harness.tables.text import terminal_width, text
 
 Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -144,13 +139,27 @@ __all__ = [
     "shown",
     "terminal_width",
     "test_data_note",
-    "text",
     "to_json",
     "to_parquet",
 ]
 
-Grid.renderers["text"] = lambda grid: text([grid])
-Grid.renderers["html"] = fragment
+Grid.renderers["text"] = lambda grid: render(grid)
+
+
+def html_table(grid: Grid, caption: str = "") -> str:
+    """Return the `<table>` of a grid, with a caption for screen readers."""
+    from harness.tables.html import table
+
+    return table(grid, caption)
+
+
+def _fragment(grid: Grid) -> str:
+    from harness.tables.html import fragment
+
+    return fragment(grid)
+
+
+Grid.renderers["html"] = _fragment
 
 
 def render(
@@ -170,12 +179,20 @@ def render(
     listed = [grids] if isinstance(grids, Grid) else list(grids)
     match form:
         case "text":
+            from harness.tables.text import text  # rich takes 50 ms to import
+
             return text(listed, width, note=note)
         case "markdown":
+            from harness.tables.markdown import markdown
+
             return markdown(listed, note=note)
         case "latex":
+            from harness.tables.latex import latex
+
             return latex(listed, note=note)
         case "html":
+            from harness.tables.html import html
+
             return html(listed, note=note)
         case "csv" | "json":
             if len(listed) != 1:

@@ -1,4 +1,4 @@
-"""A grid for programs: CSV, JSON and parquet hold every column, with shares between 0 and 1."""
+"""Write a grid for programs: CSV, JSON and parquet with all columns, shares between 0 and 1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.tables.grid import TEST_DATA_NOTE, Data, Grid
 
 
 def data_of(grid: Grid) -> Data:
-    """The data of a grid, or else the texts of its cells."""
+    """Return the data of a grid, or else the texts of its cells."""
     if grid.data is not None:
         return grid.data
     rows = tuple(
@@ -27,7 +27,7 @@ def data_of(grid: Grid) -> Data:
 
 
 def to_csv(grid: Grid, *, note: str = TEST_DATA_NOTE) -> str:
-    """CSV with all columns; the note and comments come first, in lines that begin with `#`."""
+    """Write CSV with all columns, after the note and comments in lines that begin with `#`."""
     data = data_of(grid)
     out = io.StringIO()
     for line in filter(None, (note, *data.comments)):
@@ -41,19 +41,19 @@ def to_csv(grid: Grid, *, note: str = TEST_DATA_NOTE) -> str:
 
 
 def json_content(grid: Grid, *, note: str = TEST_DATA_NOTE) -> dict[str, Any]:
-    """The note, the facts, and the rows as records; missing values are None."""
+    """Return the note, the facts, and the rows as records; missing values are None."""
     data = data_of(grid)
     rows = [dict(zip(data.names, row, strict=True)) for row in data.rows]
     return {**({"note": note} if note else {}), **data.facts, "rows": rows}
 
 
 def to_json(content: dict[str, Any]) -> str:
-    """Indented JSON that ends in a newline."""
+    """Write indented JSON that ends in a newline."""
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
 def to_parquet(grid: Grid, *, note: str = TEST_DATA_NOTE) -> bytes:
-    """Parquet with all columns; note and facts are in its metadata, as JSON under `vlm-eval`."""
+    """Write parquet with all columns; its metadata have note and facts as JSON, as `vlm-eval`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

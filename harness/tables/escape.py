@@ -42,7 +42,7 @@ _MARKDOWN = {
 
 
 def clean(text: object) -> str:
-    """One line without control, formatting, surrogate and unassigned characters.
+    """Write a text on one line, without control, formatting, surrogate and unassigned characters.
 
     >>> clean("a\\x1b[31m\\nb\\u202ec")
     'a[31m bc'

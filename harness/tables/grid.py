@@ -14,7 +14,7 @@ from parsers.intervals import DRAWS, SEED
 
 
 def test_data_note(terms: str) -> str:
-    """The note on test data of a benchmark whose authors release it on these terms."""
+    """Return the note on test data of a benchmark whose authors release it on these terms."""
     return (
         f"Contains test data of a benchmark ({terms}): do not publish where crawlers collect text."
     )
@@ -22,16 +22,16 @@ def test_data_note(terms: str) -> str:
 
 TEST_DATA_NOTE = test_data_note("Mind2Web asks that it stay out of training corpora")
 """Included in every output with texts of tasks or pages, or scores on them; benchmarks with other
-terms declare a note of their own (`Benchmark.note`)."""
+terms declare another note (`Benchmark.note`)."""
 
 FEW_MARK = "*"
-"""Marks intervals with too few clusters; `few_notes` says which, and what that means for them."""
+"""Mark of intervals with too few clusters; `few_notes` explains it."""
 
 
 def few_notes(
     *, rates: bool, differences: bool = False, cells: bool = False, clusters: str = "tasks"
 ) -> tuple[str, ...]:
-    """The footnotes on marked intervals of rates, of means over cells, and of differences."""
+    """Return the footnotes on marked intervals of rates, means over cells, and differences."""
     both = rates and (differences or cells)
     too_few = f"fewer than {FEW} {clusters}"
     notes = []
@@ -49,7 +49,7 @@ def few_notes(
 
 
 def interval_record(name: str, interval: Interval | None) -> dict[str, Any]:
-    """The columns of an interval in tables for programs; `<name>_few` is the mark."""
+    """Return the columns of an interval in tables for programs; `<name>_few` is the mark."""
     return {
         f"{name}_low": interval.low if interval else None,
         f"{name}_high": interval.high if interval else None,
@@ -110,9 +110,9 @@ class Data:
 
     names: column names.
     rows: plain Python values, None where one is missing; shares lie between 0 and 1.
-    facts: what JSON holds beside the rows, and parquet in its metadata.
-    comments: lines that CSV holds above the header.
-    arrow: makes the `pyarrow.Table` that parquet stores; by default the rows with inferred types.
+    facts: further values, next to the rows in JSON, and in the metadata of parquet.
+    comments: lines of CSV above the header.
+    arrow: builds the `pyarrow.Table` of parquet; by default the rows with inferred types.
     """
 
     names: tuple[str, ...]
@@ -131,7 +131,7 @@ class Grid:
     sections: the rows.
     above: lines between the title and the table, such as the settings of the runs.
     footnotes: lines below the table.
-    section_head: what the sections are ("run"). Where it is set, formats without headings inside
+    section_head: the name of sections ("run"). If it is set, formats without headings inside
         a table (Markdown) name the section in a first column; otherwise every section becomes a
         table of its own there.
     data: the table for programs; by default the texts of the cells.
@@ -156,5 +156,5 @@ class Grid:
 
 
 def rows_of(rows: Sequence[Sequence[str | Cell]]) -> tuple[Section, ...]:
-    """One section without a title that holds these rows."""
+    """Return one section of these rows, without a title."""
     return (Section(tuple(Row(tuple(cells)) for cells in rows)),)

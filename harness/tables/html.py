@@ -31,7 +31,7 @@ p { max-width: 60rem; }
 
 
 def html(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
-    """A page with the grids, without scripts or requests; its security policy forbids both."""
+    """Write a page with the grids; its security policy forbids scripts and requests."""
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     body = "".join(fragment(grid) for grid in grids)
@@ -48,7 +48,7 @@ def html(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
 
 
 def fragment(grid: Grid) -> str:
-    """Title, table and lines of a grid, without a page around them."""
+    """Write title, table and lines of a grid, without a page around them."""
     title = f"<h1>{escaped(grid.title)}</h1>\n" if grid.title else ""
     return (
         f'{title}{_paragraphs(grid.above)}<div class="scroll">{table(grid)}</div>\n'
@@ -57,7 +57,7 @@ def fragment(grid: Grid) -> str:
 
 
 def table(grid: Grid, caption: str = "") -> str:
-    """The `<table>` of a grid and nothing around it; the caption is for those who hear it.
+    """Write only the `<table>` of a grid; the caption is for screen readers.
 
     Cells of numbers have the class `n`, intervals `bounds`, rows of a title `run`, rows below a
     parent `second`, and rows whose first cell differs from the one before `first`.

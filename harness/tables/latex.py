@@ -10,7 +10,7 @@ from harness.tables.grid import TEST_DATA_NOTE, Cell, Grid, Row, Section
 
 
 def latex(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
-    """A tabular per grid, over one note. Ends in a newline."""
+    """Write a tabular per grid, over one note. Ends in a newline."""
     lines: list[str] = []
     for grid in grids:
         lines += [f"% {clean(line)}" for line in _comments(grid)]

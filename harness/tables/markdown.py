@@ -9,7 +9,7 @@ from harness.tables.grid import TEST_DATA_NOTE, Cell, Column, Grid, Row
 
 
 def markdown(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
-    """The grids one after the other, over one note. Ends in a newline."""
+    """Write the grids one after the other, over one note. Ends in a newline."""
     lines: list[str] = []
     for grid in grids:
         quoted = [line for line in (grid.title, *grid.above) if line]
@@ -23,7 +23,7 @@ def markdown(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:
 
 
 def _table(grid: Grid) -> Iterator[str]:
-    """One table whose first column names the section, and one of the lines of the sections."""
+    """Yield one table with the section in its first column, and one of the sections' lines."""
     head = Column(grid.section_head, "left")
     yield from _head((head, *grid.columns))
     for section in grid.sections:
@@ -37,7 +37,7 @@ def _table(grid: Grid) -> Iterator[str]:
 
 
 def _tables(grid: Grid) -> Iterator[str]:
-    """A table for every section, between its own lines."""
+    """Yield a table for every section, between its own lines."""
     for section in grid.sections:
         yield from _spaced(f"**{escaped(section.title)}**" if section.title else "")
         yield from _spaced(*map(escaped, section.above))

@@ -1,4 +1,4 @@
-"""Numbers formatted for readers. Rates are shares between 0 and 1, printed in per cent."""
+"""Format numbers for readers. Rates are shares between 0 and 1, printed in per cent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shown(value: Any, style: NumberStyle) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in per cent with one decimal; `n/a` for None and NaN.
+    """Format a share in per cent with one decimal; `n/a` for None and NaN.
 
     >>> percent(0.4567), percent(None)
     ('45.7', 'n/a')
@@ -48,7 +48,7 @@ def percent(value: float | None) -> str:
 def bounds(
     low: float | None, high: float | None, *, few: bool = False, style: NumberStyle = "percent"
 ) -> str:
-    """Format an interval, marked if few tasks bear it; empty if there is none.
+    """Format an interval, with a mark if it has few tasks; empty without one.
 
     >>> bounds(0.41, 0.519), bounds(-0.1, 0.25, few=True, style="points"), bounds(None, None)
     ('[41.0, 51.9]', '[-10.0, +25.0]*', '')
@@ -59,17 +59,17 @@ def bounds(
 
 
 def interval_text(interval: Interval | None) -> str:
-    """The interval of an estimate, as `bounds` writes it."""
+    """Format the interval of an estimate by `bounds`."""
     return "" if interval is None else bounds(interval.low, interval.high, few=interval.few)
 
 
 def estimate_cell(estimate: Estimate) -> Cell:
-    """A rate with its interval; as text, `46.4 [41.0, 51.9]`."""
+    """Return a rate with its interval; as text, `46.4 [41.0, 51.9]`."""
     return Cell(percent(estimate.value), interval_text(estimate.interval))
 
 
 def counted(number: int, thing: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> counted(1, "task"), counted(12040, "step")
     ('1 task', '12,040 steps')

@@ -1,6 +1,6 @@
 """The table of results: measures with their intervals, as numbers and as rows for readers.
 
-Which measures there are, and the words for units and parents, the benchmark declares. All results
+The benchmark declares the measures, and the words for units and parents. All results
 are computed by `result_records` and printed by `rate_cells`: in the table after a run,
 `vlm-eval report` and the HTML page.
 """
@@ -22,11 +22,11 @@ Record = Mapping[Any, Any]
 
 
 def result_records(metrics: Metrics) -> Iterator[dict[str, Any]]:
-    """Two lines of results: `valid` without invalid rows, `strict` with invalid rows as 0.
+    """Yield two lines of results: `valid` without invalid rows, `strict` with invalid rows as 0.
 
     Rates are shares between 0 and 1, each with its `interval_record`. `headline` marks the line
-    that the rules of the metrics ask for, `few` lines with a marked interval. How many units have a
-    score of a measure stands under `measured_name`.
+    chosen by the rules of the metrics, `few` lines with a marked interval. `measured_name` is the
+    column of the number of units with a score of a measure.
     """
     strict = metrics.rules.invalid == "fail"
     parents = metrics.parents
@@ -70,10 +70,10 @@ def _record(
 
 
 def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, Average]]:
-    """The rates of a line: every measure in an average, or else in its own headline's.
+    """Return the rates of a line: every measure in an average, or else in its own headline's.
 
-    A measure that can be averaged over cells is told in all of its averages, that one first: papers
-    print either without a word.
+    A measure that can be averaged over cells is shown in all its averages, that one first: papers
+    print either without saying which.
     """
     shown = []
     for measure in declared.in_tables:
@@ -84,26 +84,26 @@ def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, 
 
 
 def rate_cells(record: Record, average: Average, declared: Declaration) -> tuple[Cell, ...]:
-    """The rates of a line, see `rates_shown`."""
+    """Return the rates of a line, see `rates_shown`."""
     return tuple(
         rate_cell(record, measure, one, declared) for measure, one in rates_shown(average, declared)
     )
 
 
 def rate_cell(record: Record, measure: Measure, average: Average, declared: Declaration) -> Cell:
-    """A measure of units on a line; with what it is over, unless it is over all units."""
+    """Return a measure of units on a line, with its number of units if it is not over all."""
     cell = _cell(record, f"{measure.result}_{average}")
     of = coverage(record.get(measured_name(measure)), record[declared.units])
     return Cell(f"{cell.text} {of}".rstrip(), cell.interval)
 
 
 def measured_name(measure: Measure) -> str:
-    """The column that says how many units have a score of a measure."""
+    """Return the column that says how many units have a score of a measure."""
     return f"{measure.result}_measured"
 
 
 def coverage(measured: int | None, of: int | None) -> str:
-    """How many units a rate is over, "" if it is over all of them.
+    """Write the number of units that a rate is over; "" if it is over all of them.
 
     >>> coverage(210, 349), coverage(349, 349)
     ('(210 of 349)', '')
@@ -114,7 +114,7 @@ def coverage(measured: int | None, of: int | None) -> str:
 
 
 def partly_measured(records: Sequence[Record], declared: Declaration) -> list[Measure]:
-    """The measures that are not over all units on some of these lines."""
+    """Return the measures that are not over all units on some of these lines."""
     return [
         measure
         for measure in declared.in_tables
@@ -124,14 +124,14 @@ def partly_measured(records: Sequence[Record], declared: Declaration) -> list[Me
 
 
 def coverage_notes(records: Sequence[Record], declared: Declaration) -> list[str]:
-    """The footnote on rates that are not over all units, if there is one."""
+    """Return the footnote on rates that are not over all units, if there is one."""
     if not partly_measured(records, declared):
         return []
     return [f"(n of N): over n of the N {declared.units}; the others have no score of it."]
 
 
 def average_of(measure: Measure, average: Average) -> Average:
-    """The average in which a measure is shown where one is asked for."""
+    """Return the shown average of a measure: the wanted one, if the measure has it."""
     return average if average in measure.averages else measure.averages[0]
 
 
@@ -140,13 +140,13 @@ def _cell(record: Record, name: str) -> Cell:
 
 
 def record_bounds(record: Record, name: str) -> str:
-    """The interval of a rate in a line of results, as `bounds` writes it."""
+    """Format the interval of a rate in a line of results by `bounds`."""
     few = bool(record[f"{name}_few"])
     return bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)
 
 
 def parent_cells(record: Record, declared: Declaration) -> tuple[Cell, ...]:
-    """The measures of parents on a line, with their counts; empty where groups split parents."""
+    """Return a line's measures of parents with their counts; none if groups split parents."""
     return tuple(_parent_cell(record, measure) for measure in declared.of_parents)
 
 
@@ -164,7 +164,7 @@ def _parent_cell(record: Record, measure: Measure) -> Cell:
 
 
 def result_row(record: Record, group: str, average: Average, declared: Declaration) -> Row:
-    """A line for readers: its group (or how it treats invalid rows), counts and rates."""
+    """Return a line for readers: its group (or how it treats invalid rows), counts and rates."""
     headline = bool(record["headline"])
     return Row(
         (
@@ -179,14 +179,14 @@ def result_row(record: Record, group: str, average: Average, declared: Declarati
 
 
 def result_columns(key: str, average: Average, declared: Declaration) -> tuple[Column, ...]:
-    """The columns of `result_row`s by group."""
+    """Return the columns for rows of `result_row`, by group."""
     counts = (declared.innermost.many, declared.units)
     rates = rate_heads(average, declared)
     return (Column(key, "left"), *(Column(head) for head in (*counts, *rates)))
 
 
 def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
-    """The heads of the columns of `result_row`s with rates."""
+    """Return the heads of the columns with rates."""
     return (
         *(
             f"{measure.head} {one}" if measure.cells else measure.head
@@ -197,35 +197,35 @@ def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
 
 
 def heads(declared: Declaration) -> tuple[str, ...]:
-    """The heads of measures, those of parents last."""
+    """Return the heads of measures, those of parents last."""
     return tuple(measure.head for measure in (*declared.in_tables, *declared.of_parents))
 
 
 def invalid_label(line: Literal["valid", "strict"]) -> str:
-    """The label of a line that treats invalid rows differently from the headline."""
+    """Return the label of a line that treats invalid rows differently from the headline."""
     return "invalid rows as 0" if line == "strict" else "valid rows only"
 
 
 def rates_note(
     average: Average, variants: Sequence[str], declared: Declaration, cluster: str = ""
 ) -> str:
-    """The footnote on the rates of a table of results."""
+    """Return the footnote on the rates of a table of results."""
     measure = next((one for one in declared.measures if one.variants), None)
     variant = f" {measure.head} variant: {', '.join(variants)}." if measure else ""
     return f"Per cent; {mean_note(average, declared)}. {cluster_note(declared, cluster)}{variant}"
 
 
 def mean_note(average: Average, declared: Declaration) -> str:
-    """What an average is the mean of, and the averages of measures that have no such one.
+    """Describe an average, and the averages of measures that lack it.
 
     Measures that are averaged by the same word over other parents are named.
     """
-    told: dict[str, list[Measure]] = {}
+    by_text: dict[str, list[Measure]] = {}
     for measure, one in rates_shown(average, declared):
-        told.setdefault(mean_text(one, measure, declared), []).append(measure)
-    words = [text.partition(":")[0] for text in told]
+        by_text.setdefault(mean_text(one, measure, declared), []).append(measure)
+    words = [text.partition(":")[0] for text in by_text]
     notes = []
-    for text, measures in told.items():
+    for text, measures in by_text.items():
         named = words.count(text.partition(":")[0]) > 1
         of = f" ({', '.join(measure.head for measure in measures)})" if named else ""
         notes.append(f"{text}{of}")
@@ -238,7 +238,7 @@ def mean_note(average: Average, declared: Declaration) -> str:
 
 
 def parents_text(measure: Measure, declared: Declaration) -> str:
-    """What a measure of parents is the mean of."""
+    """Describe a measure of parents as a share or mean."""
     inside = declared.level(measure.over).many
     if not measure.within:
         return f"share of {inside}"
@@ -246,13 +246,13 @@ def parents_text(measure: Measure, declared: Declaration) -> str:
 
 
 def main_column(declared: Declaration, average: Average) -> str:
-    """The column of the main measure in a line of results."""
+    """Return the column of the main measure in a line of results."""
     main = declared.main
     return main.result if main.all_of else f"{main.result}_{average_of(main, average)}"
 
 
 def main_text(declared: Declaration, average: Average) -> str:
-    """What the main measure is the mean of."""
+    """Describe the average of the main measure."""
     main = declared.main
     if main.all_of:
         return parents_text(main, declared)
@@ -260,7 +260,7 @@ def main_text(declared: Declaration, average: Average) -> str:
 
 
 def mean_text(average: Average, measure: Measure, declared: Declaration) -> str:
-    """What an average of a measure is the mean of."""
+    """Describe an average of a measure."""
     if average == "micro":
         return f"micro: mean over {declared.units}"
     if average == "cells":
@@ -270,7 +270,7 @@ def mean_text(average: Average, measure: Measure, declared: Declaration) -> str:
 
 
 def cluster_note(declared: Declaration, cluster: str = "") -> str:
-    """What the intervals generalise to."""
+    """Describe the population of the intervals."""
     level = declared.level(cluster or declared.clusters[0])
     others = [name for name in declared.clusters if declared.rank(name) > declared.rank(level.name)]
     wider = f" (new ones: --cluster {others[0]})" if others else ""
@@ -278,16 +278,16 @@ def cluster_note(declared: Declaration, cluster: str = "") -> str:
 
 
 def finer_clusters(declared: Declaration, cluster: str = "") -> list[Level]:
-    """The declared clusters that are smaller than those that intervals take as independent.
+    """Return the declared clusters that are smaller than those of the intervals.
 
-    Where those are few, as the applications of a set of pictures, results are told with both.
+    If these are few, such as the applications of a set of pictures, results show both.
     """
     used = declared.rank(cluster or declared.clusters[0])
     return [declared.level(name) for name in declared.clusters if declared.rank(name) < used]
 
 
 def repeats_note(measure: Measure, declared: Declaration) -> str:
-    """What a measure of parents is where units were asked about several times."""
+    """Describe a measure of parents in a run with repeats."""
     level = declared.level(measure.over)
     within = f"{declared.level(measure.within).many} of that over " if measure.within else ""
     return (
@@ -297,6 +297,6 @@ def repeats_note(measure: Measure, declared: Declaration) -> str:
 
 
 def open_notes(left_open: Collection[str], declared: Declaration) -> list[str]:
-    """Why measures are not known that the predictions of a run leave open."""
+    """Explain why a run's predictions leave measures unknown."""
     flags = {one.unmeasured for one in declared.measures if one.name in left_open}
     return [f"{ABSENT}: {meaning}." for flag, meaning in declared.flags if flag in flags]

@@ -1,4 +1,4 @@
-"""A grid as aligned text for a terminal.
+"""A grid as aligned text for a terminal, drawn by rich.
 
 If the columns do not fit the width, heads and texts are wrapped at spaces, then intervals move
 below their values, then the first column gets separate lines, and finally the remaining columns
@@ -7,35 +7,35 @@ continue in a second panel below the first. Words are never broken.
 
 from __future__ import annotations
 
-import shutil
-import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Literal
+
+from rich.console import Console
+from rich.table import Table
 
 from harness.tables.escape import clean
-from harness.tables.grid import TEST_DATA_NOTE, Cell, Column, Grid, Row, Section
+from harness.tables.grid import TEST_DATA_NOTE, Cell, Grid, Row, Section
 
 WIDTH = 100
-"""Width of text that is not written to a terminal."""
+"""Width of text outside of a terminal."""
 WIDEST_PROSE = 120
-GAP = "  "
+GAP = 2
 COMFORTABLE = 24
 """Columns of text are wrapped down to this width before intervals move to separate lines."""
 HANGING = 4
 """Width reserved for a first column whose texts are on separate lines."""
-
-
-def terminal_width() -> int | None:
-    """Width of the terminal; None if standard output is not a terminal."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+BLANK = "\ue000"
+"""Placeholder of a blank that rich would strip; `clean` removes it from texts."""
 
 
 def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DATA_NOTE) -> str:
-    """The grids in turn, over one note, at most `width` characters wide; ends in a newline.
+    """Write the grids in turn over one note, at most `width` characters wide; end in a newline.
 
-    Without a width (no terminal) it is 100, and the note stays on one line, so that it can be found
-    by searching files.
+    Without a width (no terminal) it is 100, and the note stays on one line, where a search finds
+    it.
     """
     wide = width or WIDTH
     lines: list[str] = []
@@ -47,283 +47,230 @@ def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DA
 
 
 def _lines(grid: Grid, width: int) -> Iterator[str]:
+    ends_blank = bool(grid.sections and grid.sections[-1].title)
     for line in (grid.title, *grid.above):
         yield from _wrapped(line, width)
     if grid.title or grid.above:
         yield ""
     for number, panel in enumerate(_panels(grid, width)):
-        if number and not _ends_open(grid):
+        if number and not ends_blank:
             yield ""
         yield from panel.head()
         for section in grid.sections:
-            yield from _section(section, panel, width, notes=not number)
-    if grid.footnotes and not _ends_open(grid):
+            yield from _wrapped(section.title, width)
+            for line in () if number else section.above:
+                yield from _wrapped(line, width, "  ")
+            yield from panel.body(section)
+            for line in () if number else section.below:
+                yield from _wrapped(line, width, "  ")
+            if section.title:
+                yield ""
+    if grid.footnotes and not ends_blank:
         yield ""
     for line in grid.footnotes:
         yield from _wrapped(line, width)
 
 
-def _ends_open(grid: Grid) -> bool:
-    """Whether the last section ends in a blank line."""
-    return bool(grid.sections and grid.sections[-1].title)
-
-
-def _section(section: Section, panel: _Panel, width: int, *, notes: bool) -> Iterator[str]:
-    yield from _wrapped(section.title, width)
-    if notes:
-        for line in section.above:
-            yield from _wrapped(line, width, "  ")
-    for row in section.rows:
-        yield from panel.row(row, indent=_indent(row, section))
-    if notes:
-        for line in section.below:
-            yield from _wrapped(line, width, "  ")
-    if section.title:
-        yield ""
-
-
-def _indent(row: Row, section: Section) -> int:
-    return 2 * bool(section.title) + 2 * bool(row.parent)
-
-
 def _wrapped(line: str, width: int, indent: str = "") -> list[str]:
+    return _filled(clean(line), min(width, WIDEST_PROSE), indent)
+
+
+def _filled(line: str, width: int, indent: str = "", further: str = "  ") -> list[str]:
     return textwrap.wrap(
-        clean(line),
-        min(width, WIDEST_PROSE),
+        line,
+        max(1, width),
         initial_indent=indent,
-        subsequent_indent=f"{indent}  ",
+        subsequent_indent=indent + further,
         break_long_words=False,
         break_on_hyphens=False,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """The widths of a column under each layout.
+class _Column:
+    """One column of a panel.
 
-    head: the head in one line; head_word: its longest word.
-    value, interval: the longest value and interval; both: value and interval side by side.
-    word: for texts the longest word, for numbers the same as value.
+    most, least: width of its values on one line, and with its texts wrapped at every space.
+    interval: width of the intervals that are next to its values.
+    width: its width in the panel.
     """
 
-    column: Column
-    head: int
-    head_word: int
-    value: int
-    interval: int
-    word: int
+    place: int
+    head: str
+    align: Literal["left", "right"]
+    most: int
+    least: int
+    interval: int = 0
+    width: int = 0
 
     @property
-    def both(self) -> int:
-        return self.value + 1 + self.interval if self.interval else self.value
+    def least_width(self) -> int:
+        return max(_longest_word(self.head), self.least)
+
+    def shown(self, cell: str | Cell, indent: int) -> str:
+        """Return the lines of a cell."""
+        if self.align == "left":
+            return "\n".join(_filled(clean(cell), self.width, indent * " "))
+        value, interval = (cell.text, cell.interval) if isinstance(cell, Cell) else (cell, "")
+        if self.interval:
+            return f"{clean(value)} {clean(interval):{BLANK}<{self.interval}}"
+        return f"{clean(value)}\n{clean(interval)}".strip("\n")
 
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Columns that stand side by side.
+    """Columns next to each other. hanging: the first column's texts are on separate lines."""
 
-    columns: all columns of the grid.
-    places: which of them are in the panel.
-    widths: how wide each is.
-    intervals: how wide its longest interval is.
-    stacked: whether intervals stand below their values.
-    hanging: whether the first column is on separate lines.
-    """
-
-    columns: tuple[Column, ...]
-    places: tuple[int, ...]
-    widths: tuple[int, ...]
-    intervals: tuple[int, ...]
-    stacked: bool
-    hanging: bool
-
-    def head(self) -> Iterator[str]:
-        cells = [self._fill(clean(self.columns[p].head), n) for n, p in enumerate(self.places)]
-        if self.hanging:
-            yield from _wrapped(self.columns[self.places[0]].head, self.total)
-            cells[0] = []
-        height = max(map(len, cells), default=0)
-        for line in range(height):
-            # Heads are aligned at the bottom, on the rule.
-            yield self._line([_at(cell, line - height + len(cell)) for cell in cells])
-        yield "─" * self.total
+    columns: Sequence[_Column]
+    hanging: bool = False
 
     @property
     def total(self) -> int:
-        """How wide the panel is."""
-        return _total(self.widths)
+        return _total([column.width for column in self.columns])
 
-    def row(self, row: Row, *, indent: int) -> Iterator[str]:
-        cells = [self._cell(row.cells[p], n, indent * (not n)) for n, p in enumerate(self.places)]
+    def head(self) -> Iterator[str]:
+        heads = [column.head for column in self.columns]
         if self.hanging:
-            yield from _wrapped(str(row.cells[self.places[0]]), self.total, " " * indent)
-            cells[0] = []
-        for line in range(max(map(len, cells), default=0)):
-            yield self._line([_at(cell, line) for cell in cells])
+            yield from _filled(heads[0], self.total)
+            heads[0] = ""
+        yield from self._drawn([], heads)
+        yield "─" * self.total
 
-    def _cell(self, cell: str | Cell, place: int, indent: int) -> list[str]:
-        """The lines of a cell."""
-        beside = self.intervals[place] and not self.stacked
-        if isinstance(cell, str) and (self._is_text(place) or not beside):
-            first = " " * indent
-            return self._fill(clean(cell), place, first, first + "  " * self._is_text(place))
-        value = clean(cell if isinstance(cell, str) else cell.text)
-        interval = "" if isinstance(cell, str) else clean(cell.interval)
-        if not beside:
-            return [value, interval] if interval else [value]
-        return [f"{value} {interval:{self.intervals[place]}}"]
+    def body(self, section: Section) -> Iterator[str]:
+        rows = []
+        for row in section.rows:
+            indent = _indent(row, section)
+            cells = [
+                column.shown(row.cells[column.place], 0 if number else indent)
+                for number, column in enumerate(self.columns)
+            ]
+            if self.hanging:
+                yield from _filled(clean(row.cells[0]), self.total, indent * " ")
+                yield from self._drawn([["", *cells[1:]]])
+            else:
+                rows.append(cells)
+        yield from self._drawn(rows)
 
-    def _fill(self, value: str, place: int, first: str = "", rest: str = "") -> list[str]:
-        return textwrap.wrap(
-            value,
-            max(1, self.widths[place]),
-            initial_indent=first,
-            subsequent_indent=rest,
-            break_long_words=False,
-            break_on_hyphens=False,
-        ) or [""]
-
-    def _is_text(self, place: int) -> bool:
-        return self.columns[self.places[place]].align == "left"
-
-    def _line(self, values: Iterable[str]) -> str:
-        return GAP.join(
-            value.ljust(width) if self._is_text(place) else value.rjust(width)
-            for place, (value, width) in enumerate(zip(values, self.widths, strict=True))
+    def _drawn(
+        self, rows: Sequence[Sequence[str]], heads: Sequence[str] | None = None
+    ) -> Iterator[str]:
+        if not rows and heads is None:
+            return
+        table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, show_header=bool(heads))
+        for column, head in zip(self.columns, heads or [""] * len(self.columns), strict=True):
+            table.add_column(head, justify=column.align, width=column.width)
+        for row in rows:
+            table.add_row(*row)
+        console = Console(
+            width=self.total, color_system=None, markup=False, emoji=False, highlight=False
         )
-
-
-def _at(lines: Sequence[str], place: int) -> str:
-    return lines[place] if 0 <= place < len(lines) else ""
+        with console.capture() as capture:
+            console.print(table)
+        yield from capture.get().replace(BLANK, " ").splitlines()
 
 
 def _panels(grid: Grid, width: int) -> list[_Panel]:
-    """The first layout of the columns that fits the width."""
-    columns = _measured(grid)
-    for stacked, least in ((False, COMFORTABLE), (True, COMFORTABLE), (True, 0)):
-        widths = _fitting(columns, width, stacked=stacked, least=least)
-        if widths is not None:
-            return [_panel(columns, range(len(columns)), widths, stacked)]
-    widths = _fitting(_hanging(columns), width, stacked=True, least=0)
-    if widths is not None:
-        return [_panel(columns, range(len(columns)), widths, stacked=True, hanging=True)]
-    return list(_broken(columns, width))
+    """Return the first layout of the columns that fits the width."""
+    columns = _columns(grid, stacked=False)
+    if fitted := _fitted(columns, width, COMFORTABLE):
+        return [_Panel(fitted)]
+    columns = _columns(grid, stacked=True)
+    if fitted := _fitted(columns, width, COMFORTABLE) or _fitted(columns, width):
+        return [_Panel(fitted)]
+    label = replace(columns[0], head="", most=HANGING, least=HANGING)
+    if fitted := _fitted([label, *columns[1:]], width):
+        return [_Panel([replace(fitted[0], head=columns[0].head), *fitted[1:]], hanging=True)]
+    return list(_continued(columns, width))
 
 
-def _hanging(columns: Sequence[_Measured]) -> list[_Measured]:
-    first, *others = columns
-    return [_Measured(first.column, HANGING, HANGING, HANGING, 0, HANGING), *others]
-
-
-def _broken(columns: Sequence[_Measured], width: int) -> Iterator[_Panel]:
-    """Several panels, each beginning with the leading text columns."""
-    narrow = [max(c.head_word, c.word, c.interval) for c in columns]
-    texts = [c.column.align == "left" for c in columns]
-    keys = list(range(max(1, texts.index(False)) if False in texts else 1))
-    if _total([narrow[place] for place in keys]) > width / 2:
+def _continued(columns: Sequence[_Column], width: int) -> Iterator[_Panel]:
+    """Yield panels, each beginning with the leading texts."""
+    texts = [column.align == "left" for column in columns]
+    keys = list(columns[: max(1, texts.index(False))] if False in texts else columns[:1])
+    if _total([key.least_width for key in keys]) > width / 2:
         keys = keys[:1]
-    chosen: list[int] = []
-    for place in range(len(keys), len(columns)):
-        wanted = [*keys, *chosen, place]
-        if chosen and _total([narrow[p] for p in wanted]) > width:
-            yield _part(columns, [*keys, *chosen], width, narrow)
+    chosen: list[_Column] = []
+    for column in columns[len(keys) :]:
+        if chosen and _total([c.least_width for c in (*keys, *chosen, column)]) > width:
+            yield _Panel(_narrowed([*keys, *chosen], width))
             chosen = []
-        chosen.append(place)
-    yield _part(columns, [*keys, *chosen], width, narrow)
+        chosen.append(column)
+    yield _Panel(_narrowed([*keys, *chosen], width))
 
 
-def _part(
-    columns: Sequence[_Measured], places: Sequence[int], width: int, narrow: Sequence[int]
-) -> _Panel:
-    chosen = [columns[place] for place in places]
-    widths = _fitting(chosen, width, stacked=True, least=0) or [narrow[place] for place in places]
-    return _panel(columns, places, widths, stacked=True)
+def _narrowed(columns: Sequence[_Column], width: int) -> Sequence[_Column]:
+    narrow = [replace(column, width=column.least_width) for column in columns]
+    return _fitted(columns, width) or narrow
 
 
-def _panel(
-    columns: Sequence[_Measured],
-    places: Iterable[int],
-    widths: Sequence[int],
-    stacked: bool,
-    hanging: bool = False,
-) -> _Panel:
-    chosen = tuple(places)
-    return _Panel(
-        columns=tuple(measured.column for measured in columns),
-        places=chosen,
-        widths=tuple(widths),
-        intervals=tuple(columns[place].interval for place in chosen),
-        stacked=stacked,
-        hanging=hanging,
-    )
-
-
-def _fitting(
-    columns: Sequence[_Measured], width: int, *, stacked: bool, least: int
-) -> list[int] | None:
-    """Widths of the columns whose sum fits, or None. Texts get no narrower than `least`."""
-    values = [max(c.value, c.interval) if stacked else c.both for c in columns]
-    widths = [max(needed, c.head) for needed, c in zip(values, columns, strict=True)]
-    if _total(widths) <= width:
-        return widths
-    widths = [max(needed, c.head_word) for needed, c in zip(values, columns, strict=True)]
-    floors = [
-        max(c.word, c.head_word, min(least, needed)) if c.column.align == "left" else needed
-        for needed, c in zip(widths, columns, strict=True)
-    ]
-    while (over := _total(widths) - width) > 0:
-        slack = [needed - floor for needed, floor in zip(widths, floors, strict=True)]
-        if not any(slack):
-            return None
-        # The widest text gives way first, down to the next widest.
-        place = max((p for p, left in enumerate(slack) if left), key=lambda p: widths[p])
-        others = [widths[p] for p, left in enumerate(slack) if left and p != place]
-        step = max(1, widths[place] - max(others, default=0))
-        widths[place] -= min(over, slack[place], step)
-    return _with_lower_heads(widths, [c.column.head for c in columns], width - _total(widths))
-
-
-def _with_lower_heads(widths: list[int], heads: Sequence[str], spare: int) -> list[int]:
-    """Widths that use spare characters to make the tallest heads lower, line by line."""
-    heights = [_height(head, width) for head, width in zip(heads, widths, strict=True)]
-    while max(heights) > 1:
-        place = heights.index(max(heights))
-        wider = widths[place] + 1
-        while _height(heads[place], wider) >= heights[place]:
-            wider += 1
-        spare -= wider - widths[place]
-        if spare < 0:
-            break
-        widths[place], heights[place] = wider, _height(heads[place], wider)
-    return widths
-
-
-def _height(head: str, width: int) -> int:
-    return len(textwrap.wrap(clean(head), width, break_long_words=False, break_on_hyphens=False))
-
-
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + len(GAP) * (len(widths) - 1)
-
-
-def _measured(grid: Grid) -> list[_Measured]:
-    measured = []
+def _columns(grid: Grid, *, stacked: bool) -> list[_Column]:
+    """Return the columns of a grid with intervals below their values (stacked) or next to them."""
+    columns = []
     for place, column in enumerate(grid.columns):
-        value = interval = word = 0
+        most = least = interval = 0
         for section in grid.sections:
             for row in section.rows:
                 cell = row.cells[place]
-                content = clean(cell.text if isinstance(cell, Cell) else cell)
+                value = clean(cell.text if isinstance(cell, Cell) else cell)
+                bounds = clean(cell.interval) if isinstance(cell, Cell) else ""
                 indent = 0 if place else _indent(row, section)
-                value = max(value, len(content) + indent)
-                longest = _longest_word(content) if column.align == "left" else len(content)
+                interval = max(interval, len(bounds))
+                most = max(most, len(value) + indent)
+                word = _longest_word(value) if column.align == "left" else len(value)
                 # Further lines of a wrapped text are indented by two.
-                word = max(word, longest + indent + 2 * (longest < len(content)))
-                if isinstance(cell, Cell):
-                    interval = max(interval, len(clean(cell.interval)))
-        head = clean(column.head)
-        measured.append(_Measured(column, len(head), _longest_word(head), value, interval, word))
-    return measured
+                least = max(least, word + indent + 2 * (word < len(value)))
+        if stacked:
+            most, least, interval = max(most, interval), max(least, interval), 0
+        elif interval:
+            most = least = most + 1 + interval
+        columns.append(_Column(place, clean(column.head), column.align, most, least, interval))
+    return columns
+
+
+def _fitted(columns: Sequence[_Column], width: int, comfortable: int = 0) -> list[_Column] | None:
+    """Return columns with fitting widths, texts at least `comfortable` wide; None without a fit."""
+    widths = [max(column.most, len(column.head)) for column in columns]
+    if _total(widths) > width:
+        widths = [max(column.most, _longest_word(column.head)) for column in columns]
+        floors = [
+            max(column.least_width, min(comfortable, widest))
+            for column, widest in zip(columns, widths, strict=True)
+        ]
+        # The widest texts give way first.
+        for most in range(max(widths), -1, -1):
+            if _total(widths) <= width:
+                break
+            widths = [max(floor, min(w, most)) for floor, w in zip(floors, widths, strict=True)]
+        spare = width - _total(widths)
+        if spare < 0:
+            return None
+        widths = _with_lower_heads(widths, [column.head for column in columns], spare)
+    return [replace(column, width=w) for column, w in zip(columns, widths, strict=True)]
+
+
+def _with_lower_heads(widths: list[int], heads: Sequence[str], spare: int) -> list[int]:
+    """Return widths that use spare characters to lower the tallest heads, line by line."""
+
+    def height(place: int, width: int) -> int:
+        return len(_filled(heads[place], width, further=""))
+
+    heights = [height(place, width) for place, width in enumerate(widths)]
+    while (tallest := max(heights)) > 1:
+        place = heights.index(tallest)
+        wider = next(w for w in count(widths[place] + 1) if height(place, w) < tallest)
+        spare -= wider - widths[place]
+        if spare < 0:
+            break
+        widths[place], heights[place] = wider, height(place, wider)
+    return widths
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _indent(row: Row, section: Section) -> int:
+    return 2 * bool(section.title) + 2 * bool(row.parent)
 
 
 def _longest_word(value: str) -> int:

@@ -1,4 +1,4 @@
-"""What of a run's configuration may go to a service: no paths, no addresses, no secrets."""
+"""Remove paths, addresses and secrets from a configuration that is sent to a service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLACES = frozenset(
 """Words in the name of a setting that holds a path or an address."""
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _PREFIX = re.compile(r"[A-Za-z0-9][\w.+-]+:(?![\\/]{2})")
-"""What stands before a path in a name such as `scripted:/home/me/replies.json`."""
+"""The part before a path in a name such as `scripted:/home/me/replies.json`."""
 _PATH = re.compile(r"(~[\w.-]*|\.{1,2})?[\\/]|[A-Za-z]:[\\/]")
 _INSIDE = re.compile(r"""(?<![\w.~:/\\-])(?:~[\w.-]*|\.{1,2}|[A-Za-z]:)?[\\/][^\s"',;]+""")
 HIDDEN = "[address]"
@@ -68,7 +68,7 @@ def _without_places(text: str) -> str:
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text with a slash, as names of models have one, is a path after all."""
+    """Return whether a text with a slash is a path and not the name of a model."""
     try:
         return "/" in text and Path(text).exists()
     except (OSError, ValueError):

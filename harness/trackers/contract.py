@@ -1,4 +1,4 @@
-"""What a tracker is: started with a run, told of its course, told of its end."""
+"""The interface of a tracker: it receives a run's start, its course and its end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 PROJECT = "vlm-eval"
-"""The project of runs for which a user names none."""
+"""Project of a run if the user names none."""
 
 CellValue = str | float | int | bool | None
 
@@ -41,7 +41,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a session ended.
+    """The end of a session.
 
     Attributes:
         settled: number of units that are settled now.

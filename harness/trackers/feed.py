@@ -1,4 +1,4 @@
-"""One tracker on a thread of its own: a run hands things over and never waits for it."""
+"""Runs one tracker on its own thread: a run hands things over and never waits for it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Point:
 MOST_POINTS = 100
 """Points that wait for a tracker; beyond, the oldest is dropped."""
 PATIENCE_S = 3.0
-"""After so many seconds the user is told what the end of a run waits for."""
+"""Seconds after which a line says that the end of a run waits for a tracker."""
 _THREAD = "tracker of a run: "
 
 
 def is_held() -> bool:
-    """Whether a tracker that was given up still runs, and may hold up the end of the process."""
+    """Return True if an abandoned tracker still runs: it may block the end of the process."""
     return any(thread.name.startswith(_THREAD) for thread in threading.enumerate())
 
 

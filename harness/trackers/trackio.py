@@ -54,7 +54,7 @@ class TrackioTracker:
             self._run.finish()
 
     def _table(self, table: Table) -> Any:
-        # The dashboard shows texts as they are, neither as Markdown nor as HTML.
+        # The dashboard shows plain texts, neither Markdown nor HTML.
         rows = [list(row) for row in table.rows]
         return self._trackio.Table(columns=list(table.columns), data=rows)
 

@@ -21,7 +21,7 @@ from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
 from harness.trackers.package import package
 
 START_S, UPLOAD_S = 20, 20
-"""How long the end of a session may wait for uploads, in seconds; the rest stays on disk."""
+"""Longest wait for uploads at the end of a session, in seconds; the rest stays on disk."""
 _LONGEST_ID = 128
 
 
@@ -60,7 +60,7 @@ class WandbTracker:
                 x_disable_meta=True,
                 x_disable_machine_info=True,
                 x_save_requirements=False,
-                # What a killed session has told is otherwise lost for a quarter of a minute.
+                # Otherwise the last quarter of a minute of a killed session is lost.
                 x_transaction_log_flush_interval=1.0,
             ),
         )

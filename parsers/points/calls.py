@@ -82,7 +82,8 @@ def in_calls(names: str, placed: Placed, *, ahead: str = "", joined: bool = Fals
 
 
 def _joined(place: Located, later: Located) -> Located:
-    """A call with a place, and one without that follows it: what is typed there, or the click."""
+    """Return a call with a place, and one without that follows it: what is typed there, or the
+    click."""
     done = replace(place, end=later.end)
     if later.action in ("TYPE", "type") and place.value is None:
         return replace(done, action=later.action, value=later.value, exact_value=True)
@@ -134,7 +135,7 @@ def _calls(reply: Source, pattern: re.Pattern[str]) -> list[PointCall]:
         matches = matches[:_ATTEMPTS] + matches[-_ATTEMPTS:]
     found: list[PointCall] = []
     for match in matches:
-        # What stands inside of a call that was read is an argument of it.
+        # Text inside of a call that was read is an argument of it.
         if found and match.start() < found[-1].end:
             continue
         if (call := _call(reply.text, match)) is not None:
@@ -143,7 +144,8 @@ def _calls(reply: Source, pattern: re.Pattern[str]) -> list[PointCall]:
 
 
 def _call(text: str, match: re.Match[str]) -> PointCall | None:
-    """The call whose name and opening bracket were matched; None if it is not one of literals."""
+    """Return the call whose name and opening bracket were matched; None if it is not one of
+    literals."""
     positional: list[str] = []
     keywords: dict[str, str] = {}
     quoted: set[str] = set()

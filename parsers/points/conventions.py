@@ -1,4 +1,4 @@
-"""What a model's coordinates mean, as its adapter or the user declares it; never guessed."""
+"""The unit of a model's coordinates, declared by its adapter or the user; never guessed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST: dict[Convention, float | None] = {
     "per-mille": 1000.0,
     "per-999": 999.0,
 }
-"""The number that stands for the whole side of the picture; None is its length in pixels."""
+"""The number for the whole side of the picture; None is its length in pixels."""
 
 
 def to_pixels(

@@ -1,4 +1,4 @@
-"""The forms in which models answer with a place: where it stands, and how it is written."""
+"""The forms of answers with a place: its position in the reply, and its notation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 @dataclass(frozen=True, slots=True)
 class PointForm:
-    """How one kind of model writes places.
+    """The notation of places of one kind of model.
 
     locate: finds the answers in a reply.
     spell: writes one, whose reading gives it back.
@@ -56,7 +56,7 @@ class PointForm:
 
 
 def _text(locate: Locate, usual: Convention, place: spelling.PlaceSpeller) -> PointForm:
-    """A form whose place stands alone, or above the lines ACTION and VALUE."""
+    """Return a form whose place is the whole answer, or precedes the lines ACTION and VALUE."""
     return PointForm(locate, spelling.above_lines(place), usual, place)
 
 

@@ -1,4 +1,4 @@
-"""Locations in running text: in ELEMENT lines, on lines of their own, between tags."""
+"""Locations in running text: in ELEMENT lines, on separate lines, between tags."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def in_lines(reply: Source) -> list[Located]:
 
 
 def _in_blocks(reply: Source) -> list[Located]:
-    """The answers with an ELEMENT line, and parts of them; none without such a line."""
+    """Return the answers with an ELEMENT line, and parts of them; none without such a line."""
     blocks = read_blocks(reply, POINTED)
     if all(block.element is None for block in blocks):
         return []
@@ -100,7 +100,8 @@ def _in_line(line: str) -> Numbers:
 
 
 def _in_content(content: str) -> Numbers:
-    """The numbers of an ELEMENT line: the whole line, or its only bracketed pair or quadruple."""
+    """Return the numbers of an ELEMENT line: the whole line, or its only bracketed pair or
+    quadruple."""
     if tagged := _TAGGED.search(content) or _CORNERS.search(content):
         return _counted(_all(tagged[0]))
     if match := _BARE.fullmatch(content.strip()):
@@ -170,7 +171,7 @@ def _matched(reply: Source, pattern: re.Pattern[str], group: int) -> list[Locate
 
 
 def _with_free(reply: Source, found: Sequence[Located]) -> list[Located]:
-    """Answers of the locations that stand in no ACTION or VALUE line, and these lines."""
+    """Return the answers of the locations outside of ACTION and VALUE lines, and these lines."""
     fields = [f for f in read_fields(reply, POINTED) if f.key in ("ACTION", "VALUE")]
     is_free = outside([(field.start, field.end) for field in fields])
     found = [one for one in found if is_free(one.start)]

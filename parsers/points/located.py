@@ -17,7 +17,7 @@ Numbers = tuple[float, ...]
 """Two numbers for a point, four for a box, x before y."""
 
 Decline = Literal["minus-one", "wait", "failure", "words"]
-"""Ways of saying that the element is not there, beside the word for none that every form has:
+"""Ways of saying that the element is not there, in addition to the form's word for none:
 -1 for every number, the action `wait`, `terminate` with the status `failure`, a sentence."""
 DECLINES: tuple[Decline, ...] = get_args(Decline)
 
@@ -27,9 +27,9 @@ class Located:
     """An answer, or a part of one: its span, location, operation and value.
 
     places: the distinct locations; empty if there is none.
-    none: whether the answer says that there is no matching element.
+    none: True if the answer says that no element matches.
     action, value: as written; None if missing.
-    exact_value: whether the value is delimited, so that its own quotes belong to it.
+    exact_value: True if the value is delimited, and its own quotes belong to it.
     finished: whether nothing of the value can be missing if the reply was cut off.
     gives_up: a way of declining, which says none only where it was agreed on; `null` for every
         number.
@@ -47,16 +47,16 @@ class Located:
 
     @property
     def says_where(self) -> bool:
-        """Whether it says where the element is, or that there is none."""
+        """Return True if it says where the element is, or that there is none."""
         return bool(self.places) or self.none
 
     @property
     def fullness(self) -> int:
-        """How much of an answer it is: 2 with a location and an action, 1 with a location."""
+        """Return the completeness of the answer: 2 with location and action, 1 with a location."""
         return self.says_where + (self.says_where and self.action is not None)
 
     def corrected(self, later: Located) -> Located:
-        """This answer with what `later` says in place of its own."""
+        """Return this answer with the parts of `later` replaced."""
         kept = self
         if later.says_where:
             kept = replace(kept, places=later.places, none=later.none)
@@ -71,7 +71,8 @@ Locate = Callable[[Source], list[Located]]
 
 
 def first_of(*readers: Locate) -> Locate:
-    """A reader that looks in several places: the first in which some location stands counts."""
+    """Return a reader that looks in several places: the first in which some location stands
+    counts."""
 
     def locate(reply: Source) -> list[Located]:
         found: list[Located] = []
@@ -86,12 +87,12 @@ def first_of(*readers: Locate) -> Locate:
 
 
 def is_comma(text: str) -> bool:
-    """Whether locations with this between them are a list."""
+    """Return True if locations with this between them are a list."""
     return text.strip() == ","
 
 
 def is_no_correction(text: str) -> bool:
-    """Whether locations with this between them are a list, unless it takes one back."""
+    """Return True if locations with this between them are a list, unless it takes one back."""
     return between(text) is not Between.CORRECTION
 
 

@@ -18,7 +18,7 @@ _LONGEST = 400
 
 
 def number_list(text: str) -> list[str] | None:
-    """The numbers of a text that is nothing but numbers, brackets, commas and blanks.
+    """Return the numbers of a text that is nothing but numbers, brackets, commas and blanks.
 
     >>> number_list("[[219, 186], (.5)]"), number_list("2 buttons")
     (['219', '186', '.5'], None)
@@ -29,7 +29,7 @@ def number_list(text: str) -> list[str] | None:
 
 
 def places_in(text: str) -> tuple[tuple[Numbers, ...], bool]:
-    """The locations in the text of a place, tags left out, and whether it says none.
+    """Return the locations in the text of a place, tags left out, and whether it says none.
 
     Two numbers are a point, four a box, and several brackets of four are several boxes. They may be
     named, x before y.

@@ -31,7 +31,7 @@ def in_objects(points: Sequence[str], boxes: Sequence[str], *, y_first: bool = F
     """Return a reader of JSON objects with a location under one of these keys or `x` and `y`.
 
     Objects may be bare, fenced, in lists, in tool-call tags, or nested in others (`arguments`,
-    `action`). Locations in one list without actions of their own are several places in one answer.
+    `action`). Locations in one list without actions are several places in one answer.
     """
     read = _reader(points, boxes, y_first)
 
@@ -62,7 +62,8 @@ def in_parameters(points: Sequence[str], boxes: Sequence[str]) -> Locate:
 
 
 def _parameters(text: str, position: int) -> tuple[dict[str, object], int]:
-    """The arguments from `position` on, numbers as strings, and where they end; none if the last is
+    """Return the arguments from `position` on, numbers as strings, and where they end; none if the
+    last is
     cut off."""
     content: dict[str, object] = {}
     while opening := _PARAMETER.match(text, position):
@@ -104,7 +105,8 @@ def _is_null(content: object) -> bool:
 
 
 def declining(action: str | None, status: object) -> Decline | Literal["null"] | None:
-    """The way of declining that an action is, if it is one; `status` is an argument of it."""
+    """Return the way of declining that an action is, if it is one; `status` is an argument of
+    it."""
     name = (action or "").strip().lower()
     if name == "wait":
         return "wait"
@@ -129,7 +131,7 @@ def _flat(content: dict[str, object], depth: int = 3) -> dict[str, object]:
 def _placed(
     flat: dict[str, object], points: Sequence[str], boxes: Sequence[str], y_first: bool
 ) -> tuple[Numbers, bool] | None:
-    """The numbers of an object, and whether it says none; None if it is not an answer."""
+    """Return the numbers of an object, and whether it says none; None if it is not an answer."""
     if "x" in points and "x" in flat and "y" in flat:
         pair = [flat["x"], flat["y"]]
         return _numbers(pair, (2,)), pair == [None, None]

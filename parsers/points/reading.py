@@ -79,7 +79,7 @@ def read_point(
         finish: how the reply ended.
         place_only: whether only a place was asked for: no action is read or needed, and of several
             answers the last counts.
-        declines: what says that the element is not there, beside the form's word for none.
+        declines: further ways to say that the element is not there, besides the form's own.
 
     >>> read_point('{"action_type": 4, "click_point": (0.17,0.06)}', "seeclick").point
     (0.17, 0.06)
@@ -128,7 +128,7 @@ def read_point(
 
 
 def _agreed(one: Located, declines: Collection[Decline], in_full: bool) -> Located:
-    """An answer that says none if it declines in a way that was agreed on."""
+    """Return an answer that says none if it declines in a way that was agreed on."""
     if one.places:
         nowhere = all(number == -1 for place in one.places for number in place)
         declined = nowhere and "minus-one" in declines
@@ -138,12 +138,12 @@ def _agreed(one: Located, declines: Collection[Decline], in_full: bool) -> Locat
 
 
 def _says_absent(shadow: str) -> bool:
-    """Whether words at the end of a reply say that the element is not there."""
+    """Return True if words at the end of a reply say that the element is not there."""
     return _ABSENT.search(shadow[-_ENOUGH:].replace("\u2019", "'")) is not None
 
 
 def _may_go_on(one: Located, reply: Reply) -> bool:
-    """Whether the last number of an answer may be incomplete where the reply was cut off."""
+    """Return True if the last number of an answer may be incomplete where the reply was cut off."""
     return one.end >= len(reply.shadow) and reply.shadow[-1:] in ".0123456789"
 
 
@@ -180,7 +180,7 @@ def _operation(answer: Located, form: Form) -> OperationReading:
 def spell_point(
     form: Form, point: tuple[float, float] | None, operation: Operation | None, value: str
 ) -> str:
-    """Write an answer in a form, so that `read_point` reads it back; a point of None says none.
+    """Write an answer in a form for `read_point`; a point of None says none.
 
     SeeClick has no word for none; its answer then has no location. The forms do not preserve
     everything: line breaks and runs of blanks become one blank, and a value that is itself a word

@@ -1,4 +1,4 @@
-"""Write places and answers as models write them, so that reading gives them back."""
+"""Write places and answers as models write them; reading gives them back."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _DIGITS: dict[Operation, int] = {"CLICK": 4, "TYPE": 3, "SELECT": 2}
 
 
 def number(of: float) -> str:
-    """A number without an exponent or needless zeros."""
+    """Return a number without an exponent or needless zeros."""
     return f"{of:.6f}".rstrip("0").rstrip(".")
 
 
 def place(text: str, before: str = "", after: str = "") -> PlaceSpeller:
-    """A place as `text` with its numbers for {x} and {y}, or the word None, between two texts.
+    """Return a place as `text` with its numbers for {x} and {y}, or the word None, between two
+    texts.
 
     >>> place("[[{x}, {y}]]", "<box>", "</box>")((3, 4.5)), place("({x}, {y})")(None)
     ('<box>[[3, 4.5]]</box>', 'None')
@@ -40,7 +41,7 @@ def place(text: str, before: str = "", after: str = "") -> PlaceSpeller:
 
 
 def above_lines(spell_place: PlaceSpeller) -> Speller:
-    """An answer of a place and the lines ACTION and VALUE."""
+    """Return an answer of a place and the lines ACTION and VALUE."""
 
     def spell(point: Point | None, operation: Operation | None, value: str) -> str:
         written = written_value(value) if value else "None"
@@ -62,7 +63,7 @@ def literal(point: Point | None, operation: Operation | None, value: str) -> str
 def json_object(
     key: str, *, y_first: bool = False, tool: str = "", around: tuple[str, str] = ("", "")
 ) -> Speller:
-    """A JSON object with the point under a key, with the action and value of a step.
+    """Return a JSON object with the point under a key, with the action and value of a step.
 
     tool: the name of the tool whose call it is, with its names of actions.
     around: what stands before and after it.
@@ -84,14 +85,14 @@ def json_object(
 
 
 def named(operation: Operation | None) -> str:
-    """The name of a tool's action."""
+    """Return the name of a tool's action."""
     if operation is None:
         return "none"
     return "left_click" if operation == "CLICK" else operation.lower()
 
 
 def parameters(point: Point | None, operation: Operation | None, value: str) -> str:
-    """A tool call whose arguments are tags."""
+    """Return a tool call whose arguments are tags."""
     numbers = "null" if point is None else f"[{number(point[0])}, {number(point[1])}]"
     given = {"action": named(operation), "coordinate": numbers}
     if value:
@@ -108,7 +109,7 @@ def fields(point: Point | None, operation: Operation | None, value: str) -> str:
 
 
 def start_box(point: Point | None, operation: Operation | None, value: str) -> str:
-    """A call with `start_box` after `Action:`."""
+    """Return a call with `start_box` after `Action:`."""
     numbers = "None" if point is None else f"({number(point[0])},{number(point[1])})"
     typed = f", content={quoted(value)}" if value else ""
     return f"Action: {(operation or 'CLICK').lower()}(start_box='{numbers}'{typed})"
@@ -124,7 +125,7 @@ def pyautogui(point: Point | None, operation: Operation | None, value: str) -> s
 
 
 def short_call(point: Point | None, operation: Operation | None, value: str) -> str:
-    """A call with the place as its first two arguments."""
+    """Return a call with the place as its first two arguments."""
     x, y = ("None", "None") if point is None else map(number, point)
     name = {"TYPE": "Write", "SELECT": "Select"}.get(operation or "", "Click")
     return f"{name}({x}, {y}, {quoted(value)})" if value else f"{name}({x}, {y})"
@@ -142,6 +143,6 @@ def grounded(point: Point | None, operation: Operation | None, value: str) -> st
 
 
 def quoted(text: str) -> str:
-    """A string in single quotes, as in the calls of models."""
+    """Return a string in single quotes, as in the calls of models."""
     plain = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{plain}'"

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, RunError, StepRecord
+from harness.runs import Run, RunError, StepUnit
 from harness.tables import POOLED
 from parsers import Declaration
 from reports.about import about_runs
 from reports.analyses.units import Parent, Parents, mean_words, one_declaration, rate, rate_fields
 from reports.grid import Field, described
-from reports.kinds import suited
+from reports.kind import suited
 from reports.load import RunLike, open_runs
 
 Box = tuple[float, float, float, float]
@@ -53,10 +53,10 @@ def ceilings(
 ) -> pd.DataFrame:
     """Return upper bounds by run and split, each as a share of steps and of tasks.
 
-    What was listed and what the pictures showed is read from the run. Every row counts once,
+    The listed choices and the pictures are read from the run. Every row counts once,
     whatever the number of repeats. `recall` is the recall of a candidate ranker, as one number or
     by split; it adds a bound on step rates, and the task success that would follow if the ranker
-    missed rows independently: misses crowd in some tasks, so that more tasks than that can succeed.
+    missed rows independently: misses crowd in some tasks, so more tasks than that can succeed.
     Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
     outside 0 to 1.
     """
@@ -68,7 +68,7 @@ def ceilings(
     for label, one in opened.items():
         rows = _first_repeat(one)
         valid = [record for record in rows if record.invalid is None]
-        groups: dict[str, list[StepRecord]] = {}
+        groups: dict[str, list[StepUnit]] = {}
         for record in rows:
             groups.setdefault(record.split, []).append(record)
         if len(groups) > 1:
@@ -93,17 +93,17 @@ def ceilings(
     )
 
 
-def crops(record: StepRecord) -> list[Box]:
-    """The regions of the page that a step's pictures show. Raises `RunError` if unknown."""
+def crops(record: StepUnit) -> list[Box]:
+    """Return the regions of the page that a step's pictures show. Raises `RunError` if unknown."""
     matches = [_CROP.search(picture.recipe) for picture in record.pictures]
     if None in matches:
         raise RunError(f"step {record.unit_id} has a picture with an unknown recipe")
     return [tuple(map(float, crop.groups())) for crop in matches if crop]  # type: ignore[misc]
 
 
-def targets(record: StepRecord) -> list[Box]:
-    """The boxes of the acceptable elements, without empty ones."""
-    listed = [choice.box for choice in record.detail.choices if choice.positive]
+def targets(record: StepUnit) -> list[Box]:
+    """Return the boxes of the acceptable elements, without empty ones."""
+    listed = [choice.box for choice in record.detail.right]
     known = [
         box for box in (*record.detail.gold.boxes, *listed) if box and box[2] > 0 and box[3] > 0
     ]
@@ -111,7 +111,7 @@ def targets(record: StepRecord) -> list[Box]:
 
 
 def inside(target: Box, crop: Box) -> bool:
-    """Whether a target lies wholly in a picture, give or take a pixel."""
+    """Return True if a target lies wholly in a picture, give or take a pixel."""
     return (
         target[0] >= crop[0] - PIXEL
         and target[1] >= crop[1] - PIXEL
@@ -121,14 +121,14 @@ def inside(target: Box, crop: Box) -> bool:
 
 
 def touches(target: Box, crop: Box) -> bool:
-    """Whether a target and a picture overlap in more than an edge."""
+    """Return True if a target and a picture overlap in more than an edge."""
     across = min(target[2], crop[2]) - max(target[0], crop[0])
     along = min(target[3], crop[3]) - max(target[1], crop[1])
     return across > 0 and along > 0
 
 
-def _first_repeat(run: Run) -> list[StepRecord]:
-    first: dict[tuple[str, str], StepRecord] = {}
+def _first_repeat(run: Run) -> list[StepUnit]:
+    first: dict[tuple[str, str], StepUnit] = {}
     for record in run.records():
         first.setdefault((record.split, record.unit_id), record)
     return list(first.values())
@@ -137,7 +137,7 @@ def _first_repeat(run: Run) -> list[StepRecord]:
 def _bounds(
     label: str,
     split: str,
-    rows: Sequence[StepRecord],
+    rows: Sequence[StepUnit],
     recall: float | Mapping[str, float] | None,
     declared: Declaration,
 ) -> Iterator[dict[str, Any]]:
@@ -164,14 +164,14 @@ def _bounds(
         }
 
 
-def _has_answer(record: StepRecord) -> bool:
-    """Whether an element is acceptable; some benchmarks keep rows without one, as failures."""
+def _has_answer(record: StepUnit) -> bool:
+    """Return True if an element is acceptable; some benchmarks keep failed rows without one."""
     gold = record.detail.gold
     return record.invalid is None and bool(gold.elements or gold.boxes)
 
 
 def _share(
-    declared: Declaration, bound: str, rows: Sequence[StepRecord], possible: Sequence[bool]
+    declared: Declaration, bound: str, rows: Sequence[StepUnit], possible: Sequence[bool]
 ) -> dict[str, Any]:
     parents = Parents.of(rows, declared)
     whole: dict[Parent, bool] = {}
@@ -187,7 +187,7 @@ def _share(
 
 
 def _by_recall(
-    declared: Declaration, rows: Sequence[StepRecord], each: Sequence[float]
+    declared: Declaration, rows: Sequence[StepUnit], each: Sequence[float]
 ) -> dict[str, Any]:
     parents = Parents.of(rows, declared)
     whole: dict[Parent, float] = {}
@@ -209,11 +209,11 @@ def _recall_notes(recall: float | Mapping[str, float] | None) -> Iterator[str]:
     if recall is not None:
         yield (
             "With a ranker's recall, the share of tasks is what it would be if misses were "
-            "independent. It is no bound: where misses crowd in few tasks, more tasks can succeed."
+            "independent. It is not a bound: if misses crowd in few tasks, more tasks can succeed."
         )
 
 
-def _any(test: Any, record: StepRecord) -> bool:
+def _any(test: Any, record: StepUnit) -> bool:
     shown = crops(record)
     return any(test(target, crop) for target in targets(record) for crop in shown)
 
@@ -229,7 +229,7 @@ def _check(recall: float | Mapping[str, float] | None) -> None:
             raise ValueError(f"recall must lie between 0 and 1, got {value:g}")
 
 
-def _notes(label: str, run: Run, valid: Sequence[StepRecord]) -> Iterator[str]:
+def _notes(label: str, run: Run, valid: Sequence[StepUnit]) -> Iterator[str]:
     policy = run.manifest.config.get("image_policy")
     if not any(record.pictures for record in valid):
         yield f"{label} sent no picture (image policy {policy})."

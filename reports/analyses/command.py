@@ -64,7 +64,7 @@ def picture(one: Path, other: Path, form: str, out: Path | None, plot: Path | No
 @format_options
 @PLOT
 def independence(run: Path, form: str, out: Path | None, plot: Path | None) -> int:
-    """Show task success of RUN beside the product of its step rates, by number of steps."""
+    """Show task success of RUN next to the product of its step rates, by number of steps."""
     from reports.analyses.independence import task_independence
 
     return _show(task_independence(run), form, out, plot, "independence")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, RunError, StepRecord
+from harness.runs import Run, RunError, StepUnit
 from parsers import Declaration
 from reports.about import about_runs
 from reports.analyses.units import (
@@ -25,14 +25,14 @@ from reports.analyses.units import (
     scored,
 )
 from reports.grid import Field, described
-from reports.kinds import suited
+from reports.kind import suited
 from reports.load import RunLike, open_runs
 
 MODEL = ("model", "base_url", "adapter_options")
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
-    """The columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark."""
     parents, units, main = declared.innermost.many, declared.units, declared.main
     return (
         Field("model", "str", "text", "model", "the model or policy"),
@@ -158,14 +158,14 @@ def _number(label: str, run: Run) -> int:
     return number
 
 
-def _nested(small: StepRecord, large: StepRecord) -> bool:
+def _nested(small: StepUnit, large: StepUnit) -> bool:
     listed = {choice.id for choice in large.detail.choices}
     return all(choice.id in listed for choice in small.detail.choices)
 
 
-def _chance(records: Iterable[StepRecord]) -> float | None:
+def _chance(records: Iterable[StepUnit]) -> float | None:
     shares = [
-        sum(choice.positive for choice in record.detail.choices) / len(record.detail.choices)
+        len(record.detail.right) / len(record.detail.choices)
         for record in records
         if record.detail.choices
     ]

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from harness.runs import Run, RunError
+from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
 from parsers import Declaration, Measure, clopper_pearson, mean_interval
 from reports.about import about_runs
-from reports.analyses.units import Parent, Unit, measured, one_declaration, parent_of
+from reports.analyses.units import Parent, measured, one_declaration, parent_of
 from reports.grid import Field, described, interval
 from reports.keys import band
 from reports.load import RunLike, open_runs
@@ -21,7 +21,7 @@ LENGTHS = (1, 3, 5, 7, 10, 15)
 
 
 def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
-    """The columns for a measure of parents."""
+    """Return the columns for a measure of parents."""
     parents, units, each = declared.innermost.many, declared.units, declared[measure.all_of]
     return (
         Field("run", "str", "text", "run", "the run"),
@@ -40,7 +40,7 @@ def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
         Field(
             "correlated", "float64", "percent", "correlated", f"with that correlation in {parents}"
         ),
-        Field("p", "float64", "p", "p", "two-sided, of the successes if one rate held throughout"),
+        Field("p", "float64", "p", "p", "two-sided, of the successes under one rate for all"),
     )
 
 
@@ -53,7 +53,7 @@ class Trial(NamedTuple):
     """
 
     parent: Parent
-    units: tuple[Unit, ...]
+    units: tuple[Unit[Any], ...]
     won: tuple[bool, ...]
 
     @property
@@ -128,13 +128,13 @@ def _measure(runs: Mapping[str, Run], declared: Declaration) -> Measure:
     )
 
 
-def _grouped(declared: Declaration) -> list[tuple[str, Callable[[Unit], str]]]:
-    """What rates are taken by: labels that tell the units of a parent apart, and parents above."""
+def _grouped(declared: Declaration) -> list[tuple[str, Callable[[Unit[Any]], str]]]:
+    """List the groups of rates: labels that vary within a parent, and the parents above."""
 
-    def label(name: str) -> Callable[[Unit], str]:
+    def label(name: str) -> Callable[[Unit[Any]], str]:
         return lambda unit: unit.labels.get(name, "")
 
-    def parent(name: str) -> Callable[[Unit], str]:
+    def parent(name: str) -> Callable[[Unit[Any]], str]:
         return lambda unit: unit.parents.get(name, "")
 
     labels = [(group.name, label(group.name)) for group in declared.groups if not group.whole]
@@ -142,12 +142,12 @@ def _grouped(declared: Declaration) -> list[tuple[str, Callable[[Unit], str]]]:
 
 
 def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
-    """The parents whose valid rows are all settled, and the number of other parents.
+    """Return the parents whose valid rows are all settled, and the number of other parents.
 
     measure: what it is for a unit to succeed.
     """
     level = run.manifest.declaration.innermost
-    by_parent: dict[tuple[Parent, int], list[Unit]] = {}
+    by_parent: dict[tuple[Parent, int], list[Unit[Any]]] = {}
     for record in run.records():
         by_parent.setdefault((parent_of(record, level), record.repeat), []).append(record)
     lengths = run.manifest.dataset.get("partial_tasks") or {}
@@ -269,7 +269,9 @@ def _records(
         }
 
 
-def _rates(trials: Iterable[Trial], group: Callable[[Unit], str]) -> Callable[[Unit], float]:
+def _rates(
+    trials: Iterable[Trial], group: Callable[[Unit[Any]], str]
+) -> Callable[[Unit[Any]], float]:
     outcomes: dict[str, list[bool]] = {}
     for trial in trials:
         for unit, won in zip(trial.units, trial.won, strict=True):
@@ -278,5 +280,5 @@ def _rates(trials: Iterable[Trial], group: Callable[[Unit], str]) -> Callable[[U
     return lambda unit: rates[group(unit)]
 
 
-def _product(trials: Sequence[Trial], rate: Callable[[Unit], float]) -> float:
+def _product(trials: Sequence[Trial], rate: Callable[[Unit[Any]], float]) -> float:
     return math.fsum(math.prod(map(rate, trial.units)) for trial in trials) / len(trials)

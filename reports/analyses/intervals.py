@@ -1,4 +1,4 @@
-"""Bootstrap intervals beside the usual ones, for every headline rate of a run.
+"""Bootstrap intervals next to the usual ones, for every headline rate of a run.
 
 Where the two disagree, the data are too few or too skewed for the usual methods.
 """
@@ -24,7 +24,7 @@ from reports.load import RunLike, open_runs
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
-    """The columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark."""
     parents, units = declared.innermost.many, declared.units
     over = f"macro ({parents}), micro ({units}), or {parents}"
     return (
@@ -127,7 +127,8 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
 def headline_values(
     units: Iterable[ScoredUnit], metrics: Metrics, measure: Measure
 ) -> tuple[list[float], list[Parent], list[Parent] | None]:
-    """The values that the headline averages, by the rules of the metrics, each with its parent and
+    """Return the values that the headline averages, by the rules of the metrics, each with its
+    parent and
     its cluster (None where parents are the clusters)."""
     rules, declared = metrics.rules, metrics.declared
     name, level = measure.score(rules.variant), declared.level(measure.over)

@@ -8,12 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, RunError
+from harness.runs import Run, RunError, Unit
 from parsers import Declaration, Measure
 from reports.about import about_runs
 from reports.analyses.units import (
     Parents,
-    Unit,
     both_known,
     changes,
     difference,
@@ -26,16 +25,16 @@ from reports.analyses.units import (
     scored,
 )
 from reports.grid import Field, described
-from reports.kinds import Place, reports_of
+from reports.kind import Place, reports_of
 from reports.load import RunLike, open_runs
 
 ALLOWED = ("image_policy", "pixels", "pictures")
 
-Pair = tuple[Unit, Unit]
+Pair = tuple[Unit[Any], Unit[Any]]
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
-    """The columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark."""
     units, parents = declared.units, declared.innermost.many
     return (
         Field("group", "str", "text", units, f"which {units}"),
@@ -73,7 +72,7 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
     seeing, blind = (opened[label] for label in labels)
     first, second = scored(seeing), scored(blind)
     pairs = [(first[key], second[key]) for key in first if key in second]
-    places = reports_of(seeing).place
+    places = reports_of(seeing).part("place")
     records = [
         _record(group, measure, members, seeing.manifest.config, declared)
         for group, members in _groups(pairs, declared, places)
@@ -112,7 +111,7 @@ def _groups(
                 yield key[1], by_key[key]
 
 
-def _label(name: str, record: Unit) -> tuple[float, str]:
+def _label(name: str, record: Unit[Any]) -> tuple[float, str]:
     return 0.0, record.labels.get(name, "")
 
 

@@ -1,6 +1,6 @@
 """Plots of the analyses, one function each, from the frames that they return.
 
-Marks and line styles tell things apart as well as colours, so that a print in grey can be read.
+Marks and line styles vary with the colours, so a print in grey can be read.
 matplotlib is imported when something is drawn, and without a display.
 """
 
@@ -68,13 +68,13 @@ def _errors(frame: pd.DataFrame, name: str) -> Any:
 
 
 def _said(measure: Measure) -> str:
-    """A measure in words, for the label of an axis."""
+    """Return a measure in words, for the label of an axis."""
     words = measure.meaning or measure.head
     return f"{words[:1].upper()}{words[1:]} (%)"
 
 
 def _method(frame: pd.DataFrame, name: str) -> str:
-    """Which of the drawn intervals are bootstrap-t, in words for a title."""
+    """Say in a title which of the drawn intervals are bootstrap-t."""
     marked = frame[f"{name}_few"].dropna().astype("bool")
     if not marked.any():
         return ""
@@ -115,7 +115,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
             )
         axes.set_xticks(numbers, [str(number) for number in numbers])
         axes.minorticks_off()
-        axes.set_xlabel("Distractors listed beside the right element")
+        axes.set_xlabel("Distractors listed with the right element")
         axes.set_ylabel(_said(measure))
         axes.set_ylim(0, 1)
         _percent(axes)

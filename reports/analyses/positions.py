@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, StepRecord
+from harness.runs import Run, StepUnit
 from harness.tables import interval_record
 from parsers import Declaration, Level, Status, index_of, letters_for, mean_interval
 from reports.about import about_runs
@@ -25,7 +25,7 @@ from reports.analyses.units import (
 )
 from reports.frames.schema import Column, typed
 from reports.grid import Field, clusters, described, interval
-from reports.kinds import suited
+from reports.kind import suited
 from reports.load import RunLike, open_runs
 
 LETTERS = (
@@ -37,7 +37,7 @@ LETTERS = (
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
-    """The columns for runs of a benchmark."""
+    """Return the columns for runs of a benchmark."""
     measure = choice_measure(declared)
     there = f"{measure.head} there"
     return (
@@ -155,7 +155,7 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     )
 
 
-def _not_drawn(run: Run, steps: Sequence[StepRecord]) -> str:
+def _not_drawn(run: Run, steps: Sequence[StepUnit]) -> str:
     """Why the order of a run's lists is not random; "" if it is."""
     source = run.manifest.config.get("candidates", "snapshot")
     if source == "ranker":
@@ -167,8 +167,8 @@ def _not_drawn(run: Run, steps: Sequence[StepRecord]) -> str:
     return ""
 
 
-def pick_of(record: StepRecord, level: Level) -> Pick | None:
-    """The pick of a unit, by parents of a level; None unless it names a listed element."""
+def pick_of(record: StepUnit, level: Level) -> Pick | None:
+    """Return the pick of a unit, by parents of a level; None unless it names a listed element."""
     prediction = record.prediction
     if prediction is None or prediction.status != Status.ANSWERED or prediction.letter is None:
         return None
@@ -180,8 +180,9 @@ def pick_of(record: StepRecord, level: Level) -> Pick | None:
     )
 
 
-def _right(record: StepRecord) -> int | None:
-    return next((p for p, choice in enumerate(record.detail.choices) if choice.positive), None)
+def _right(record: StepUnit) -> int | None:
+    places = (p for p, one in enumerate(record.detail.choices) if record.detail.accepts(one))
+    return next(places, None)
 
 
 def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
@@ -226,7 +227,7 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
 
 
 def _places(
-    run: Run, label: str, steps: Sequence[StepRecord], picks: Sequence[Pick]
+    run: Run, label: str, steps: Sequence[StepUnit], picks: Sequence[Pick]
 ) -> Iterable[dict[str, Any]]:
     declared, config = run.manifest.declaration, run.manifest.config
     level, measure = declared.innermost, choice_measure(declared)
@@ -284,7 +285,7 @@ def chosen_letters(steps: pd.DataFrame) -> pd.DataFrame:
 
     Only steps in which an element was chosen count; each of 21 choices has a chance of 1/21. The
     harness lists choices in a seeded random order, so a model without position bias stays near
-    chance; this need not hold for snapshots ordered by others. Left out are steps without letters,
+    chance, except in snapshots ordered by others. Left out are steps without letters,
     and runs that list candidates in the order of a ranker or of the page.
     """
     columns: dict[str, list[object]] = {letter_column.name: [] for letter_column in LETTERS}
@@ -310,7 +311,7 @@ def chosen_letters(steps: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sources(steps: pd.DataFrame) -> dict[str, object]:
-    """The source of each run's candidates, by the attributes of the frame."""
+    """Return the source of each run's candidates, by the attributes of the frame."""
     shared = steps.attrs.get("constants", {}).get("candidates")
     differing = steps.attrs.get("differences", {}).get("candidates", {})
     names = [str(name) for name in steps["run"].unique()]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.runs import Run, RunError, UnitRecord
+from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
 from parsers import (
     Average,
@@ -25,14 +25,13 @@ from reports.load import declarations
 from reports.settings import compare
 
 Key = tuple[str, int]
-Unit = UnitRecord[Any]
 Parent = Hashable
 Rate = dict[str, Any]
 AVERAGES: tuple[Average, ...] = ("macro", "micro")
 
 
 def one_declaration(runs: Mapping[str, Run]) -> Declaration:
-    """What the benchmark of some runs declares. Raises `RunError` if there are several."""
+    """Return the declaration of the runs' benchmark. Raises `RunError` if there are several."""
     found = declarations(runs.values())
     if len(found) > 1:
         listed = "; ".join(
@@ -44,13 +43,13 @@ def one_declaration(runs: Mapping[str, Run]) -> Declaration:
 
 
 def choice_measure(declared: Declaration) -> Measure:
-    """What says whether the right one of the choices was made: the first that success needs."""
+    """Return the measure of a right choice: the first that success needs."""
     main = declared.main_of_units
     return declared[main.needs[0]] if main.needs else main
 
 
-def scored(run: Run) -> dict[Key, Unit]:
-    """The valid units that have scores, by unit and repeat, in the order of the run."""
+def scored(run: Run) -> dict[Key, Unit[Any]]:
+    """Return the valid units that have scores, by unit and repeat, in the order of the run."""
     return {
         record.key: record
         for record in run.records()
@@ -58,8 +57,9 @@ def scored(run: Run) -> dict[Key, Unit]:
     }
 
 
-def parent_of(record: Unit, level: Level) -> Parent:
-    """The parent of a unit: the same id in two splits is two parents, unless they are shared."""
+def parent_of(record: Unit[Any], level: Level) -> Parent:
+    """Return the parent of a unit: the same id in two splits is two parents, unless they are
+    shared."""
     identity = record.parents.get(level.name, "")
     return identity if level.shared else (record.split, identity)
 
@@ -75,7 +75,7 @@ class Parents:
     clusters: list[Parent] | None
 
     @classmethod
-    def of(cls, records: Iterable[Unit], declared: Declaration) -> Parents:
+    def of(cls, records: Iterable[Unit[Any]], declared: Declaration) -> Parents:
         listed = list(records)
         level = declared.level(declared.clusters[0])
         inner = declared.innermost
@@ -84,11 +84,11 @@ class Parents:
 
     @property
     def count(self) -> int:
-        """How many parents there are."""
+        """Count the parents."""
         return len(set(self.each))
 
     def known(self, values: Sequence[float | None]) -> tuple[list[float], Parents]:
-        """The values that are known, with the parents of their units."""
+        """Return the values that are known, with the parents of their units."""
         if None not in values:
             return [value for value in values if value is not None], self
         places = [place for place, value in enumerate(values) if value is not None]
@@ -97,14 +97,15 @@ class Parents:
         return [value for value in values if value is not None], Parents(each, clusters)
 
 
-def measured(record: Unit, measure: Measure, config: Mapping[str, Any]) -> float | None:
-    """A measure of a unit that has scores, in the variant of the run; None if not measured."""
+def measured(record: Unit[Any], measure: Measure, config: Mapping[str, Any]) -> float | None:
+    """Return a measure of a unit that has scores, in the variant of the run; None if not
+    measured."""
     assert record.scores is not None
     return record.scores.get(measure.score(str(config.get(measure.setting, ""))))
 
 
 def changes(before: Sequence[float | None], after: Sequence[float | None]) -> list[float | None]:
-    """What each unit gained; None where it was not measured twice."""
+    """Return the gain of each unit; None if it was not measured twice."""
     pairs = zip(before, after, strict=True)
     return [None if a is None or b is None else b - a for a, b in pairs]
 
@@ -112,7 +113,7 @@ def changes(before: Sequence[float | None], after: Sequence[float | None]) -> li
 def both_known(
     first: Sequence[float | None], second: Sequence[float | None]
 ) -> tuple[list[float | None], list[float | None]]:
-    """The two, with None for what is not known in both."""
+    """Return the two, with None for what is not known in both."""
     pairs = [
         (None, None) if a is None or b is None else (a, b)
         for a, b in zip(first, second, strict=True)
@@ -133,7 +134,7 @@ def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> No
 
 
 def means(values: Sequence[float], parents: Sequence[Parent]) -> list[float]:
-    """The mean of each parent."""
+    """Return the mean of each parent."""
     by_parent: dict[Parent, list[float]] = {}
     for value, parent in zip(values, parents, strict=True):
         by_parent.setdefault(parent, []).append(value)
@@ -150,7 +151,7 @@ def rate(name: str, values: Sequence[float], parents: Parents) -> Rate:
 
 
 def difference(name: str, values: Sequence[float], parents: Parents) -> Rate:
-    """The same for values between -1 and 1, with t intervals throughout."""
+    """Return the same for values between -1 and 1, with t intervals throughout."""
     averaged, members = clustered_values(values, parents.each, "macro", parents.clusters)
     macro = (
         t_interval(averaged, kind="difference")
@@ -180,7 +181,7 @@ def _means(
 
 
 def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Iterable[Field]:
-    """The columns that `rate` fills; only the macro ones are printed."""
+    """Return the columns that `rate` fills; only the macro ones are printed."""
     return (
         Field(name, "float64", "points" if points else "percent", head, f"{meaning}, macro"),
         *interval(name, head),
@@ -190,7 +191,7 @@ def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Ite
 
 
 def mean_words(declared: Declaration) -> str:
-    """What rates are, and what their intervals take as independent."""
+    """Return the notes on rates and the clusters of their intervals."""
     inner, cluster = declared.innermost, declared.level(declared.clusters[0])
     return (
         f"Per cent; macro: mean over {inner.many} of each {inner.one}'s mean over "

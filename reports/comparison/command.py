@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     "--difference",
     metavar="POINTS",
     type=click.FloatRange(0, 100, min_open=True),
-    help="Difference for which to plan the number of tasks; without it, none is printed.",
+    help="Difference to plan the number of tasks for; without it, none is printed.",
 )
 @CLUSTER
 def compare(

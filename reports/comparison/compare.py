@@ -62,9 +62,9 @@ def compare_runs(
     baseline: a run, its path or its name; by default the first run.
     f1, invalid: scoring rules that replace those of the runs.
     splits: compare on these splits only.
-    vary: settings in which the runs may differ in addition to what is compared.
+    vary: further settings in which the runs may differ.
     correction: of p values, when more than one run is compared with the baseline.
-    planned: difference (a share) for which to plan the number of tasks; None plans nothing.
+    planned: difference (a share) to plan the number of tasks for; None plans nothing.
     cluster: the level of parents that intervals and tests take as independent; "" for the usual.
 
     Raises `RunError` for runs that cannot be read, cannot be compared or share no step, and
@@ -110,7 +110,7 @@ def compare_runs(
 
 
 def _shared(first: tuple[str, Run], second: tuple[str, Run]) -> tuple[Declaration, tuple[str, ...]]:
-    """What the benchmarks of both runs declare, and the heads of measures that only one has.
+    """Return the shared declaration, and the heads of measures that only one run has.
 
     Raises `RunError` if nothing that could be compared is declared by both.
     """
@@ -197,7 +197,7 @@ def _comparison(
 
 
 def _subject(subject: Subject, splits: Collection[str]) -> str:
-    """What is compared, splits that share their units included."""
+    """Name the compared splits, those that share their units included."""
     crossed = [f"split ({name})" for name in splits if AGAINST in name]
     return ", ".join([*([str(subject)] if subject.settings or not crossed else []), *crossed])
 
@@ -248,13 +248,13 @@ def _of_units(
 def _clusters(
     units: Sequence[ScoredUnit], over: Level, rules: AggregationRules, declared: Declaration
 ) -> list[Hashable] | None:
-    """The cluster of every unit; None where clusters are the parents at the level itself."""
+    """Return the cluster of every unit; None where clusters are the parents at the level itself."""
     cluster = cluster_above(declared, rules, over.name)
     return None if cluster == over else [parent_of(unit, cluster) for unit in units]
 
 
 def _weights(cells: Sequence[Hashable]) -> list[float]:
-    """Weights by which the mean over units is that over cells of each cell's mean."""
+    """Return weights that turn the mean over units into the mean of the cells' means."""
     sizes = Counter(cells)
     return [len(cells) / (len(sizes) * sizes[cell]) for cell in cells]
 
@@ -273,7 +273,7 @@ def _of_parents(
     if measure.within:
         places = [parent_of(unit, averaged) for unit in paired.units]
     clusters = _clusters(paired.units, averaged, rules, declared)
-    # What is exact for parents takes them as independent, of each other and of repeats.
+    # Exact tests of parents take them as independent, of each other and of repeats.
     exact = clusters is None and not measure.within and _binary(first, second)
     difference = (
         success_difference(first, second)

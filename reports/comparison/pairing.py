@@ -12,7 +12,7 @@ from parsers import Declaration, Level, Measure, ScoredUnit
 from parsers.parents import parent_of
 from parsers.repeats import Trial
 from reports.frames.rows import RunRows
-from reports.kinds import reports_on
+from reports.kind import reports_on
 
 AGAINST = " against "
 """Stands between two splits that share units."""
@@ -100,13 +100,13 @@ def pair(
     for measure in declared.of_parents:
         shares, incomplete[measure.name] = _parents(first, second, measure, declared, splits)
         measures[measure.name] = _paired(shares)
-    told = Counter(_split(ours[name][0], theirs[name][0]) for name in kept)
+    by_split = Counter(_split(ours[name][0], theirs[name][0]) for name in kept)
     return Pairs(
         units=tuple(ours[name][0] for name in kept),
         measures=measures,
         incomplete=incomplete,
         left=Left(len(ours) - len(shared), len(theirs) - len(shared), invalid, unsettled),
-        splits=dict(sorted(told.items())),
+        splits=dict(sorted(by_split.items())),
     )
 
 
@@ -129,7 +129,7 @@ def _by_unit(
 
 
 def _name(split: str, unit_id: str, declared: Declaration) -> UnitName:
-    """What two runs know a unit by."""
+    """Return the identity of a unit in two runs."""
     return "" if declared.shared else split, unit_id
 
 
@@ -140,7 +140,7 @@ def _split(ours: ScoredUnit, theirs: ScoredUnit) -> str:
 
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
-    """The rows of these splits with the run's rules applied, as in `parsers.aggregation`."""
+    """Yield the rows of these splits with the run's rules applied, as in `parsers.aggregation`."""
     for repeat, unit in rows.trials:
         if unit.lost or (splits and unit.split not in splits):
             continue
@@ -184,7 +184,7 @@ def _invalid(repeats: Sequence[ScoredUnit]) -> bool:
 
 
 def _score(repeats: Sequence[ScoredUnit], name: str) -> float | None:
-    """The mean over repeats; None if it was measured in none of them."""
+    """Return the mean over repeats; None if it was measured in none of them."""
     if _invalid(repeats):
         return 0.0
     found = (unit.scores.get(name) for unit in repeats if unit.scores is not None)
@@ -199,7 +199,7 @@ def _parents(
     declared: Declaration,
     splits: Sequence[str],
 ) -> tuple[list[Scored], int]:
-    """The share of repeats in which each parent succeeds, and how many are incomplete."""
+    """Return the share of successful repeats by parent, and the number of incomplete parents."""
     level = declared.level(measure.over)
     score = declared[measure.all_of].score(first.rules.variant)
     ours, theirs = (_by_parent(rows, level, score, splits) for rows in (first, second))
@@ -225,7 +225,7 @@ def _parents(
 def _by_parent(
     rows: RunRows, level: Level, score: str, splits: Sequence[str]
 ) -> dict[Hashable, Repeats]:
-    """The units of every parent by repeat, without those that do not have this score."""
+    """Return the units of every parent by repeat, without those that do not have this score."""
     parents: dict[Hashable, Repeats] = {}
     for repeat, unit in _counted(rows, splits):
         if unit.scores is None or unit.scores.get(score) is not None:
@@ -235,7 +235,7 @@ def _by_parent(
 
 
 def _share(rows: RunRows, repeats: Repeats, score: str) -> float | None:
-    """Share of repeats in which the parent succeeds; None if one of them is incomplete."""
+    """Return the share of the parent's successful repeats; None if one is incomplete."""
     outcomes = [_succeeds(rows, units, score) for units in repeats.values()]
     known = [outcome for outcome in outcomes if outcome is not None]
     return fmean(known) if len(known) == len(outcomes) else None

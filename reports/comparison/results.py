@@ -76,7 +76,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How much of a run is done.
+    """The progress of a run.
 
     settled: valid rows with a final outcome.
     valid: valid rows, including those still to come as far as their number is known.
@@ -104,7 +104,7 @@ class Comparisons:
     variant: of the measure that has several, "" if none has.
     correction: correction of the p values; `none` for a single comparison.
     corrupt: lines of runs that could not be read and are left out.
-    planned: difference (a share) for which tasks are planned; None if none are.
+    planned: difference (a share) to plan tasks for; None plans nothing.
     cluster: the level that intervals and tests take as independent.
     declared: what the benchmark of the baseline declares.
     """
@@ -123,7 +123,8 @@ class Comparisons:
 
 
 def primary(declared: Declaration) -> tuple[str, str]:
-    """The contrast whose permutation test and interval decide the verdict: measure and average."""
+    """Return the contrast whose permutation test and interval decide the verdict: measure and
+    average."""
     main = declared.main
     return main.result, declared.level(main.over).many if main.all_of else main.averages[0]
 
@@ -162,7 +163,7 @@ def _clusters(comparison: Comparison) -> str:
 
 
 def _rates_of(declared: Declaration, average: str) -> str:
-    """What the rates of the main measure are of, in words."""
+    """Name the unit of the main measure's rates."""
     main = declared.main
     level = declared.level(main.over)
     if main.all_of:
@@ -215,7 +216,7 @@ def _needs(main: Contrast, planned: float | None, clusters: str) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """A p value for readers.
+    """Return a p value for readers.
 
     >>> p_text(0.00004), p_text(0.0312), p_text(None)
     ('< 0.001', '0.031', 'n/a')

@@ -1,4 +1,4 @@
-"""Whether two runs can be compared, and what the comparison is about.
+"""Check that two runs can be compared, and name the subject of the comparison.
 
 A comparison isolates one factor. Both runs must use the same data and scoring rules. They may
 differ in the model or, for one model, in a single setting of the question (distractors, history,
@@ -22,7 +22,7 @@ IDENTITY = ("model", "base_url", "model.name", "model.model", "model.provider", 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What two runs differ in.
+    """The differences between two runs.
 
     settings: first and second value by name; empty if all settings are equal.
     """
@@ -53,7 +53,7 @@ def check_comparable(
 ) -> Subject:
     """Return what two runs (label and run) differ in.
 
-    overridden: scoring rules that are replaced in both runs, so that they may differ.
+    overridden: scoring rules that are replaced in both runs and may differ.
     vary: further settings in which the runs may differ.
 
     Raises `RunError` if the runs cannot be compared; the message names the settings.
@@ -75,27 +75,27 @@ def check_comparable(
             f"({_listed(rules)}): {hint}"
         )
     subject = {n: v for n, v in differing.items() if _is_compared(n)}
-    asked = {n: v for n, v in subject.items() if not _of_model(n)}
-    asked = {n: v for n, v in asked.items() if not _follows(n, asked)}
-    if "protocol" in asked:
-        asked = {n: v for n, v in asked.items() if None not in v or not _of_one_protocol(n)}
-    subject = {n: v for n, v in subject.items() if _of_model(n) or n in asked}
+    question = {n: v for n, v in subject.items() if not _of_model(n)}
+    question = {n: v for n, v in question.items() if not _follows(n, question)}
+    if "protocol" in question:
+        question = {n: v for n, v in question.items() if None not in v or not _of_one_protocol(n)}
+    subject = {n: v for n, v in subject.items() if _of_model(n) or n in question}
     same_model = not any(name in IDENTITY for name in subject)
-    too_many = {n: v for n, v in asked.items() if n not in vary}
-    if same_model and len(asked) <= 1:
+    too_many = {n: v for n, v in question.items() if n not in vary}
+    if same_model and len(question) <= 1:
         return Subject(subject)
     if too_many:
-        beside = "" if same_model else "beside the model "
+        also = "" if same_model else "apart from the model "
         raise RunError(
             f"{first_label} and {second_label} cannot be compared: "
-            f"{beside}they differ in {_listed(too_many)}; "
+            f"{also}they differ in {_listed(too_many)}; "
             f"if that is meant, say {' '.join(f'--vary {name}' for name in too_many)}"
         )
     return Subject(subject)
 
 
 def _of_one_protocol(name: str) -> bool:
-    """Whether only some protocols have the setting, so that its absence is no difference."""
+    """Return True if only some protocols have the setting: its absence is then not a difference."""
     known = setting_of(name)
     if known is None:
         return False
@@ -103,13 +103,13 @@ def _of_one_protocol(name: str) -> bool:
 
 
 def _about(name: str) -> About:
-    """What a setting affects; unknown settings are taken to affect the question."""
+    """Return the part that a setting affects; unknown settings affect the question."""
     known = setting_of(name)
     return known.about if known else "question"
 
 
 def _is_compared(name: str) -> bool:
-    """Whether the setting can be the subject of a comparison; the selection of rows cannot."""
+    """Return True if a comparison can be about the setting; the selection of rows cannot."""
     return name == "benchmark" or _about(name) not in ("data", "scoring", "session")
 
 
@@ -118,7 +118,7 @@ def _of_model(name: str) -> bool:
 
 
 def _follows(name: str, others: Collection[str]) -> bool:
-    """Whether a difference in the setting follows from one in another setting."""
+    """Return True if a difference in the setting follows from one in another setting."""
     known = setting_of(name)
     return known is not None and any(other in others for other in known.follows)
 

@@ -50,7 +50,7 @@ CORRECTED = {"holm": "Holm", "bh": "Benjamini and Hochberg"}
 
 
 def columns(declared: Declaration) -> tuple[Column, ...]:
-    """The columns for comparisons of runs of a benchmark."""
+    """Return the columns for comparisons of runs of a benchmark."""
     units, level = declared.units, declared.innermost
     return (
         Column("baseline", "str", "the run compared with"),
@@ -284,7 +284,7 @@ def _row(contrast: Contrast, one: Comparison, needed: bool) -> Row:
 
 
 def _partial(contrast: Contrast, one: Comparison) -> str:
-    """How many shared units a measure of units is over, "" if it is over all of them."""
+    """Say how many shared units a measure covers, "" if it covers all."""
     return coverage(contrast.difference.steps or None, one.units)
 
 

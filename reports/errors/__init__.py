@@ -4,10 +4,10 @@
     classify_run(open_run(Path("runs/a")))        # a UnitError per row
     merge_into(steps_frame("runs/a"), "runs/a")   # error_class, error_detail, human_label
 
-`classes` has the classes of any unit, `classifying` what a kind of units with classes of its own
-derives from (`steps` has those of recorded steps), `labels` the labels, kept in `labels.jsonl` in
-the run's directory. Importing this package loads none of its modules, because the command line
-imports it to print its help.
+`classes` has the classes of any unit, and `classifying` the base class for kinds with their own
+classes (`reports.kinds.step.errors` has those of recorded steps). `labels` has the labels, kept in
+`labels.jsonl` in the run's directory. Importing this package loads none of its modules, because the
+command line imports it to print its help.
 """
 
 from __future__ import annotations
@@ -30,17 +30,10 @@ if TYPE_CHECKING:
         import_labels,
         read_labels,
     )
-    from reports.errors.steps.classes import CLASSES, ErrorClass, Relation
-    from reports.errors.steps.classifying import StepError, classify
     from reports.errors.table import errors_table
 
 _HOMES = {
-    "CLASSES": "reports.errors.steps.classes",
     "ClassInfo": "reports.errors.classes",
-    "ErrorClass": "reports.errors.steps.classes",
-    "Relation": "reports.errors.steps.classes",
-    "StepError": "reports.errors.steps.classifying",
-    "classify": "reports.errors.steps.classifying",
     "UnitError": "reports.errors.classifying",
     "UnitErrors": "reports.errors.classifying",
     "classes_of": "reports.errors.classifying",
@@ -61,22 +54,17 @@ _HOMES = {
 }
 
 __all__ = [
-    "CLASSES",
     "DEFAULT_LABELS",
     "ERROR_COLUMNS",
     "LABELS_FILE",
     "ClassInfo",
-    "ErrorClass",
     "Label",
     "LabelError",
     "Labels",
-    "Relation",
-    "StepError",
     "UnitError",
     "UnitErrors",
     "add_labels",
     "classes_of",
-    "classify",
     "classify_run",
     "errors_frame",
     "errors_table",

@@ -1,4 +1,4 @@
-"""What a class of errors is, and the classes that every kind of unit has."""
+"""Error classes, and those that every kind of unit has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ClassInfo(NamedTuple):
     Attributes:
         error_class: its name.
         title: its name in tables.
-        group: the kind of outcome it belongs to. Those that are not counted are no part of shares.
+        group: the kind of outcome it belongs to. Shares leave out those that are not counted.
         meaning: its definition.
     """
 
@@ -28,17 +28,17 @@ class ClassInfo(NamedTuple):
 
     @property
     def counted(self) -> bool:
-        """Whether its units have an outcome that counts."""
+        """Return True if its units have an outcome that counts."""
         return self.group != "not counted"
 
     @property
     def is_error(self) -> bool:
-        """Whether its units failed."""
+        """Return True if its units failed."""
         return self.counted and self.group != "success"
 
 
 def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
-    """The classes that any benchmark has, in order of precedence.
+    """Return the classes that any benchmark has, in order of precedence.
 
     After success and what ended without an answer come the measures that the main one needs, then
     whether the main one was reached in part.
@@ -71,7 +71,12 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
             "no answer",
             "the reply ran into the output limit before a complete answer",
         ),
-        ClassInfo(REFUSED, "refused", "no answer", "the model declined to answer"),
+        ClassInfo(
+            REFUSED,
+            "refused",
+            "no answer",
+            "the model declined, or its provider refused the prompt",
+        ),
         ClassInfo(
             NO_ANSWER,
             "no answer",

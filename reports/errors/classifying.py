@@ -1,7 +1,7 @@
 """Classify the rows of a run: one class for every row, the first that applies.
 
 `UnitErrors` has what holds for every kind of unit; a kind with classes of its own derives from it
-and is registered in `reports.kinds`.
+and is registered in `reports.kind`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.runs import Run, UnitRecord
+from harness.runs import Run, Unit
 from harness.tables import clean
 from parsers import Declaration, Measure, Status
 from reports.errors.classes import (
@@ -30,11 +30,15 @@ from reports.errors.classes import (
     general_classes,
 )
 from reports.frames.schema import Column
-from reports.kinds import reports_of
+from reports.kind import reports_of
 
 CUT = 80
-ENDED = {Status.TRUNCATED: TRUNCATED, Status.REFUSAL: REFUSED}
-"""Statuses with a class of their own."""
+ENDED = {
+    Status.TRUNCATED: TRUNCATED,
+    Status.REFUSAL: REFUSED,
+    Status.PROVIDER_REFUSED: REFUSED,
+}
+"""Statuses with a separate class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +62,20 @@ class UnitErrors:
     """The classes of errors of every kind of unit, and what a kind may replace.
 
     columns: of frames, with what a kind has to say of an error beyond its class.
-    shown: those of them that stand beside an example.
+    shown: the facts that are shown with an example.
     """
 
     columns: tuple[Column, ...] = ()
     shown: tuple[str, ...] = ()
 
     def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
-        """All classes, in order of precedence."""
+        """Return all classes, in order of precedence."""
         return general_classes(declared)
 
     def classify(
-        self, run: Run, records: Sequence[UnitRecord[Any]], *, pages: bool = True
+        self, run: Run, records: Sequence[Unit[Any]], *, pages: bool = True
     ) -> Sequence[UnitError]:
-        """The class of each of some rows of a run, in their order.
+        """Return the class of each of some rows of a run, in their order.
 
         Without `pages`, no data beyond the run's own are read. Raises `RunError` for lines that
         cannot be read.
@@ -80,7 +84,7 @@ class UnitErrors:
         return [by_outcome(one, manifest.declaration, manifest.config) for one in records]
 
     def facts(self, error: UnitError) -> Mapping[str, Any]:
-        """The values of `columns`."""
+        """Return the values of `columns`."""
         return {}
 
     def beside(self, rows: pd.DataFrame) -> Mapping[str, int]:
@@ -93,13 +97,14 @@ class UnitErrors:
 
 
 def errors_of(run: Run) -> UnitErrors:
-    """The classes of errors of a run: those that the kind of its units brings, or the general."""
-    brought: UnitErrors | None = reports_of(run).errors
+    """Return the classes of errors of a run: those that the kind of its units brings, or the
+    general."""
+    brought: UnitErrors | None = reports_of(run).part("errors")
     return brought or UnitErrors()
 
 
 def classes_of(runs: Iterable[Run]) -> tuple[ClassInfo, ...]:
-    """The classes that rows of some runs can have, in order of precedence, each once."""
+    """Return the classes that rows of some runs can have, in order of precedence, each once."""
     found: dict[str, ClassInfo] = {}
     for run in runs:
         for info in errors_of(run).classes(run.manifest.declaration):
@@ -110,16 +115,14 @@ def classes_of(runs: Iterable[Run]) -> tuple[ClassInfo, ...]:
 def classify_run(run: Run, *, pages: bool = True) -> list[UnitError]:
     """Classify every row of a run, in the order of `Run.records`.
 
-    What of the data is read to tell errors apart depends on the kind of units; without `pages`,
+    The kind of units decides which data is read to classify errors; without `pages`,
     nothing is. Raises `RunError` for lines that cannot be read.
     """
     return list(errors_of(run).classify(run, run.records(), pages=pages))
 
 
-def by_outcome(
-    record: UnitRecord[Any], declared: Declaration, config: Mapping[str, Any]
-) -> UnitError:
-    """The general class of a row, from its line alone.
+def by_outcome(record: Unit[Any], declared: Declaration, config: Mapping[str, Any]) -> UnitError:
+    """Return the general class of a row, from its line alone.
 
     Where the prediction leaves the main measure open, those that it needs decide, as far as they
     were measured. `config` holds the settings of the run, which choose among variants.
@@ -159,6 +162,6 @@ def by_outcome(
 
 
 def short(text: object) -> str:
-    """A text as one line of at most `CUT` characters."""
+    """Return a text as one line of at most `CUT` characters."""
     line = clean(text)
     return line if len(line) <= CUT else line[: CUT - 1] + "…"

@@ -1,4 +1,4 @@
-"""How often each class of errors occurs, as shares with their intervals."""
+"""Count the error classes, as shares with their intervals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ ALL = "all"
 
 
 def counts(label: str, run: Run, by: str | None, rows: pd.DataFrame) -> Iterable[dict[str, Any]]:
-    """A record for every class that occurs, by group: of all rows, and of those with equal `by`.
+    """Yield a record for every class that occurs, by group: of all rows, and of those with equal
+    `by`.
 
     rows: of the run, as in `reports.errors.frame`.
     """
@@ -35,7 +36,7 @@ def counts(label: str, run: Run, by: str | None, rows: pd.DataFrame) -> Iterable
 
 
 def _clusters(rows: pd.DataFrame, declared: Declaration) -> list[Hashable]:
-    """What the intervals of rows take as independent: their parents of the usual level."""
+    """Return the clusters of the rows' intervals: their parents of the usual level."""
     level = declared.level(declared.clusters[0])
     names = [level.column] if level.shared else ["split", level.column]
     return list(zip(*(rows[name].astype("str") for name in names), strict=True))

@@ -24,7 +24,8 @@ ERROR_COLUMNS = (
 
 
 def columns(run: Run) -> tuple[Column, ...]:
-    """The columns of a run: what the row is, its class, and what its kind has to say of it."""
+    """Return the columns of a run: what the row is, its class, and what its kind has to say of
+    it."""
     declared = run.manifest.declaration
     return (
         Column("run", "category", "the run, as labelled by `reports.load.open_runs`"),
@@ -38,14 +39,14 @@ def columns(run: Run) -> tuple[Column, ...]:
 
 
 def _grouped(declared: Declaration) -> dict[str, str]:
-    """The columns of groups: the split, parents, and labels that tell their units apart."""
+    """Return the columns of groups: the split, parents, and labels that tell their units apart."""
     parents = {level.column: f"the {level.one}" for level in declared.levels}
     within = {one.name: one.meaning for one in declared.groups if not one.whole}
     return {SPLIT: "the split", **parents, **within}
 
 
 def keys(declared: Declaration) -> tuple[str, ...]:
-    """What errors can be counted by, beside all of a run: groups of more than one parent."""
+    """List the groups by which errors can be counted: those of more than one parent."""
     innermost = declared.innermost.column
     return tuple(name for name in _grouped(declared) if name != innermost)
 

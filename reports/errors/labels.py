@@ -75,7 +75,8 @@ class Labels(NamedTuple):
     problems: tuple[str, ...] = ()
 
     def by_step(self) -> dict[tuple[str, int], str]:
-        """The label of every labelled unit and repeat; differing labels are joined by `; `."""
+        """Return the label of every labelled unit and repeat; differing labels are joined by `;
+        `."""
         texts_of: dict[tuple[str, int], list[str]] = {}
         for one in self.labels:
             texts = texts_of.setdefault((one.step_id, one.repeat), [])
@@ -115,9 +116,9 @@ def add_labels(run: Run | Path, labels: Iterable[Label]) -> Labels:
     path = _file(run)
     try:
         with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
-            known, problems, lost = _read(path)
+            known, problems, unreadable = _read(path)
             together = merge_labels(known, added)
-            _write(path, [*lost, *(_line(label) for label in together)])
+            _write(path, [*unreadable, *(_line(label) for label in together)])
     except OSError as error:
         raise LabelError(f"cannot write {path}: {error.strerror or error}") from error
     return Labels(tuple(one for one in together if one.label), problems)
@@ -176,7 +177,7 @@ def export_labels(runs: Mapping[str, Run]) -> str:
 
 
 def now() -> str:
-    """The current time, as in `Label.when`."""
+    """Return the current time, as in `Label.when`."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -228,9 +229,7 @@ def _entries(content: bytes | str) -> list[Any]:
         raise LabelError(f"the labels are not valid JSON: {error}") from error
     entries = data.get("labels") if isinstance(data, dict) else data
     if not isinstance(entries, list):
-        raise LabelError(
-            "there is no list of labels: expected a list, or an object with a list `labels`"
-        )
+        raise LabelError("expected a list of labels, or an object with a list `labels`")
     return entries
 
 
@@ -250,7 +249,7 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
         raise LabelError(f"cannot read {path}: {error.strerror or error}") from error
     labels: list[Label] = []
     problems: list[str] = []
-    lost: list[bytes] = []
+    unreadable: list[bytes] = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
@@ -258,8 +257,8 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
             labels.append(checked_label(msgspec.json.decode(line)))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, LabelError) as error:
             problems.append(f"{path} line {number} is not a label: {clean(error)}")
-            lost.append(line)
-    return merge_labels((), labels), tuple(problems), lost
+            unreadable.append(line)
+    return merge_labels((), labels), tuple(problems), unreadable
 
 
 def _line(label: Label) -> bytes:

@@ -51,7 +51,7 @@ def _share(name: str, meaning: str) -> tuple[Column, ...]:
 
 
 def columns(units: str) -> tuple[Column, ...]:
-    """The columns of a table that counts these units."""
+    """Return the columns of a table that counts these units."""
     return (
         Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
         Column("by", "str", "what the rows are grouped by"),
@@ -87,7 +87,7 @@ def errors_table(
     `attrs` of the frame:
     constants, differences, given, key, runs: as in `reports.tables`.
     examples: the example units.
-    beside: by run, what its kind of units counts beside the classes, and `remarks` that in words.
+    beside: by run, further counts of its kind of units; `remarks` puts these into words.
     labels: labels given by people, counted by class.
     problems: messages about unreadable lines of labels.
     unfinished, corrupt: messages about unfinished and damaged runs.
@@ -147,7 +147,7 @@ class Words(NamedTuple):
 
 
 def words_of(declared: Iterable[Declaration]) -> Words:
-    """The words of some benchmarks, more general ones where they differ."""
+    """Return the words of some benchmarks, more general ones where they differ."""
     listed = [Words(one.unit, one.units, one.level(one.clusters[0]).many) for one in declared]
     general = Words("unit", "units", "parents")
     together = [
@@ -304,7 +304,7 @@ def _cut(text: object) -> str:
 
 
 def _label_lines(table: pd.DataFrame) -> list[str]:
-    """A line per run with its labels, the most frequent first."""
+    """Return a line per run with its labels, the most frequent first."""
     runs: dict[str, dict[str, int]] = {}
     for one in table.attrs["labels"]:
         counts = runs.setdefault(one["run"], {})

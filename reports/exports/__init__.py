@@ -8,7 +8,7 @@
 | `contract` | what a format is, the registry of formats, options of formats |
 | `folder` | the output folder: safe names, nothing half written, nothing replaced unasked |
 | `results` | a run's measures, one by one, as `vlm-eval report` computes them |
-| `facts` | what formats say of a run beside its numbers |
+| `facts` | facts about a run other than its numbers |
 | `units` | what formats say of a unit: its calls in order, the answer, what is right |
 | `write` | `export`, which the command calls |
 | `csv`, `eee`, `hub`, `inspect` | a format each |

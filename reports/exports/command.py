@@ -44,13 +44,13 @@ class ExportCommand(click.Command):
 
 
 def options_by_format() -> dict[str, dict[str, dict[str, Any]]]:
-    """The options of formats: arguments of `click.Option`, by option and format."""
+    """Return the options of formats: arguments of `click.Option`, by option and format."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for name in EXPORTS.names():
         try:
             known = options_of(EXPORTS.get(name))
         except UnknownName:
-            continue  # Somebody's package is broken: who asks for its format is told so.
+            continue  # A broken package: asking for its format gives the error.
         for option, facts in known.items():
             switch = {"is_flag": True} if isinstance(facts["default"], bool) else {}
             found.setdefault(option, {})[name] = {**switch, **facts}
@@ -58,7 +58,7 @@ def options_by_format() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _help(known: dict[str, dict[str, Any]]) -> str:
-    """What an option does in each format that takes it."""
+    """Return the help of an option in each format that takes it."""
     texts: dict[str, list[str]] = {}
     for name, facts in known.items():
         texts.setdefault(facts["help"], []).append(name)
@@ -97,16 +97,16 @@ def export(
     EXPORTS.get(to)
     ctx = click.get_current_context()
     taken = options_by_format()
-    given = {
+    options = {
         name: value
         for name, value in options.items()
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
     }
-    for name in given:
+    for name in options:
         if to not in taken[name]:
             option = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{option} is for --to {' and '.join(taken[name])}, not {to}")
-    done = export_runs(runs, to, out, overwrite=overwrite, unfinished=unfinished, **given)
+    done = export_runs(runs, to, out, overwrite=overwrite, unfinished=unfinished, **options)
     for path in done.files:
         say(clean(path))
     for line in done.notes:

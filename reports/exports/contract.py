@@ -1,4 +1,4 @@
-"""What an export format is, and which there are.
+"""The contract of export formats, and their registry.
 
     @dataclass(frozen=True, slots=True)
     class Lines:
@@ -43,7 +43,7 @@ class ExportFormat(Protocol):
             test data (`reports.load.guarding_notes`) where the files hold texts of it.
 
         Raises:
-            ExportError: something is missing that the format needs, told in one line.
+            ExportError: something is missing that the format needs, in one line.
             RunError: a run cannot be read.
         """
 
@@ -58,7 +58,8 @@ EXPORTS.add("inspect", "reports.exports.inspect:InspectExport", "logs of inspect
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:
-    """A field of a format that is an option of `vlm-eval export`: `--with-steps` for `with_steps`.
+    """Return a field of a format that is an option of `vlm-eval export`: `--with-steps` for
+    `with_steps`.
 
     A switch where the default is a bool; `facts` are further arguments of `click.Option`, such as
     `type` or `metavar`.
@@ -67,7 +68,8 @@ def option(default: Any, help: str, **facts: Any) -> Any:
 
 
 def options_of(format_class: object) -> dict[str, Mapping[str, Any]]:
-    """The options of a format by name: arguments of `click.Option`, with `default` and `help`."""
+    """Return the options of a format by name: arguments of `click.Option`, with `default` and
+    `help`."""
     if not isinstance(format_class, type) or not is_dataclass(format_class):
         return {}
     return {

@@ -1,4 +1,4 @@
-"""What formats say of a run beside its numbers, without control characters."""
+"""Facts about a run other than its numbers, without control characters."""
 
 from __future__ import annotations
 
@@ -19,46 +19,49 @@ DISTRIBUTION = "vlm-web-eval"
 
 
 def version_of(run: Run) -> str:
-    """The version of this package that began the run; "unknown" where it is not on record."""
+    """Return the version of this package that began the run; "unknown" where it is not on
+    record."""
     packages = run.manifest.environment.get("packages")
     version = packages.get(DISTRIBUTION) if isinstance(packages, dict) else None
     return clean(version or "unknown")
 
 
 def benchmark_of(run: Run) -> str:
-    """The name of the run's benchmark."""
+    """Return the name of the run's benchmark."""
     return clean(run.manifest.config.get("benchmark") or "unknown")
 
 
 def model_of(run: Run) -> str:
-    """The name of the run's model, without the folder of one that lies in a folder."""
+    """Return the name of the run's model, without the folder of one that lies in a folder."""
     name = run.manifest.model.get("name") or run.manifest.config.get("model") or "unknown"
     return clean(public_text("model", name))
 
 
 def repository_of(run: Run) -> tuple[str, str] | None:
-    """The dataset repository on the hub that the data came from, and its commit; None if it came
+    """Return the dataset repository on the hub that the data came from, and its commit; None if it
+    came
     from elsewhere."""
     origin = run.manifest.dataset
     repo, revision = origin.get("repo"), origin.get("revision")
     return (clean(repo), clean(revision or "")) if isinstance(repo, str) and repo else None
 
 
-def command_told(run: Run) -> str:
-    """The command that carries out such a run, in one line."""
+def public_command(run: Run) -> str:
+    """Return the command that carries out such a run, in one line."""
     manifest = run.manifest
     return clean(command_of(manifest.config, data=manifest.dataset.get("data")))
 
 
-def settings_told(run: Run) -> dict[str, str]:
-    """The settings that reports print above a table, as the command has them: without addresses
+def public_settings(run: Run) -> dict[str, str]:
+    """Return the settings that reports print above a table, as the command has them: without
+    addresses
     and folders."""
-    told = heading(settings_of(run.manifest))
-    return {clean(name): clean(public_text(name, value)) for name, value in told.items()}
+    settings = heading(settings_of(run.manifest))
+    return {clean(name): clean(public_text(name, value)) for name, value in settings.items()}
 
 
 def time_of(text: str, what: str) -> datetime:
-    """A time on record, in UTC. Raises `ExportError` for a text that is none."""
+    """Return a time on record, in UTC. Raises `ExportError` for a text that is none."""
     try:
         time = datetime.fromisoformat(text)
         return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
@@ -72,9 +75,9 @@ def created(run: Run) -> datetime:
 
 
 def share(run: Run, result: Result) -> float | None:
-    """The value of a result, None where it is not measured.
+    """Return the value of a result, None where it is not measured.
 
-    Raises `ExportError` for one that is not between 0 and 1, as scores of somebody else's may not
+    Raises `ExportError` for one that is not between 0 and 1, as scores of other packages may not
     be.
     """
     numbers = [result.value, *((i.low, i.high) if (i := result.interval) else ())]
@@ -86,8 +89,8 @@ def share(run: Run, result: Result) -> float | None:
     return result.value
 
 
-def average_told(run: Run, result: Result) -> str:
-    """What a result is the mean of."""
+def average_text(run: Run, result: Result) -> str:
+    """Name the number and unit of a result's mean."""
     declared: Any = run.manifest.declaration
     if not result.average:
         return parents_text(result.measure, declared)

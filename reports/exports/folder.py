@@ -13,7 +13,7 @@ from typing import Self
 import click
 
 LONGEST = 200
-"""Bytes of a name, so that it fits with an ending: file systems take 255."""
+"""Bytes of a name without its ending: file systems take 255."""
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(10))}
 
 
@@ -24,7 +24,7 @@ class ExportError(click.ClickException):
 
 
 def file_name(text: str) -> str:
-    """A name for a file or folder from any text; other texts have other names.
+    """Return a name for a file or folder from any text; other texts have other names.
 
     >>> file_name("gpt-5.4"), file_name("../a b")
     ('gpt-5.4', 'a-b-2c2c791a')
@@ -54,14 +54,14 @@ class Folder:
 
     @property
     def files(self) -> list[Path]:
-        """Where the files are, or will be, in the order in which their paths were asked for."""
+        """Return the paths of the files, in the order of their requests."""
         return [self.out / name for name in self._names.values()]
 
     def path(self, *parts: str) -> Path:
         """Where to write the file of this name, given as folders and name (see `file_name`).
 
         Its last part is the name that was asked for, and its folder exists. Nothing is at the path
-        yet; a format may also leave several files beside it only under paths of their own.
+        yet; a format requests a path for each of several files.
 
         Raises:
             ExportError: the file exists and is not to be replaced, or has been asked for already.

@@ -5,7 +5,7 @@ measure; per data set `DATASET/eval.yaml`, as a proposal for its repository. Bot
 https://huggingface.co/docs/hub/eval-results.
 
 A task id names one number: the headline of a measure on a split, per cent, in the average that the
-benchmark declares first. Numbers of a part of a split have ids of their own.
+benchmark declares first. Numbers of a part of a split have other ids.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from harness.tables import bounds, clean
 from reports.exports.contract import option
 from reports.exports.facts import (
     LIBRARY,
-    average_told,
+    average_text,
     benchmark_of,
-    command_told,
     created,
     model_of,
+    public_command,
+    public_settings,
     repository_of,
-    settings_told,
     share,
     version_of,
 )
@@ -99,7 +99,7 @@ class HubExport:
                 raise ExportError(f"--dataset-id is for runs of one benchmark, not {listed}")
 
     def _dataset(self, label: str, run: Run) -> tuple[str, str]:
-        """The repository of the run's data and its commit, "" where that is not known."""
+        """Return the repository of the run's data and its commit, "" where that is not known."""
         known = repository_of(run)
         if self.dataset_id and (known is None or known[0] != self.dataset_id):
             return self.dataset_id, ""
@@ -148,47 +148,47 @@ class HubExport:
 
 
 def task_id(result: Result) -> str:
-    """The id of a split and a measure within a dataset: `test_task_step_success`."""
+    """Return the id of a split and a measure within a dataset: `test_task_step_success`."""
     text = f"{result.split}_{result.measure.result}".lower()
     return re.sub(r"[^a-z0-9]+", "_", text).strip("_")
 
 
 def _notes(run: Run, result: Result, part: str) -> str:
-    """How a number came about, in one line."""
+    """Describe the origin of a number in one line."""
     declared = run.manifest.declaration
     interval = result.interval
     counted = f"{result.units} {declared.units} of {result.parents} {declared.innermost.many}"
     if run.manifest.config.get("repeats", 1) != 1:
         counted += ", repeats included"
-    told = [
+    parts = [
         f"{LIBRARY} {version_of(run)}",
-        f"{result.measure.meaning or result.measure.head}, per cent, {average_told(run, result)}",
+        f"{result.measure.meaning or result.measure.head}, per cent, {average_text(run, result)}",
         _interval(interval) if interval else "",
         counted,
         f"PART: {part}" if part else "",
         "" if run.complete else "UNFINISHED",
         _answers(run),
         "rows without a right answer count as 0" if result.line == "strict" else "",
-        ", ".join(f"{name}={value}" for name, value in settings_told(run).items()),
-        f"command: {command_told(run)}",
+        ", ".join(f"{name}={value}" for name, value in public_settings(run).items()),
+        f"command: {public_command(run)}",
     ]
-    return "; ".join(clean(one) for one in told if one)
+    return "; ".join(clean(one) for one in parts if one)
 
 
 def _interval(interval: Interval) -> str:
-    """An interval per cent."""
+    """Return an interval per cent."""
     level = f"{100 * interval.level:g} % CI"
     return f"{level} {bounds(interval.low, interval.high)} ({interval.method})"
 
 
 def _answers(run: Run) -> str:
-    """Whether the pictures show where the answer is."""
+    """Return True if the pictures show the place of the answer."""
     oracle = str(run.manifest.config.get("image_policy") or "").startswith("oracle-")
     return "UPPER BOUND: the pictures show where the answer is" if oracle else ""
 
 
 def _yaml_of(entries: list[EvalResultEntry]) -> str:
-    """The entries as a file. Raises `ExportError` if the hub's package reads others back."""
+    """Return the entries as a file. Raises `ExportError` if the hub's package reads others back."""
     import yaml
     from huggingface_hub import eval_result_entries_to_yaml, parse_eval_result_entries
 

@@ -51,12 +51,12 @@ class Result:
 
     @property
     def pooled(self) -> bool:
-        """Whether it is over all splits of a run that has several."""
+        """Return True for a result over all splits of a run with several."""
         return self.split == POOLED
 
 
 def results_of(run: Run) -> Iterator[Result]:
-    """The measures of a run that tables of results show, split by split, pooled ones last.
+    """Yield the measures of a run that tables of results show, split by split, pooled ones last.
 
     Raises `RunError` if the run cannot be read.
     """
@@ -66,7 +66,7 @@ def results_of(run: Run) -> Iterator[Result]:
 
 
 def parts_of(run: Run) -> dict[str, str]:
-    """What the run holds of each split, in words where that is not the whole split, else "".
+    """Say by split which part of it the run has, "" for the whole split.
 
     Raises `RunError` if the run cannot be read.
     """
@@ -76,13 +76,13 @@ def parts_of(run: Run) -> dict[str, str]:
     steps = steps_frame(run)
     whole = str(run.manifest.config.get("benchmark"))
     splits = sorted(map(str, set(steps[SPLIT])))
-    told = {split: population_of(run, steps, (SPLIT, split)) for split in splits}
-    parts = {s: "" if population == whole else population for s, population in told.items()}
+    populations = {split: population_of(run, steps, (SPLIT, split)) for split in splits}
+    parts = {s: "" if population == whole else population for s, population in populations.items()}
     return {**parts, POOLED: "; ".join(f"{s}: {part}" for s, part in parts.items() if part)}
 
 
 def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:
-    """The scores that the headline of a run takes means of, by unit and repeat.
+    """Return the scores that the headline of a run takes means of, by unit and repeat.
 
     Units that do not count are missing; those that count as failures have the scores of one.
     """
@@ -129,7 +129,7 @@ def _results(split: str, metrics: Metrics, rows: RunRows) -> Iterator[Result]:
 
 
 def _over(average: str, measure: Measure, declared: Declaration) -> str:
-    """What an average is the mean over."""
+    """Name the unit of an average."""
     if average == "micro":
         return declared.units
     return "cells" if average == "cells" else declared.level(measure.over).many

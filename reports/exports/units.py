@@ -1,4 +1,4 @@
-"""What formats say of a unit: its calls in order, what is right, what it was offered."""
+"""The calls of a unit in order, its right answer and its choices, for export formats."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from adapters.conversation import Picture, placeholder
-from harness.runs import CallRecord, Sight, UnitRecord
+from harness.runs import CallRecord, Sight, Unit
 from reports.view.parts import Cell, Part
 
 NOTHING = "–"
-"""What stands in lines of the page where there is nothing."""
+"""Texts of empty lines of the page."""
 
 
-def in_order(record: UnitRecord[Any], calls: Iterable[CallRecord]) -> list[CallRecord]:
-    """The calls as the dialogue asked for them; those of an unfinished one as they came back."""
+def in_order(record: Unit[Any], calls: Iterable[CallRecord]) -> list[CallRecord]:
+    """Return the calls as the dialogue asked for them; those of an unfinished one as they came
+    back."""
     places = {id: place for place, id in enumerate(record.calls)}
     return sorted(calls, key=lambda call: places.get(call.id, len(places)))
 
 
 def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
-    """The asks with every conversation followed by those that go on from it."""
+    """Yield the asks with every conversation followed by those that go on from it."""
     begun = {call.conversation for call in asks}
     after: dict[str | None, list[CallRecord]] = {}
     for call in asks:
@@ -33,23 +34,23 @@ def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
 
 
 def text_of(parts: Iterable[str | Picture]) -> str:
-    """The parts of a message, with a few words in the place of every picture."""
+    """Return the parts of a message, with a few words in the place of every picture."""
     return "\n".join(part if isinstance(part, str) else placeholder(part) for part in parts)
 
 
-def goal_of(record: UnitRecord[Any], calls: Iterable[CallRecord]) -> str:
-    """The task in words; of an episode whose page tells it, what the page told first."""
+def goal_of(record: Unit[Any], calls: Iterable[CallRecord]) -> str:
+    """Return the task in words; for an episode, the first goal that its page shows."""
     seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
     return record.goal or next(filter(None, seen), "")
 
 
 def answered(part: Part) -> str:
-    """What was answered, by the lines of the page."""
+    """Return the answer by the lines of the page."""
     return _side(part, -1)
 
 
 def right_answer(part: Part) -> str:
-    """What is right, by the lines of the page: `element: B <button>`; "" if they do not say."""
+    """Return the right answer by the lines of the page: `element: B <button>`; "" if unknown."""
     return _side(part, 0) if len(part.heads) > 1 else ""
 
 
@@ -63,7 +64,7 @@ def _cell(cell: Cell) -> str:
 
 
 def offered(part: Part) -> list[str]:
-    """The choices, each behind its letter; empty if none were listed under letters."""
+    """Return the choices, each behind its letter; empty if none were listed under letters."""
     for listed in part.lists:
         if listed.items and all(item.letter for item in listed.items):
             return [f"{item.letter}. {item.text}" for item in listed.items]

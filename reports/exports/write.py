@@ -42,7 +42,7 @@ def export(
     Raises:
         ExportError: the export is not possible; then the folder is as it was.
         RunError: a run cannot be read, or holds lines that cannot be.
-        UnknownName: there is no such format, or it does not take these options.
+        UnknownName: an unknown format, or one that does not take these options.
     """
     from reports.load import open_runs
 

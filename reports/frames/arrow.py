@@ -100,7 +100,8 @@ def joined(tables: Mapping[str, pa.Table], columns: Sequence[Column]) -> pd.Data
 
 
 def _with_kinds(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
-    """The table with columns of the kinds that they have in a frame of several benchmarks."""
+    """Return the table with columns of the kinds that they have in a frame of several
+    benchmarks."""
     for column in columns:
         place = table.schema.get_field_index(column.name)
         if place >= 0 and table.schema.types[place] != ARROW[column.kind]:

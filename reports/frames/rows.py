@@ -48,7 +48,7 @@ class RunRows:
 
     @property
     def declared(self) -> Declaration:
-        """What the run's benchmark declares."""
+        """Return the declaration of the run's benchmark."""
         return self.run.manifest.declaration
 
     def metrics(self, places: Iterable[int] | None = None, *, whole: str | None = None) -> Repeated:
@@ -110,7 +110,7 @@ def run_rows(
 
 
 def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
-    """Return the runs with only the rows for which all of them have an outcome in every repeat.
+    """Return the runs reduced to the rows with an outcome in every repeat of all runs.
 
     A task of which a row is missing counts as incomplete. Raises `RunError` if no row is shared, as
     between runs of different benchmarks.
@@ -118,7 +118,7 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
     shared = set.intersection(*(_done(rows) for rows in runs))
     if not shared:
         raise RunError(
-            f"no {runs[0].declared.unit} has an outcome in all of these runs, so that --common "
+            f"no {runs[0].declared.unit} has an outcome in all of these runs, so --common "
             "shows nothing"
         )
     lengths: dict[str, int] = {}
@@ -132,7 +132,7 @@ def common_rows(runs: Sequence[RunRows]) -> list[RunRows]:
 
 
 def _done(rows: RunRows) -> set[tuple[str, str]]:
-    """The split and id of the rows that are invalid or settled in every repeat."""
+    """Return the split and id of the rows that are invalid or settled in every repeat."""
     of_step: dict[tuple[str, str], bool] = {}
     for _, unit in rows.trials:
         key = unit.split, unit.unit_id
@@ -186,7 +186,7 @@ def _rows(
 
 
 def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
-    """The measures that another variant than the run's decides again."""
+    """Return the measures that another variant than the run's decides again."""
     declared, config = run.manifest.declaration, run.manifest.config
     setting = next((one.setting for one in declared.measures if one.variants), "")
     if config.get(setting, variant) == variant:
@@ -222,14 +222,14 @@ def _rules(
             f"{label} cannot take {cluster!r} as clusters, only {', '.join(declared.clusters)}"
         )
     excluded = manifest.config.get("exclude_statuses") or ()
-    told = excluded if isinstance(excluded, list | tuple) else [excluded]
-    if not all(one in [status.value for status in Status] for one in told):
-        raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, told))}")
+    statuses = excluded if isinstance(excluded, list | tuple) else [excluded]
+    if not all(one in [status.value for status in Status] for one in statuses):
+        raise RunError(f"{label} leaves out an unknown status: {', '.join(map(str, statuses))}")
     rules = AggregationRules(
         variant=variant,
         invalid="fail" if rule == "fail" else "valid",
         unattempted="fail" if manifest.config.get("unattempted") == "fail" else "exclude",
-        exclude=frozenset(Status(status) for status in told),
+        exclude=frozenset(Status(status) for status in statuses),
         cluster=cluster,
     )
     return rules.resolved(declared)
@@ -246,7 +246,7 @@ def _unreached(manifest: Manifest, recorded: int) -> int:
 def _trials(
     frame: pd.DataFrame, declared: Declaration, again: tuple[Measure, ...], variant: str
 ) -> tuple[Trial, ...]:
-    """The rows as scored, but for measures that are decided `again` by a variant."""
+    """Return the rows as scored, but for measures that are decided `again` by a variant."""
     of_levels = {level.name: _objects(frame[level.column]) for level in declared.levels}
     of_labels = {
         group.name: _objects(frame[group.column])

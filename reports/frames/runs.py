@@ -1,4 +1,4 @@
-"""A row per run, and the facts shown beside its metrics: progress, failures, tokens and cost."""
+"""A row per run, and the facts below its metrics: progress, failures, tokens and cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.tables import measured_name, partly_measured
 from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.schema import Column, Kind, series, typed, union
-from reports.kinds import reports_on
+from reports.kind import reports_on
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import Setting, compare
 
@@ -41,7 +41,7 @@ FACTS = (
 
 
 def columns(declared: Declaration, partial: Collection[Measure] = ()) -> tuple[Column, ...]:
-    """What the frame holds, before a column for every setting in which the runs differ.
+    """Return the columns of the frame, before those of settings that differ between runs.
 
     `partial` are the measures that some units have no score of.
     """
@@ -70,7 +70,7 @@ def columns(declared: Declaration, partial: Collection[Measure] = ()) -> tuple[C
 
 
 def measured_columns(partial: Collection[Measure], declared: Declaration) -> Iterator[Column]:
-    """The columns that say how many units have a score of the measures that some lack."""
+    """Yield the columns that say how many units have a score of the measures that some lack."""
     for one in partial:
         yield Column(measured_name(one), "Int64", f"{declared.units} with a score of {one.head}")
 
@@ -139,12 +139,12 @@ def _setting(values: list[Setting]) -> pd.Series[Any]:
 
 
 def facts(rows: RunRows) -> dict[str, Any]:
-    """The facts of a run by the names of `FACTS`, None where unknown.
+    """Return the facts of a run by the names of `FACTS`, None where unknown.
 
-    `beside` has those that the kind of its units brings, if it brings any, `waiting` what a
+    `beside` has those of the kind of its units, if any, `waiting` what a
     provider has of the run in batches.
     """
-    beside = reports_on(rows.declared.kind).facts
+    of_kind = reports_on(rows.declared.kind).facts
     evaluated = rows.metrics()
     counts = evaluated.metrics.counts
     statuses = sorted(counts.statuses.items(), key=lambda item: (-item[1], item[0]))
@@ -169,7 +169,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
         "cost": _cost(rows),
         "repeat_sd": evaluated.spread,
         **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
-        **({"beside": dict(beside(rows))} if beside else {}),
+        **({"beside": dict(of_kind(rows))} if of_kind else {}),
     }
 
 

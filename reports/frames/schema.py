@@ -27,9 +27,9 @@ def schema(columns: Iterable[Column]) -> dict[str, str]:
 
 
 def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
-    """The columns of frames of several benchmarks: those of the first, then what others add.
+    """Return the columns of frames of several benchmarks: those of the first, then what others add.
 
-    What is a number in one and something else in another is a number or a text in both.
+    A column that is a number in one and something else in another is a number or a text in both.
     """
     columns: dict[str, Column] = {}
     for column in (column for one in listed for column in one):
@@ -42,7 +42,7 @@ def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
 
 
 def typed(data: Mapping[str, Any] | pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
-    """A frame with these columns, in this order, of these types."""
+    """Return a frame with these columns, in this order, of these types."""
     return pd.DataFrame({column.name: series(data[column.name], column.kind) for column in columns})
 
 
@@ -50,6 +50,6 @@ def series(values: Any, kind: Kind) -> pd.Series[Any]:
     """Values as a column of one kind."""
     column: pd.Series[Any] = pd.Series(values, dtype="object" if isinstance(values, list) else None)
     if kind == "category":
-        # By way of strings, so that a column without a value is one of strings all the same.
+        # By way of strings: a column without a value is then one of strings, too.
         return column.astype("str").astype("category")
     return column.astype(kind)

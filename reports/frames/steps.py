@@ -19,7 +19,7 @@ TABLE = "steps.parquet"
 
 
 def columns(declared: Declaration, *, texts: bool = False) -> tuple[Column, ...]:
-    """The columns for runs of a benchmark.
+    """Return the columns for runs of a benchmark.
 
     Those from `status` on are missing while a unit has no final outcome.
     """

@@ -19,7 +19,7 @@ from reports.settings import compare
 
 
 def columns(declared: Declaration) -> tuple[Column, ...]:
-    """The columns for runs of a benchmark. Shares are means over settled valid units."""
+    """Return the columns for runs of a benchmark. Shares are means over settled valid units."""
     level = declared.innermost
     over = f"mean over settled valid {declared.units}"
     measure = _success(declared)
@@ -64,7 +64,7 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
 
 
 def _wholes(declared: Declaration) -> list[tuple[str, str, str]]:
-    """What all units of an innermost parent share, further parents and labels: columns, names of
+    """Return the parents and labels that all units of an innermost parent share: columns, names of
     groups and meanings."""
     named = [
         (group.name, group.name, group.meaning) for group in declared.groups[1:] if group.whole
@@ -75,7 +75,7 @@ def _wholes(declared: Declaration) -> list[tuple[str, str, str]]:
 
 
 def _success(declared: Declaration) -> Measure | None:
-    """The measure of innermost parents, if there is one."""
+    """Return the measure of innermost parents, if there is one."""
     of_innermost = [one for one in declared.of_parents if not declared.rank(one.over)]
     # Those that differ in how they are averaged are the same for one parent.
     return min(of_innermost, key=lambda one: bool(one.within), default=None)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from harness.runs import UnitRecord
+from harness.runs import Unit
 from parsers import Declaration
 from parsers.declaration import SPLIT
 from reports.frames.schema import Column, Kind
-from reports.kinds import reports_on
+from reports.kind import reports_on
 
-Getter = Callable[[UnitRecord[Any]], object]
+Getter = Callable[[Unit[Any]], object]
 
 
 class UnitColumn(NamedTuple):
@@ -24,7 +24,7 @@ class UnitColumn(NamedTuple):
 
 
 def unit_column(name: str, kind: Kind, meaning: str, get: Getter | str = "") -> UnitColumn:
-    """A column that holds what `get` returns, or the attribute of that name."""
+    """Return a column that holds what `get` returns, or the attribute of that name."""
     return UnitColumn(
         Column(name, kind, meaning), attrgetter(get or name) if isinstance(get, str) else get
     )
@@ -32,7 +32,7 @@ def unit_column(name: str, kind: Kind, meaning: str, get: Getter | str = "") -> 
 
 @dataclass(frozen=True, slots=True)
 class KindColumns:
-    """The columns that units of a kind have beside those of all units.
+    """The columns of a kind, in addition to those of all units.
 
     Attributes:
         identity: behind the innermost parent.
@@ -67,12 +67,12 @@ class UnitColumns:
     parts: Mapping[str, tuple[str, int]]
 
     def listed(self, *, texts: bool = False) -> tuple[UnitColumn, ...]:
-        """All columns."""
+        """Return all columns."""
         return (*self.row, *self.outcome, *(self.texts if texts else ()))
 
 
 def unit_columns(declared: Declaration) -> UnitColumns:
-    """The columns for units of a benchmark."""
+    """Return the columns for units of a benchmark."""
     of_kind = reports_on(declared.kind).columns or KindColumns()
     unit, level = declared.unit, declared.innermost
     own = {one.column.name for part in (of_kind.identity, of_kind.detail) for one in part}
@@ -114,7 +114,7 @@ def unit_columns(declared: Declaration) -> UnitColumns:
 
 
 def _groups(declared: Declaration) -> Iterator[UnitColumn]:
-    """What units can be grouped by, and parents that they are not grouped by."""
+    """Return the groups of units, and the parents that do not group them."""
     levels = {level.name: level for level in declared.levels[1:]}
     for group in declared.groups:
         level = levels.pop(group.name, None)
@@ -142,9 +142,9 @@ def _used(name: str) -> Getter:
 
 
 def predicted(get: Callable[[Any], object]) -> Getter:
-    """What a final prediction says."""
+    """Return the columns of a final prediction."""
 
-    def get_from(record: UnitRecord[Any]) -> object:
+    def get_from(record: Unit[Any]) -> object:
         final = record.settled and record.prediction is not None
         return get(record.prediction) if final else None
 
@@ -159,7 +159,7 @@ _flags = predicted(lambda prediction: " ".join(prediction.flags))
 
 
 def _score(name: str, binary: bool) -> Getter:
-    def get(record: UnitRecord[Any]) -> object:
+    def get(record: Unit[Any]) -> object:
         value = record.scores.get(name) if record.settled and record.scores else None
         return bool(value) if binary and value is not None else value
 

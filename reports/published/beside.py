@@ -79,8 +79,8 @@ def published_beside(
     Where there are rows about the parents of the level `by`, these; else those about whole splits.
 
     A row is measured like a run that holds the whole of its split and equals it in all keys that
-    the source states (see `reports.published.keys`). The second table names the keys in which each
-    other row differs from each run. `invalid` and `f1` replace the runs' own rules: how invalid
+    the source states (see `reports.published.keys`). The second table names the keys that set each
+    other row apart from each run. `invalid` and `f1` replace the runs' own rules: how invalid
     rows count, and the variant of the measure that has several. Raises `RunError` for runs that
     cannot be read.
     """
@@ -118,20 +118,20 @@ def what_sets_apart(
     """Return the keys in which a run differs from a published row, with both values in words.
 
     {} if they compare. Why a row compares with nothing is a key as well. `on` is the split of the
-    run that is held against a row whose source does not name its own. Raises `RunError` for runs
+    run that is compared with a row whose source does not name one. Raises `RunError` for runs
     that cannot be read.
     """
     (opened,) = open_runs([run]).values()
     measured = _Measured(opened, average, None, None)
-    held = replace(row, split=on or row.split)
-    keys = measured.keys(held.level, held.split)
+    named = replace(row, split=on or row.split)
+    keys = measured.keys(named.level, named.split)
     apart = {
         name: f"{keys.get(name, UNSTATED)} here, {row.keys.get(name) or usual_text(name)} there"
         if name in row.scope.keys
         else ""
-        for name in _apart(held, measured)
+        for name in _apart(named, measured)
     }
-    return apart if held.split == row.split else {**apart, SPLIT: f"{on} here, {row.split} there"}
+    return apart if named.split == row.split else {**apart, SPLIT: f"{on} here, {row.split} there"}
 
 
 class _Measured:
@@ -152,17 +152,18 @@ class _Measured:
         self._keys: dict[tuple[str, str] | None, Keys] = {}
 
     def holds(self, level: str, name: str) -> bool:
-        """Whether it has a split, or a parent of a level, of that name."""
+        """Return True if it has a split, or a parent of a level, of that name."""
         return name in self._names.get(level, ())
 
     def keys(self, level: str = "", name: str = "") -> Keys:
-        """The keys of one split or parent, of the whole run for one that it does not have."""
-        held = (self._columns[level], name) if self.holds(level, name) else None
-        if held not in self._keys:
-            self._keys[held] = keys_of(
-                self._run, self._average, self._rules, held=held, steps=self._steps
+        """Return the keys of one split or parent, of the whole run for one that it does not
+        have."""
+        within = (self._columns[level], name) if self.holds(level, name) else None
+        if within not in self._keys:
+            self._keys[within] = keys_of(
+                self._run, self._average, self._rules, within=within, steps=self._steps
             )
-        return self._keys[held]
+        return self._keys[within]
 
 
 def _measured(
@@ -175,7 +176,7 @@ def _measured(
 
 
 def _about(runs: Mapping[str, _Measured]) -> list[Published]:
-    """The rows with a measure that one of the runs has, or all rows without runs."""
+    """Return the rows with a measure that one of the runs has, or all rows without runs."""
     rows = published_rows()
     return [row for row in rows if not runs or any(_covers(row, run) for run in runs.values())]
 
@@ -185,7 +186,7 @@ def _covers(row: Published, run: _Measured) -> bool:
 
 
 def _fields(rows: Iterable[Published]) -> tuple[Field, ...]:
-    """The columns, with one for every key; those of keys are for programs."""
+    """Return the columns, with one for every key; those of keys are for programs."""
     listed = list(rows)
     measures = {
         name: Field(name, "float64", "percent", head, meaning)
@@ -200,7 +201,7 @@ def _fields(rows: Iterable[Published]) -> tuple[Field, ...]:
 
 
 def _stated(rows: Sequence[Published]) -> list[str]:
-    """The keys that some row states, in order."""
+    """Return the keys that some row states, in order."""
     stated = {name for row in rows for name in row.keys}
     needed = _needed(rows)
     return [name for name in key_names(rows) if name in needed or name in stated]
@@ -242,14 +243,14 @@ def _apart(row: Published, run: _Measured) -> tuple[str, ...]:
 
 
 def _key_notes(runs: Mapping[str, _Measured], rows: Sequence[Published]) -> list[str]:
-    """A line per run with its keys, as far as they are unusual or stated by some row."""
+    """Return a line per run with its keys that are unusual or stated by some row."""
     names = _stated(rows)
     lines = [UNTOLD] if runs else []
     for label, run in runs.items():
         keys = run.keys()
         unusual = what_differs(keys, dict.fromkeys(names, UNSTATED), names)
-        told = {name: keys[name] for name in dict.fromkeys((*names, *unusual)) if name in keys}
-        lines.append(f"{label} has {_text(told)}.")
+        shown = {name: keys[name] for name in dict.fromkeys((*names, *unusual)) if name in keys}
+        lines.append(f"{label} has {_text(shown)}.")
     return lines
 
 
@@ -258,7 +259,7 @@ def _text(keys: Keys) -> str:
 
 
 def _sources(rows: Iterable[Published]) -> list[str]:
-    """A line per source and set of keys."""
+    """Return a line per source and set of keys."""
     models: dict[tuple[str, str], list[str]] = {}
     heads: dict[str, str] = {}
     counts: dict[str, set[str]] = {}

@@ -2,7 +2,7 @@
 
 A result is described by a mapping from keys to texts: which units (`population`), the `average`,
 what results on units of its kind have to share beyond that, and every declared setting that forbids
-a ranking and is not told by one of these.
+a ranking and does not follow from one of these.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ from harness.runs import Run
 from harness.settings import SETTINGS, Setting
 from parsers.declaration import SPLIT
 from reports.frames import steps_frame
-from reports.kinds import reports_of
+from reports.kind import reports_of
 from reports.settings import Setting as Value
 from reports.settings import settings_of
 
 Keys = Mapping[str, str]
 
 UNSTATED = "unstated"
-"""What a source does not say; equals nothing, not even itself."""
+"""A key that the source does not state; equals nothing, not even itself."""
 ANY = "any"
-"""What does not matter for a result; equals everything."""
+"""A key that does not matter for a result; equals everything."""
 POPULATION, AVERAGE = "population", "average"
 
 
 def setting_keys() -> dict[str, Setting]:
-    """The settings that are keys by their own names."""
+    """Return the settings that are keys by their own names."""
     return {n: s for n, s in SETTINGS.items() if s.forbids_ranking and not s.told_by}
 
 
 def keys_of(
     run: Run,
     average: str,
-    given: Mapping[str, str | None] | None = None,
+    rules: Mapping[str, str | None] | None = None,
     *,
-    held: tuple[str, str] | None = None,
+    within: tuple[str, str] | None = None,
     steps: pd.DataFrame | None = None,
 ) -> dict[str, str]:
-    """Return the keys of a run under an average; settings that are `given` replace its own rules.
+    """Return the keys of a run under an average; `rules` replace its own.
 
-    With `held`, a column and a value, the population is that of this split or parent alone. `steps`
-    is the run's frame of units, for callers that have it. Raises `RunError` if the run cannot be
-    read.
+    With `within`, a column and a value, the population is that of this split or parent alone.
+    `steps` is the run's frame of units, for callers that have it. Raises `RunError` if the run
+    cannot be read.
     """
     values: dict[str, Value] = settings_of(run.manifest)
-    values |= {name: rule for name, rule in (given or {}).items() if rule is not None}
-    of_kind = reports_of(run).published_keys
+    values |= {name: rule for name, rule in (rules or {}).items() if rule is not None}
+    of_kind = reports_of(run).part("published_keys")
     keys = {
-        POPULATION: population_of(run, steps_frame(run) if steps is None else steps, held),
+        POPULATION: population_of(run, steps_frame(run) if steps is None else steps, within),
         **(of_kind(run, values) if of_kind else {}),
         AVERAGE: average,
     }
@@ -65,27 +65,27 @@ def keys_of(
     return keys
 
 
-def population_of(run: Run, steps: pd.DataFrame, held: tuple[str, str] | None = None) -> str:
-    """Which units a run is about: a whole benchmark by its name, or a part of one.
+def population_of(run: Run, steps: pd.DataFrame, within: tuple[str, str] | None = None) -> str:
+    """Name the units of a run: a whole benchmark by its name, or a part of one.
 
-    What the whole is the benchmark declares (`Benchmark.sizes`); the run must hold as many parents
-    and rows of the split, or of each of its splits, and an outcome for every valid row. Of a
-    benchmark that declares nothing, a run without filters counts as the whole.
+    The benchmark declares the size of the whole (`Benchmark.sizes`); the run must have as many
+    parents and rows of the split, or of each of its splits, and an outcome for every valid row. For
+    a benchmark that declares nothing, a run without filters counts as the whole.
 
-    `held` is the column and the value of one split or parent to look at; parents are taken to be
-    equally large.
+    `within` is the column and the value of one split or parent to look at; parents are assumed to
+    be equally large.
     """
     config = run.manifest.config
     name = str(config.get("benchmark"))
     part, finished = f"a part of {name}", f"the finished part of {name}"
-    chosen = steps if held is None else steps[steps[held[0]].astype("str") == held[1]]
-    one_parent = held is not None and held[0] != SPLIT
+    chosen = steps if within is None else steps[steps[within[0]].astype("str") == within[1]]
+    one_parent = within is not None and within[0] != SPLIT
     declared = getattr(run.benchmark, "sizes", ())
     if not declared:
         filtered = any(config.get(setting) for setting in _filters())
         return part if filtered else name if run.complete else finished
-    told = run.manifest.declaration
-    parent, unit = told.innermost.column, told.id_column
+    declaration = run.manifest.declaration
+    parent, unit = declaration.innermost.column, declaration.id_column
     whole = {size.split: size for size in declared}
     for split, rows in chosen.groupby(SPLIT, observed=True):
         size = whole.get(str(split))
@@ -100,19 +100,19 @@ def population_of(run: Run, steps: pd.DataFrame, held: tuple[str, str] | None = 
 
 
 def _whole(size: Any, counts: tuple[int, int], one_parent: bool) -> tuple[int, int]:
-    """How many parents and rows there have to be; what is not declared is as it is."""
+    """Return the required parents and rows; counts that are not declared are not checked."""
     tasks, rows = size.tasks or counts[0], size.rows or counts[1]
     return (1, rows // tasks) if one_parent else (tasks, rows)
 
 
 def _filters() -> list[str]:
-    """The settings that choose among the rows of splits."""
+    """Return the settings that choose among the rows of splits."""
     whole = ("benchmark", "splits")
     return [n for n, s in SETTINGS.items() if s.told_by == POPULATION and n not in whole]
 
 
 def text_of(value: object) -> str:
-    """A value as a key holds it.
+    """Return a value as a key holds it.
 
     >>> text_of(True), text_of(5), text_of("all")
     ('yes', '5', 'all')
@@ -121,15 +121,15 @@ def text_of(value: object) -> str:
 
 
 def what_differs(run: Keys, published: Keys, needed: Iterable[str]) -> tuple[str, ...]:
-    """The names of the keys in which a run differs, or may differ, from a published result.
+    """Return the names of the keys in which a run differs, or may differ, from a published result.
 
     Of a setting that the source says nothing about the run must have the usual value; `unstated`
     equals nothing, and `any` everything. The `needed` keys have to be stated.
 
-    >>> told = {"population": "all", "average": "macro"}
-    >>> what_differs(told, told, told), what_differs(told, {**told, "average": UNSTATED}, told)
+    >>> keys = {"population": "all", "average": "macro"}
+    >>> what_differs(keys, keys, keys), what_differs(keys, {**keys, "average": UNSTATED}, keys)
     ((), ('average',))
-    >>> what_differs({**told, "repeats": "3"}, told, told)
+    >>> what_differs({**keys, "repeats": "3"}, keys, keys)
     ('repeats',)
     """
     stated = tuple(needed)
@@ -151,7 +151,7 @@ def _alike(name: str, value: str | None, stated: str | None, needed: bool) -> bo
 
 
 def usual_text(name: str) -> str:
-    """The value that a run must have of a setting about which a source says nothing.
+    """Return the value that a run must have of a setting about which a source says nothing.
 
     >>> usual_text("repeats")
     '1'

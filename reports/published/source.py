@@ -8,15 +8,15 @@ compared; further files in this folder are read as well. It begins with
     splits      names of splits
     measures    by name, head and meaning of a column; what runs have as well bears its
                 `Measure.result`
-    benchmark   the one benchmark that its rows are about; left out, they stand beside runs on any
+    benchmark   the one benchmark of its rows; without it, they are compared with runs on any
                 benchmark with one of the measures
-    decisive    keys of which a row must state each to be more than a landmark
-    keys        keys that hold for all its rows, unless a source or a row replaces them
+    decisive    keys that a row must all state to be more than a landmark
+    keys        keys of all its rows, unless a source or a row replaces them
 
-A source has measures, splits and the keys that hold for its rows; a row may replace keys. `cells`
+A source has measures, splits and the keys of its rows; a row may replace keys. `cells`
 has a list per split, with a number per measure; a shorter list leaves the last measures out.
-`spreads` are standard deviations of the last measure, per split. `scale` is the number that stands
-for a share of one.
+`spreads` are standard deviations of the last measure, per split. `scale` is the number for a share
+of one.
 
 Where a source prints the parts of an average (cells of a table, or settings), it names them in
 `parts` with the number of units of each in `sizes`, and its rows have the figures. They have to
@@ -24,8 +24,8 @@ give the row's first number by the average that it states; if they give it by th
 file is wrong, and a row whose parts give it by neither is flagged, and a landmark.
 
 A source that has results by parents (tasks) names their `level`; its `splits` are then parents of a
-split, `of`, and `printed` of a row is the mean over all of them that the source prints. That is a
-row of its own, whose parts the others are.
+split, `of`, and `printed` of a row is the mean over all of them that the source prints. That mean
+is a separate row, and the others are its parts.
 
 Keys are population, average, those of the kind, and the settings of a run that forbid a ranking, by
 their names. A key that is "unstated" never equals a run's; one that is "any" does not matter. Of
@@ -52,7 +52,7 @@ from reports.published.keys import ANY, AVERAGE, UNSTATED, Keys, setting_keys, t
 
 FOLDER = Path(__file__).parent
 ROUNDED = 0.001
-"""How far parts and average with one decimal per cent may be apart, as a share."""
+"""Largest difference between parts and average with one decimal per cent, as a share."""
 
 Stated = dict[str, str | bool | int]
 
@@ -100,7 +100,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the rows of a file are about.
+    """The scope of the rows of a file.
 
     kind: the kind of units.
     needed: keys without which no two results compare.
@@ -118,7 +118,7 @@ class Scope:
     decisive: tuple[str, ...] = ()
 
     def covers(self, declared: Declaration, benchmark: str = "") -> bool:
-        """Whether runs of a benchmark have one of the measures."""
+        """Return True if runs of a benchmark have one of the measures."""
         if self.kind != declared.kind or self.benchmark not in ("", benchmark):
             return False
         named = {name for name, _, _ in self.measures}
@@ -171,12 +171,13 @@ class Published:
 
 @cache
 def published_rows() -> tuple[Published, ...]:
-    """The rows that come with the package, in the order of the files."""
+    """Return the rows that come with the package, in the order of the files."""
     return tuple(row for path in sorted(FOLDER.glob("*.toml")) for row in read_rows(path))
 
 
 def key_names(rows: Iterable[Published] | None = None) -> tuple[str, ...]:
-    """The keys that rows may have, those that no two can do without first; by default, of all."""
+    """Return the keys that rows may have, those that no two can do without first; by default, of
+    all."""
     listed = published_rows() if rows is None else rows
     scopes = dict.fromkeys(row.scope for row in listed)
     needed = (name for scope in scopes for name in scope.needed)
@@ -189,7 +190,7 @@ def read_rows(path: Path) -> tuple[Published, ...]:
         content = msgspec.toml.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
-    measures = tuple((name, *told) for name, told in content.measures.items())
+    measures = tuple((name, *words) for name, words in content.measures.items())
     scope = Scope(
         content.kind,
         tuple(content.needed),
@@ -247,7 +248,7 @@ def _rows(source: _Source, scope: Scope, shared: Stated) -> list[Published]:
 
 
 def _values(source: _Source, split: str, cell: list[float], where: str) -> dict[str, float]:
-    """The numbers for a split as shares, by measure."""
+    """Return the numbers for a split as shares, by measure."""
     if not 0 < len(cell) <= len(source.measures):
         raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
     if not all(0 <= value <= source.scale for value in cell):
@@ -257,7 +258,7 @@ def _values(source: _Source, split: str, cell: list[float], where: str) -> dict[
 
 
 def _flag_of_parts(source: _Source, row: _Row, keys: Keys, where: str) -> str:
-    """What is wrong with the first number of a row whose parts are printed beside it."""
+    """Return the error in the first number of a row, given its printed parts."""
     if len(row.parts) != len(source.parts) or len(source.sizes) not in (0, len(row.parts)):
         raise PublishedError(f"{where} has {len(row.parts)} parts of {len(source.parts)}")
     (printed, *_), *others = row.cells
@@ -267,19 +268,19 @@ def _flag_of_parts(source: _Source, row: _Row, keys: Keys, where: str) -> str:
 
 
 def _flag(source: _Source, printed: float, parts: list[float], keys: Keys, where: str) -> str:
-    """What is wrong with an average, given its parts; "" if they give it as stated."""
+    """Return the error in an average, given its parts; "" if they agree."""
     found: dict[str, float] = {"macro" if source.level else "cells": math.fsum(parts) / len(parts)}
     if source.sizes:
         found["micro"] = math.fsum(map(operator.mul, parts, source.sizes)) / sum(source.sizes)
     near = ROUNDED * source.scale
-    given = [name for name, value in found.items() if abs(value - printed) <= near]
+    agreeing = [name for name, value in found.items() if abs(value - printed) <= near]
     average = keys.get(AVERAGE)
-    if not given:
+    if not agreeing:
         per_cent = 100 / source.scale
-        told = " and ".join(f"{value * per_cent:.1f} by {name}" for name, value in found.items())
-        return f"its parts give {told}, not {printed * per_cent:g}"
-    if average not in given:
-        raise PublishedError(f"{where} states {average}, but its parts give it by {given[0]}")
+        means = " and ".join(f"{value * per_cent:.1f} by {name}" for name, value in found.items())
+        return f"its parts give {means}, not {printed * per_cent:g}"
+    if average not in agreeing:
+        raise PublishedError(f"{where} states {average}, but its parts give it by {agreeing[0]}")
     return ""
 
 
@@ -306,7 +307,9 @@ def _check(source: _Source, scope: Scope) -> None:
 def _check_keys(keys: Keys, where: str, scope: Scope) -> None:
     missing = next((name for name in scope.needed if name not in keys), None)
     if missing is not None:
-        raise PublishedError(f"{where} lacks the key {missing}; write '{UNSTATED}' if nobody knows")
+        raise PublishedError(
+            f"{where} lacks the key {missing}; write '{UNSTATED}' if it is unknown"
+        )
     settings = setting_keys()
     for name, value in keys.items():
         if name not in scope.keys:

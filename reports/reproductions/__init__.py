@@ -1,8 +1,7 @@
-"""Reproductions: published rows, each with the command that ought to give it.
+"""Reproductions: published rows, each with a command to reproduce it.
 
 A file of this folder declares one; `reproductions` reads them. `vlm-eval reproduce` carries one out
-and holds the result against the published row, whose figures and keys stand in `reports.published`
-alone.
+and compares the result with the published row of `reports.published`.
 """
 
 from __future__ import annotations

@@ -22,21 +22,21 @@ _STOPPED = 130
 @click.argument("name", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]...")
 @click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost without asking.")
-@click.option("--data", metavar="PATH", help="Where the data lies; see docs/reproductions.md.")
+@click.option("--data", metavar="PATH", help="Path of the data; see docs/reproductions.md.")
 @click.option("--out", "-o", metavar="DIR", help="Directory of the run.  [default: runs/NAME]")
-@click.option("--max-cost", metavar="USD", help="End the run before it costs more.")
-@click.option("--limit", metavar="N", help="Only the first N tasks, to try it out.")
+@click.option("--max-cost", metavar="USD", help="Highest cost of the run, in US dollars.")
+@click.option("--limit", metavar="N", help="Run only the first N tasks.")
 def reproduce(
     name: str | None,
     arguments: tuple[str, ...],
     dry_run: bool,
-    **given: str | None,
+    **options: str | None,
 ) -> int:
-    """Carry out a reproduction by NAME, or list those that there are.
+    """Carry out a reproduction by NAME, or list all of them.
 
-    Prints the published figure, what is known to differ and the command, runs it, and holds the
-    result against the published row. An interrupted one goes on where it stopped. ARGUMENTS are
-    further options of `vlm-eval run`; settings that change the result are told as a difference.
+    Prints the published figure, known differences and the command, runs it, and compares the
+    result with the published row. An interrupted run is resumed. ARGUMENTS are further options
+    of `vlm-eval run`; settings that change the result are reported as differences.
 
     \b
       vlm-eval reproduce
@@ -48,37 +48,37 @@ def reproduce(
     from reports.reproductions.words import list_grid
 
     context, known = click.get_current_context(), reproductions()
-    handed = {option: value for option, value in given.items() if value is not None}
+    passed = {option: value for option, value in options.items() if value is not None}
     if name is None:
-        if handed:
-            raise click.UsageError("--data, --out, --max-cost and --limit need the NAME of one")
+        if passed:
+            raise click.UsageError("--data, --out, --max-cost and --limit need a NAME")
         if dry_run:
             return _price_all(list(known.values()))
         say(render(list_grid(known.values()), width=terminal_width(), note=""), nl=False)
         return 0
     if name not in known:
-        raise click.UsageError(f"unknown reproduction {name!r}; there are {', '.join(known)}")
-    return _carry_out(context, known[name], arguments, handed, dry_run)
+        raise click.UsageError(f"unknown reproduction {name!r}; choose one of {', '.join(known)}")
+    return _carry_out(context, known[name], arguments, passed, dry_run)
 
 
 def _carry_out(
     context: click.Context,
     one: Reproduction,
     arguments: tuple[str, ...],
-    handed: dict[str, str],
+    passed: dict[str, str],
     dry_run: bool,
 ) -> int:
     from harness.tables import render, say, terminal_width
     from reports.load import guarding_notes, is_begun
     from reports.reproductions.outcome import outcome_grid, outcome_of
 
-    trial = f"-limit-{handed['limit']}" if "limit" in handed else ""
-    handed = {"out": str(Path("runs") / f"{one.name}{trial}"), **handed}
+    trial = f"-limit-{passed['limit']}" if "limit" in passed else ""
+    passed = {"out": str(Path("runs") / f"{one.name}{trial}"), **passed}
     name, *declared = one.command
     run = _sibling(context, name)
-    given = [word for option, value in handed.items() for word in (_option(option), value)]
-    given += [*arguments, *(["--dry-run"] if dry_run else [])]
-    words = [*_without(declared, _parsed(run, context, name, given)), *given]
+    added = [word for option, value in passed.items() for word in (_option(option), value)]
+    added += [*arguments, *(["--dry-run"] if dry_run else [])]
+    words = [*_without(declared, _parsed(run, context, name, added)), *added]
     with _parsed(run, context, name, words) as started:
         usual = _parsed(run, context, name, declared).params
         splits = started.params["splits"]
@@ -93,7 +93,7 @@ def _carry_out(
     directory = Path(started.params["out"])
     if dry_run or not (directory / "manifest.json").is_file() or not is_begun(directory):
         return int(code or 0)
-    another = "" if model == usual["model"] else f"{model}, which was asked for here"
+    another = "" if model == usual["model"] else f"{model}, given on the command line"
     grid = outcome_grid(outcome_of(one, directory, changed, another))
     note = guarding_notes([directory])
     say("\n" + render(grid, width=terminal_width(), note=note), nl=False)
@@ -101,7 +101,7 @@ def _carry_out(
 
 
 def _sibling(context: click.Context, name: str) -> click.Command:
-    """Another command of the same program, with its own options."""
+    """Return another command of the same program."""
     parent = context.parent
     found = (
         parent.command.get_command(parent, name)
@@ -109,7 +109,7 @@ def _sibling(context: click.Context, name: str) -> click.Command:
         else None
     )
     if found is None:
-        raise click.UsageError(f"there is no command {name} to carry it out with")
+        raise click.UsageError(f"unknown command {name}")
     return found
 
 
@@ -123,21 +123,21 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _without(declared: Sequence[str], given: click.Context) -> list[str]:
-    """The declared arguments but for repeatable options that are given: they would add up."""
+def _without(declared: Sequence[str], added: click.Context) -> list[str]:
+    """Remove repeatable options that the user gives from the declared ones: they would add up."""
     from harness.settings import SETTINGS
     from reports.reproductions.words import grouped
 
     replaced = {
         setting.option
         for name, setting in SETTINGS.items()
-        if setting.repeatable and given.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if setting.repeatable and added.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
     return [word for words in grouped(declared) if words[0] not in replaced for word in words]
 
 
 def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, ...]:
-    """The settings that change results and are not those declared, as options."""
+    """List the settings that change results and differ from the declared ones, as options."""
     from harness.settings import SETTINGS
 
     return tuple(
@@ -148,7 +148,7 @@ def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, 
 
 
 def _text(value: Any) -> str:
-    """The value of an option, as it is given; secrets are masked."""
+    """Format the value of an option; secrets are masked."""
     from reports.reproductions.words import shown
 
     if value in (None, ()):
@@ -159,7 +159,7 @@ def _text(value: Any) -> str:
 
 
 def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]) -> list[str]:
-    """What stands before the run."""
+    """Return the lines above the run."""
     from reports.reproductions.words import (
         command_text,
         comparable_text,
@@ -184,7 +184,7 @@ def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]
 
 
 def _price_all(listed: list[Reproduction]) -> int:
-    """Price every reproduction, in processes of their own that download nothing."""
+    """Price every reproduction, each in a process that downloads nothing."""
     from harness.tables import say
     from reports.reproductions.words import price
 
@@ -217,5 +217,5 @@ def _last_line(text: str) -> str:
     return (
         lines[-1].removeprefix("vlm-eval: ").partition(";")[0]
         if lines
-        else "the command said nothing"
+        else "the command printed nothing"
     )

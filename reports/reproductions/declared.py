@@ -6,15 +6,14 @@ A file is named after its reproduction, and has
     source       the published source, the model and the split of its row (`reports.published`);
     model        the figures are there
     split
-    measure      the measure that is held against the row, one that the row has
-    command      the arguments of `vlm-eval`, without those that say where things lie
-    measured_on  the split of the run, where the source does not name its own
-    stands_in    which model is asked in place of one that is not served any more
-    apart        what a finished run does not share with the row: its keys, or `split`
-    differences  what is known to differ, a sentence each
-    needs        what it takes (`Needs`)
-    measured     what was measured here (`Measured`), if anything was
-
+    measure      the measure of the row that decides the verdict
+    command      the arguments of `vlm-eval`, without paths
+    measured_on  the split of the run, if the source does not name one
+    stands_in    the model that replaces one that is not served any more
+    apart        keys in which a finished run differs from the row, or `split`
+    differences  known differences, a sentence each
+    needs        data, key, hardware, cost and time (`Needs`)
+    measured     our figures (`Measured`), if any
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ class ReproductionError(ValueError):
 
 
 class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a reproduction takes.
+    """The needs of a reproduction.
 
-    data: the data, and where it comes from.
-    hours: about how long it runs.
-    basis: what hours and dollars were taken from.
+    data: the data and its source.
+    hours: expected duration.
+    basis: source of the estimates of hours and dollars.
     key: the environment variable with the key of its provider, "" if none is needed.
-    dollars: what it may be expected to cost, 0 where nothing is paid.
+    dollars: expected cost, 0 if nothing is paid.
     gpu_gb: memory of the GPU in gigabytes, 0 if none is needed.
-    prepare: commands to be run once beforehand.
+    prepare: commands to run once beforehand.
     """
 
     data: str
@@ -57,7 +56,7 @@ class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a version measured: of what, a share between 0 and 1, and its 95 % interval if any."""
+    """A figure measured by a version: a share between 0 and 1, with its 95 % interval if any."""
 
     of: str
     value: float
@@ -86,7 +85,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """A declared reproduction; see the module for what its fields are.
+    """A declared reproduction; the module describes its fields.
 
     name: the name of its file.
     row: the published row.
@@ -105,63 +104,63 @@ class Reproduction:
     measured: tuple[Measured, ...]
 
     def on(self, split: str) -> Reproduction:
-        """The same on another split, itself if the source has no such row."""
+        """Return the reproduction on another split, itself if the source has no such row."""
         rows = [row for row in _rows(self.row.source, self.row.model) if row.split == split]
         return replace(self, row=rows[0], measured_on=split) if rows else self
 
     @property
     def published(self) -> float:
-        """The published figure, a share."""
+        """Return the published figure, a share."""
         return self.row.values[self.measure]
 
     @property
     def heads(self) -> Mapping[str, str]:
-        """The measures of the row with their heads in tables, the one that counts first."""
+        """Map the measures of the row to their heads in tables, the decisive one first."""
         heads = {name: head for name, head, _ in self.row.scope.measures if name in self.row.values}
         return {self.measure: heads[self.measure], **heads}
 
 
 @cache
 def reproductions() -> Mapping[str, Reproduction]:
-    """The reproductions that come with the package, by name. Raises `ReproductionError`."""
+    """Return the shipped reproductions by name. Raises `ReproductionError`."""
     return {path.stem: read_reproduction(path) for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def read_reproduction(path: Path) -> Reproduction:
-    """Read a declaration. Raises `ReproductionError` naming the file and what is wrong."""
+    """Read a declaration. Raises `ReproductionError` with the file and the problem."""
     try:
-        told = msgspec.toml.decode(path.read_bytes(), type=_File)
+        file = msgspec.toml.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ReproductionError(f"{path} cannot be read: {error}") from error
-    row = next((r for r in _rows(told.source, told.model) if r.split == told.split), None)
+    row = next((r for r in _rows(file.source, file.model) if r.split == file.split), None)
     if row is None:
-        wanted = f"{told.source} / {told.model} / {told.split}"
+        wanted = f"{file.source} / {file.model} / {file.split}"
         raise ReproductionError(f"{path}: no published row {wanted}")
-    if told.measure not in row.values:
-        raise ReproductionError(f"{path}: the row has no {told.measure}")
-    if told.command[:1] != ("run",):
+    if file.measure not in row.values:
+        raise ReproductionError(f"{path}: the row has no {file.measure}")
+    if file.command[:1] != ("run",):
         raise ReproductionError(f"{path}: its command is not one of `vlm-eval run`")
-    for one in told.measured:
+    for one in file.measured:
         low, high = (one.value if end is None else end for end in (one.low, one.high))
         if (one.low is None) != (one.high is None) or not 0 <= low <= one.value <= high <= 1:
-            raise ReproductionError(f"{path}: what was measured is no share with an interval")
+            raise ReproductionError(f"{path}: a measured figure is not a share with an interval")
     return Reproduction(
         name=path.stem,
-        title=told.title,
+        title=file.title,
         row=row,
-        measure=told.measure,
-        command=told.command,
-        measured_on=told.measured_on or told.split,
-        stands_in=told.stands_in,
-        apart=told.apart,
-        differences=told.differences,
-        needs=told.needs,
-        measured=told.measured,
+        measure=file.measure,
+        command=file.command,
+        measured_on=file.measured_on or file.split,
+        stands_in=file.stands_in,
+        apart=file.apart,
+        differences=file.differences,
+        needs=file.needs,
+        measured=file.measured,
     )
 
 
 def _rows(source: str, model: str) -> list[Published]:
-    """The published rows of a model about whole splits, one each."""
+    """Return the published rows of a model about whole splits, one each."""
     return [
         row for row in published_rows() if (row.source, row.model, row.level) == (source, model, "")
     ]

@@ -1,4 +1,4 @@
-"""The result of a run beside the published row that it ought to give, and what follows from it."""
+"""Compare the result of a run with the published row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from reports.tables import main_table
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A share with its 95 % interval; `few` where that is marked as rough."""
+    """A share with its 95 % interval; `few` marks a rough one."""
 
     value: float
     low: float | None
@@ -30,13 +30,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a reproduction.
+    """The result of a reproduction.
 
-    ours: what was measured, by measure of the published row; measures that are missing have no
-        figure yet.
-    apart: what the run does not share with the published row, with both values in words.
-    changed: the settings that were given and are not those declared, with their values.
-    model: the model, where another one was asked than declared.
+    ours: measured figures by measure of the published row; missing measures have no figure yet.
+    apart: keys that differ from the published row, with both values in words.
+    changed: settings that differ from the declared ones, with their values.
+    model: the model, if it is not the declared one.
     """
 
     reproduction: Reproduction
@@ -47,7 +46,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """What may be said of the published figure, in a sentence or two."""
+        """Return the verdict on the published figure, in a sentence or two."""
         reproduction = self.reproduction
         ours = self.ours.get(reproduction.measure)
         if ours is None:
@@ -56,28 +55,28 @@ class Outcome:
         if self.model or reproduction.stands_in:
             reasons.append(f"the model is {self.model or reproduction.stands_in}")
         if self.apart:
-            reasons.append(f"the run is not like the published row in {', '.join(self.apart)}")
+            reasons.append(f"the run differs from the published row in {', '.join(self.apart)}")
         if ours.low is None or ours.high is None:
-            reasons.append("there is no interval around our figure")
+            reasons.append("our figure has no interval")
         if reasons or ours.low is None or ours.high is None:
             return f"not comparable: {'; '.join(reasons)}"
         published, width = reproduction.published, (ours.high - ours.low) / 2
         if ours.low <= published <= ours.high:
             return (
-                "inside: the published figure lies in our 95 % interval, so that no difference is "
-                f"shown. One smaller than about {percent(width)} points would not show."
+                "inside: the published figure lies in our 95 % interval. No difference is shown; "
+                f"one below about {percent(width)} points would not show."
             )
         side = "above" if published > ours.high else "below"
         return (
-            f"outside: the published figure lies {side} our 95 % interval. It has an error of its "
-            "own, which its source does not print; what is known to differ may explain the rest."
+            f"outside: the published figure lies {side} our 95 % interval. It also has an error, "
+            "which its source does not print; the listed differences may explain the rest."
         )
 
 
 def outcome_of(
     reproduction: Reproduction, run: RunLike, changed: Sequence[str] = (), model: str = ""
 ) -> Outcome:
-    """Hold a run against the published row. Raises `RunError` if it cannot be read."""
+    """Compare a run with the published row. Raises `RunError` if it cannot be read."""
     (opened,) = open_runs([run]).values()
     row, average = reproduction.row, _average(reproduction)
     apart = what_sets_apart(opened, row, average, on=reproduction.measured_on)
@@ -86,7 +85,7 @@ def outcome_of(
 
 
 def _average(reproduction: Reproduction) -> Average:
-    """The average that the source states, else the usual one."""
+    """Return the average that the source states, default macro."""
     stated = reproduction.row.keys.get("average", "")
     return cast(Average, stated) if stated in ("macro", "micro", "cells") else "macro"
 
@@ -108,12 +107,12 @@ def _figures(reproduction: Reproduction, run: Run, average: Average) -> dict[str
 
 
 def _number(value: Any) -> float | None:
-    """What a frame holds, None for a missing one."""
+    """Return the value of a cell, None if it is missing."""
     return None if value is None or pd.isna(value) else float(value)
 
 
 def _column(declared: Declaration, name: str, average: Average) -> str:
-    """The column of a measure in tables of results, "" if the run does not have it."""
+    """Return the column of a measure in tables of results, "" if the run lacks it."""
     for measure in declared.in_tables:
         if measure.result == name:
             return f"{name}_{average_of(measure, average)}"
@@ -121,7 +120,7 @@ def _column(declared: Declaration, name: str, average: Average) -> str:
 
 
 def outcome_grid(outcome: Outcome) -> Grid:
-    """The figures side by side, the one that counts first, with the verdict below."""
+    """Return the figures side by side, the decisive one first, with the verdict below."""
     reproduction = outcome.reproduction
     rows = []
     for name, head in reproduction.heads.items():

@@ -1,6 +1,6 @@
-"""The generated part of docs/reproductions.md: a table of the reproductions, then a section each.
+"""Generate the table and the sections of docs/reproductions.md.
 
-`python -m reports.reproductions.page docs/reproductions.md` writes it anew below the mark.
+`python -m reports.reproductions.page docs/reproductions.md` replaces them below the mark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from reports.reproductions.declared import Reproduction, reproductions
 from reports.reproductions.words import (
     command_text,
     comparable_text,
-    keys_text,
     list_grid,
     measured_text,
     needs_texts,
@@ -25,7 +24,7 @@ MARK = "<!-- from here on made from reports/reproductions/*.toml -->\n"
 
 
 def generated() -> str:
-    """The table and the sections."""
+    """Return the table and the sections as Markdown."""
     listed = list(reproductions().values())
     table = render(list_grid(listed), "markdown", note="")
     return "\n".join([table[table.index("|") :], *map(_section, listed)])
@@ -34,21 +33,21 @@ def generated() -> str:
 def _section(one: Reproduction) -> str:
     text = f"""\
 ### {one.name}
-{one.title}: {published_text(one)}. Keys: {keys_text(one)}.
+{one.title}: {published_text(one)}.
 
 ```
 {_commands(one)}
 ```
 
-Needs {"; ".join(needs_texts(one))} ({one.needs.basis}). Comparable: {comparable_text(one)}.
+Needs {"; ".join(needs_texts(one))}. Comparable: {comparable_text(one)}.
 
-Known to differ:
+Differences:
 
 {_items(one.differences)}
 
 """
     if not one.measured:
-        return text + "Measured here: not yet.\n"
+        return text.rstrip("\n") + "\n"
     return text + f"Measured here:\n\n{_items(map(measured_text, one.measured))}\n"
 
 

@@ -1,4 +1,4 @@
-"""A reproduction in words: the same lines for the command and for docs/reproductions.md."""
+"""Texts of a reproduction for the command and for docs/reproductions.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 110
 
 
 def command_text(arguments: Sequence[str], *, width: int = _WIDTH) -> str:
-    """A command as it is typed, in lines that end before an option; secrets are masked."""
+    """Format a command in lines that break before options; secrets are masked."""
     lines, line = [], PROGRAM
     for word in (shlex.join(map(shown, words)) for words in grouped(arguments)):
         if len(line) + len(word) + 3 > width:
@@ -26,15 +26,15 @@ def command_text(arguments: Sequence[str], *, width: int = _WIDTH) -> str:
 
 
 def grouped(arguments: Sequence[str]) -> list[list[str]]:
-    """The arguments, each option with its value.
+    """Group the arguments: each option with its value.
 
     >>> grouped(["run", "--yes", "--split", "test"])
     [['run'], ['--yes'], ['--split', 'test']]
     """
     groups: list[list[str]] = []
     for argument in arguments:
-        takes_it = groups and groups[-1][0].startswith("-") and len(groups[-1]) == 1
-        if takes_it and not argument.startswith("-"):
+        takes_value = groups and groups[-1][0].startswith("-") and len(groups[-1]) == 1
+        if takes_value and not argument.startswith("-"):
             groups[-1].append(argument)
         else:
             groups.append([argument])
@@ -42,7 +42,7 @@ def grouped(arguments: Sequence[str]) -> list[list[str]]:
 
 
 def shown(argument: str) -> str:
-    """An argument as others may read it.
+    """Mask the secret in an argument.
 
     >>> shown("extra_headers.Authorization=Bearer x"), shown("detail=low")
     ('extra_headers.Authorization=[masked]', 'detail=low')
@@ -52,7 +52,7 @@ def shown(argument: str) -> str:
 
 
 def published_text(one: Reproduction) -> str:
-    """What was published: figures by measure, and where."""
+    """Format the published figures by measure, and their source."""
     figures = ", ".join(
         f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items()
     )
@@ -60,17 +60,17 @@ def published_text(one: Reproduction) -> str:
 
 
 def keys_text(one: Reproduction) -> str:
-    """The keys that make a run comparable with the row."""
+    """List the keys of a run that is comparable with the row."""
     return ", ".join(f"{name}: {value}" for name, value in one.row.keys.items() if value != "any")
 
 
 def price(one: Reproduction) -> str:
-    """The expected dollars, "" where nothing is paid."""
+    """Return the expected dollars, "" if nothing is paid."""
     return f"${one.needs.dollars:,.0f}" if one.needs.dollars else ""
 
 
 def needs_texts(one: Reproduction) -> list[str]:
-    """What it takes, item by item."""
+    """List the needs: data, key, GPU, dollars, hours."""
     needs = one.needs
     return [
         needs.data,
@@ -82,7 +82,7 @@ def needs_texts(one: Reproduction) -> list[str]:
 
 
 def comparable_text(one: Reproduction) -> str:
-    """Whether a finished run can be compared with the row, and if not, why."""
+    """Say if a finished run is comparable with the row, and the reasons if not."""
     reasons = [f"the model is {one.stands_in}"] if one.stands_in else []
     if one.row.landmark:
         reasons.append(f"the row is a landmark: {one.row.landmark}")
@@ -91,7 +91,7 @@ def comparable_text(one: Reproduction) -> str:
 
 
 def measured_text(figure: Measured) -> str:
-    """A figure that was measured, with all that belongs to it."""
+    """Format a measured figure with date, version and machine."""
     return (
         f"{_figure(figure)}, {figure.n}: {figure.of}; {figure.date}, version {figure.version}, "
         f"{figure.machine}"
@@ -103,7 +103,7 @@ def _figure(figure: Measured) -> str:
 
 
 def list_grid(listed: Iterable[Reproduction]) -> Grid:
-    """All reproductions in a table."""
+    """Return a table of all reproductions."""
     columns = (
         *("name", "published row", "measure", "published", "key", "GPU", "price", "hours"),
         *("comparable", "measured here"),

@@ -22,7 +22,7 @@ from parsers.intervals import clustered_values, few_moved
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Numbers of steps or tasks in which the second run is better, worse or equal."""
+    """Numbers of steps or tasks where the second run is better, worse or equal."""
 
     better: int
     worse: int
@@ -45,7 +45,7 @@ class Difference:
     tasks: number of tasks.
     clusters: number of clusters: the tasks, or what groups them.
     steps: number of steps; 0 for task success.
-    few: whether fewer than `FEW` clusters differ, so that t may be too narrow.
+    few: True if fewer than `FEW` clusters differ, and t may be too narrow.
     deviation: standard deviation of the clusters' differences (for micro, the one that gives the
         same standard error with clusters of equal size); None for one cluster.
     level: confidence level.

@@ -73,7 +73,7 @@ def smallest_difference(
 def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float = ALPHA) -> float:
     """Power of the exact McNemar test for a difference in task success.
 
-    `discordant` is the share of tasks in which only one run succeeds, at least the difference.
+    `discordant` is the share of tasks where only one run succeeds, at least the difference.
 
     >>> round(mcnemar_power(20, 0.4, 0.4), 3)
     0.874
@@ -139,7 +139,7 @@ def _first(power_of: Callable[[int], float], wanted: float, start: int) -> int |
 
 
 def _likely(tasks: int, share: float) -> Floats:
-    """The counts of a binomial, except for tails of about 1e-12."""
+    """Return the counts of a binomial, except for tails of about 1e-12."""
     middle, reach = tasks * share, 8 * math.sqrt(tasks * share * (1 - share)) + 8
     return np.arange(
         max(0, math.floor(middle - reach)), min(tasks, math.ceil(middle + reach)) + 1.0
@@ -154,7 +154,7 @@ def _binomial(counts: Floats, tasks: int, share: float) -> Floats:
 
 
 def _limits(counts: Floats, alpha: float) -> Floats:
-    """Most wins of the losing run with which the exact test rejects; -1 if it never does."""
+    """Return the most wins of the losing run at which the exact test rejects, or -1."""
     tail, whole = special().bdtr, counts.astype(int)
     guess = special().bdtrik(alpha / 2, np.maximum(counts, 1), 0.5)
     limits = np.floor(np.nan_to_num(guess, nan=0.0))

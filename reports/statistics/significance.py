@@ -21,7 +21,7 @@ on each task, all steps of the task together, which flips the sign of the task's
 1935, section 21; Good 2005, *Permutation, Parametric and Bootstrap Tests*, section 3.7). p is the
 share of sign patterns whose mean difference is at least as far from zero as the observed one: of
 all patterns if at most 20 tasks differ, otherwise of seeded random patterns plus the observed one
-(Phipson and Smyth 2010), so that p is never zero. No distribution is assumed, and the test is valid
+(Phipson and Smyth 2010), and p is never zero. No distribution is assumed, and the test is valid
 with few tasks, although its power is then low.
 
 Adjusted p values account for comparing several models: `holm` controls the family-wise error rate
@@ -74,7 +74,7 @@ def clustered_mcnemar(
 ) -> McNemar:
     """McNemar's test on steps, corrected for clustering in tasks, or in the `clusters` of steps.
 
-    Example: three tasks of two steps, of which 2, 1 and 0 are won. Micro: d = 2, 1, 0, so
+    Example: three tasks of two steps, with 2, 1 and 0 wins. Micro: d = 2, 1, 0, so
     9 / (3/2 * 5) = 1.2; macro: d = 1, 1/2, 0, so 2.25 / 1.25 = 1.8.
 
     >>> test = clustered_mcnemar([0] * 6, [1, 1, 1, 0, 0, 0], list("aabbcc"), "micro")
@@ -98,7 +98,7 @@ def clustered_mcnemar(
 
 
 def exact_mcnemar(first: Sequence[float], second: Sequence[float]) -> McNemar:
-    """The exact test on independent pairs, here tasks: two-sided binomial test at 1/2.
+    """Return the exact test on independent pairs, here tasks: two-sided binomial test at 1/2.
 
     >>> exact_mcnemar([0, 0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 0, 1])
     McNemar(gained=5, lost=0, statistic=None, p=0.0625)
@@ -216,7 +216,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """The Benjamini-Hochberg adjustment: p of rank r times n / r, made monotonic.
+    """Return the Benjamini-Hochberg adjustment: p of rank r times n / r, made monotonic.
 
     >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03])]
     [0.03, 0.04, 0.04]

@@ -4,13 +4,13 @@
 |---|---|
 | `command` | `vlm-eval view` |
 | `write` | writes the folder, one run in memory at a time, once or again |
-| `sheets` | the runs that share what their benchmarks declare, told in terms of their own |
+| `sheets` | the runs that share the declaration of their benchmarks |
 | `points` | the list of units with their outcome in each run; the sample of a small page |
-| `detail`, `tree` | everything about one unit in one run; a detail of an unknown kind as it is |
+| `detail`, `tree` | everything about one unit in one run; details of unknown kinds unchanged |
 | `parts`, `steps` | what a kind of unit brings, as data; recorded steps |
 | `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |
 | `tables`, `agreement`, `plots` | the summary and the comparison |
-| `script` | data as scripts, escaped so that no text can break out |
+| `script` | data as scripts, escaped: no text can break out |
 | `folder` | checks and clears the output folder |
 | `serve` | serves the folder on localhost, and has it written again as runs go on |
 

@@ -21,7 +21,7 @@ class Pair:
 
     first, second: numbers of the lanes.
     both, only_first, only_second, neither: units that these got right. Where outcomes are numbers:
-        `only_first` and `only_second` those of which these have more, `both` the others.
+        `only_first` and `only_second` those where one has more, `both` the others.
     same: units with the same answer, or none in both.
     """
 
@@ -50,7 +50,7 @@ class Pair:
 
 
 def pairs(points: Points) -> list[Pair]:
-    """Every pair of lanes, the earlier one first."""
+    """Return every pair of lanes, the earlier one first."""
     return [_pair(points, a, b) for a, b in combinations(range(len(points.lanes)), 2)]
 
 
@@ -82,7 +82,7 @@ def _pair(points: Points, first: int, second: int) -> Pair:
 
 
 def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
-    """Whether each of two outcomes is right, or at least as high as the other."""
+    """Return True if each of two outcomes is right, or at least as high as the other."""
     if one.result == SCORED or other.result == SCORED:
         first, second = one.main or 0.0, other.main or 0.0
         return first >= second, second >= first

@@ -15,7 +15,7 @@ __all__ = ["DEFAULT_LABELS", "class_rows", "class_titles", "classes_of", "labels
 
 
 def label_problems(runs: Mapping[str, Run]) -> tuple[str, ...]:
-    """A message per line of labels that cannot be read."""
+    """Return a message per line of labels that cannot be read."""
     return tuple(
         f"LEFT OUT of {label}: {problem}"
         for label, run in runs.items()
@@ -32,22 +32,23 @@ class ClassRow(NamedTuple):
 
 
 def class_titles(runs: Iterable[Run]) -> list[list[str]]:
-    """The name and the title of every class that units of the runs can have."""
+    """Return the name and the title of every class that units of the runs can have."""
     return [[str(info.error_class), info.title] for info in all_classes(runs)]
 
 
 def classes_of(run: Run) -> Classes:
-    """The class of every row of a run, by unit and repeat."""
+    """Return the class of every row of a run, by unit and repeat."""
     return {(one.unit_id, one.repeat): str(one.error_class) for one in classify_run(run)}
 
 
 def labels_of(run: Run) -> tuple[Label, ...]:
-    """The labels of a run, without lines that cannot be read."""
+    """Return the labels of a run, without lines that cannot be read."""
     return read_labels(run).labels
 
 
 def class_rows(points: Points, runs: Iterable[Run], route: Callable[..., str]) -> list[ClassRow]:
-    """The classes that occur, in order of precedence; `route` gives the address of a filter."""
+    """Return the classes that occur, in order of precedence; `route` gives the address of a
+    filter."""
     counts: Counter[tuple[int, str | None]] = Counter(
         (lane, outcome.error_class)
         for point in points.units.values()

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adapters.conversation import Picture
-from harness.runs import CallRecord, MessageRecord, UnitRecord, sent_picture
+from harness.runs import CallRecord, MessageRecord, Unit, sent_picture
 from parsers import Declaration
 from reports.view.parts import Frame, Score, UnitPage, Window, key_of, main_of
 from reports.view.tree import tree
 
 
 def detail(
-    record: UnitRecord[Any],
+    record: Unit[Any],
     calls: Sequence[CallRecord],
     declared: Declaration,
     page: UnitPage,
@@ -21,7 +21,7 @@ def detail(
     layers: Mapping[str, Window],
     strip: Sequence[Frame] = (),
 ) -> dict[str, Any]:
-    """The data of a unit's view. Untrusted texts are values only, never keys.
+    """Return the data of a unit's view. Untrusted texts are values only, never keys.
 
     blobs: file name, width and height by digest, of the blobs that are pictures.
     layers: the files that are laid over the enlarged picture, with the part that each shows.
@@ -34,7 +34,7 @@ def detail(
         "invalid": record.invalid,
         "error": record.error,
         "trial": record.trial,
-        "told": _told(record, declared, page),
+        "told": _groups(record, declared, page),
         "page": list(part.page) if part.page else None,
         "boxes": None if part.boxes is None else [_plain(one) for one in part.boxes],
         "point": list(part.point) if part.point else None,
@@ -66,8 +66,8 @@ def _plain(drawn: Any) -> list[Any]:
 
 
 def _framed(one: Frame, blobs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    told = one._asdict()
-    return told | {"picture": list(blobs.get(one.picture, ())), "boxes": [*map(_plain, one.boxes)]}
+    frame = one._asdict()
+    return frame | {"picture": list(blobs.get(one.picture, ())), "boxes": [*map(_plain, one.boxes)]}
 
 
 def _listed(one: Any) -> list[Any]:
@@ -79,16 +79,16 @@ def _is_empty(raw: Any) -> bool:
     return raw is None or raw == {} or raw == []
 
 
-def _told(record: UnitRecord[Any], declared: Declaration, page: UnitPage) -> list[tuple[str, str]]:
-    """What else a unit is grouped by, beyond the facts of the list."""
+def _groups(record: Unit[Any], declared: Declaration, page: UnitPage) -> list[tuple[str, str]]:
+    """Return further groups of a unit, beyond the facts of the list."""
     if not page.labels:
         return []
     listed = {fact.key for fact in page.facts(declared)}
     return [(name, text) for name, text in record.labels.items() if key_of(name) not in listed]
 
 
-def _scores(record: UnitRecord[Any], declared: Declaration) -> Iterator[Score]:
-    """The scores as declared, the main one first; then what nobody declared."""
+def _scores(record: Unit[Any], declared: Declaration) -> Iterator[Score]:
+    """Yield the declared scores, the main one first; then the others."""
     scores, main = record.scores or {}, main_of(declared)
     if not scores:
         return
@@ -128,10 +128,10 @@ def _roles(calls: Sequence[CallRecord]) -> list[list[Any]]:
 
 
 def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool) -> dict[str, Any]:
-    """A call; `linked` says whether the page has the pictures that were sent."""
+    """Return a call; `linked` says whether the page has the pictures that were sent."""
     reply = call.reply
-    messages, answer = call.told
-    told: dict[str, Any] = {
+    messages, answer = call.exchange
+    plain: dict[str, Any] = {
         "place": call.place,
         "messages": [[message.role, _parts(message, linked)] for message in messages],
         "reasoning": reply.reasoning,
@@ -145,18 +145,18 @@ def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool
         "cached": call.from_cache,
     }
     if call.role:
-        told["role"] = call.role
+        plain["role"] = call.role
     if call.trial:
-        told["trial"] = call.trial
+        plain["trial"] = call.trial
     if call.asked_by:
-        told["shared"] = call.asked_by
+        plain["shared"] = call.asked_by
     if call.embed is not None:
-        told["embed"] = True
+        plain["embed"] = True
     if call.act is not None:
-        told |= {"messages": [], "reply": ""}
+        plain |= {"messages": [], "reply": ""}
         seen = [[name, *blobs.get(digest, ())] for name, digest in call.act.blobs.items()]
-        told["act"] = [tree(call.act.action), tree(call.act.observation), seen]
-    return told
+        plain["act"] = [tree(call.act.action), tree(call.act.observation), seen]
+    return plain
 
 
 def _parts(message: MessageRecord, linked: bool) -> list[list[str]]:

@@ -1,7 +1,7 @@
-"""What the page shows of units of a kind beyond what all units have: a part, which is data.
+"""Parts of the page for units of a kind: data that only this kind has.
 
-A kind of unit brings a `UnitPage` (`reports.kinds`). It says what the list shows of a unit and what
-the unit's own view does: boxes to draw, a table, lists. No text of it is ever read as HTML.
+A kind of unit has a `UnitPage` (`reports.kind`) for the list and for the view of a unit: boxes to
+draw, a table, lists. None of its texts is read as HTML.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from harness.runs import CallRecord, UnitRecord
+from harness.runs import CallRecord, Unit
 from parsers import Average, Declaration, Measure
 from parsers.actions import Action, Value
 from parsers.declaration import SPLIT
@@ -24,7 +24,7 @@ RESERVED = frozenset(
     {"q", "split", "lane", "result", "status", "class", "agree", "label", "sort", "down", "sheet"}
     | {"task", "index", "answer"}
 )
-"""What an address of the list says already, which no fact may be named."""
+"""Names in addresses of the list, which no fact may have."""
 
 Box = tuple[float, float, float, float]
 BoxKind = Literal["target", "chosen", "distractor"]
@@ -33,17 +33,17 @@ Window = tuple[int, int, int, int]
 
 
 class Fact(NamedTuple):
-    """Something that the list shows of units.
+    """A fact about units in the list.
 
     Attributes:
         key: its name in addresses, in small letters.
         head: head of its column; "" for none.
         filter: name of its filter; "" for none.
         tail: key of another fact that follows it in its column.
-        early: whether it comes before the goal, as what units belong to does.
-        told: how the heading of the unit's view tells it: not at all, its value, or under its name.
-        word: whether many units share its values.
-        code: whether it is shown as code, as in the page.
+        early: True to show it before the goal, like parents.
+        heading: form in the heading of the unit's view: none, its value, or value with name.
+        word: True if many units share its values.
+        code: True to show it as code.
     """
 
     key: str
@@ -51,7 +51,7 @@ class Fact(NamedTuple):
     filter: str = ""
     tail: str = ""
     early: bool = False
-    told: Literal["", "value", "named"] = ""
+    heading: Literal["", "value", "named"] = ""
     word: bool = True
     code: bool = False
 
@@ -77,10 +77,10 @@ class Cell(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of the table that holds what was answered against what is right.
+    """A line of the table that compares the answer with the right one.
 
     Attributes:
-        right: whether the answer is right; None where nobody says.
+        right: True for a right answer; None if unknown.
     """
 
     name: str
@@ -93,8 +93,8 @@ class Item(NamedTuple):
 
     Attributes:
         letter: before it; None for a plain list.
-        target: whether it is right.
-        chosen: whether it was answered.
+        target: True if it is right.
+        chosen: True if it was answered.
         remark: a word behind it.
     """
 
@@ -106,12 +106,12 @@ class Item(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A list in a panel of its own.
+    """A list in a separate panel.
 
     Attributes:
         note: a line below it.
-        empty: what stands there without items; "" leaves the panel out.
-        early: whether it comes before the conversation.
+        empty: text without items; "" leaves the panel out.
+        early: True to show it before the conversation.
     """
 
     title: str
@@ -122,21 +122,21 @@ class Listed(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame of a film strip: what was seen, and what was done about it.
+    """A frame of a film strip: an observation and the action after it.
 
     Attributes:
         head: above it.
-        goal: what was wanted, where that is new.
+        goal: the goal, if it is new.
         picture: digest of a blob; "" without.
         size: width and height of the picture, in whose pixels boxes and points are; None for its
             own.
         boxes: drawn on the picture.
         point: drawn on the picture.
-        mark: what stands beside the point.
-        to: where something was dragged from the point.
-        action: what was done, in a line.
-        said: what was replied.
-        after: what became of it; `failed` marks it as a failure.
+        mark: text next to the point.
+        to: end of a drag from the point.
+        action: the action, in a line.
+        said: the reply.
+        after: the result; `failed` marks it as a failure.
     """
 
     head: str
@@ -154,7 +154,7 @@ class Frame(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A score: its name, its value, whether it is yes or no, and what it says."""
+    """A score: its name, its value, True for a yes-or-no score, and its meaning."""
 
     name: str
     value: float | None
@@ -164,18 +164,18 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What the view of a unit shows of what only units of its kind have.
+    """The kind's part of the view of a unit.
 
     Attributes:
         page: width and height of the page in pixels.
-        boxes: on the picture; None where the kind has none, so that nobody is offered to hide them.
-        point: that was answered, in page pixels.
+        boxes: on the picture; None if the kind has none, and no switch to hide them.
+        point: the answered point, in page pixels.
         focus: the box that the picture is scrolled to.
-        actual: whether the picture is enlarged to its own resolution, not to twice its width.
+        actual: True to enlarge the picture to its own resolution, not to twice its width.
         heads: heads of the table behind its first column, and `lines` its lines.
         lists: panels with lists.
         scores: in words of the kind; None for those that the benchmark declares.
-        raw: what is shown as it is on record.
+        raw: recorded data to show unchanged.
     """
 
     page: tuple[int, int] | None = None
@@ -191,15 +191,15 @@ class Part:
 
 
 class UnitPage:
-    """What the page shows of units of any kind, and what a kind may replace.
+    """The default page of a unit; a kind replaces its parts.
 
     Attributes:
-        measures: the measures that the list shows beside the main one; None for those of tables.
-        answers: whether the list of a single run shows what was answered.
-        labels: whether the view of a unit tells labels that are no facts of the list.
-        pictured: whether every unit should have a picture, so that it is told where one is missing.
-        searched: what the list can be searched for, in words.
-        same: what two runs did that gave the same answer, in words.
+        measures: the measures in the list, in addition to the main one; None for those of tables.
+        answers: True if the list of a single run shows answers.
+        labels: True if the view of a unit shows labels that are not facts of the list.
+        pictured: True if every unit should have a picture; missing ones are then reported.
+        searched: name of the searchable texts of the list.
+        same: words for two runs with the same answer.
         card: the facts on the card of a unit among those of its parent, as its first line and as
             code.
     """
@@ -213,58 +213,62 @@ class UnitPage:
     card: tuple[str, str] = ("", "")
 
     def facts(self, declared: Declaration) -> Sequence[Fact]:
-        """What the list shows beside split, goal and place: by default parents and labels."""
+        """Return the facts after split, goal and place: by default parents and labels."""
         levels = [
-            Fact(key_of(one.name), title_of(one.one), title_of(one.one), early=True, told="named")
+            Fact(
+                key_of(one.name), title_of(one.one), title_of(one.one), early=True, heading="named"
+            )
             for one in reversed(declared.levels)
         ]
         known = {SPLIT, *(level.name for level in declared.levels)}
         labels = [
-            Fact(key_of(one.name), title_of(one.name), title_of(one.name), told="named")
+            Fact(key_of(one.name), title_of(one.name), title_of(one.name), heading="named")
             for one in declared.groups
             if one.name not in known
         ]
         return [*levels, *labels]
 
-    def values(self, record: UnitRecord[Any], declared: Declaration) -> Mapping[str, str | None]:
-        """The facts of a unit by key, as far as it has them."""
+    def values(self, record: Unit[Any], declared: Declaration) -> Mapping[str, str | None]:
+        """Return the facts of a unit by key; missing ones are None or left out."""
         parents = {key_of(one.name): record.parents.get(one.name) for one in declared.levels}
         labels = {key_of(one.name): record.labels.get(one.name) for one in declared.groups}
         return {**labels, **parents}
 
-    def order(self, record: UnitRecord[Any]) -> int:
-        """The place of its innermost parent among those of the next level; by default they have no
+    def order(self, record: Unit[Any]) -> int:
+        """Return the place of its innermost parent among those of the next level; by default they
+        have no
         order but that of their ids."""
         return 0
 
-    def answer(self, record: UnitRecord[Any]) -> str | None:
-        """What was answered, in a line that equal answers share; None without an answer."""
+    def answer(self, record: Unit[Any]) -> str | None:
+        """Return the answer in a line, the same for equal answers; None without an answer."""
         action = record.prediction.action if record.prediction else None
         return str(action)[:LONGEST] if action else None
 
-    def cuts(self, record: UnitRecord[Any]) -> Sequence[Window] | None:
-        """The parts of its picture that the page holds in full resolution, in place of what the
+    def cuts(self, record: Unit[Any]) -> Sequence[Window] | None:
+        """Return the parts of its picture that the page holds in full resolution, in place of what
+        the
         model was sent; None for that."""
         return None
 
-    def strip(self, record: UnitRecord[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
-        """The frames of a unit that took its time, in order; () for units of one moment."""
+    def strip(self, record: Unit[Any], calls: Sequence[CallRecord]) -> Sequence[Frame]:
+        """Return the frames of a unit that took its time, in order; () for units of one moment."""
         return ()
 
-    def part(self, record: UnitRecord[Any]) -> Part:
-        """What the unit's own view shows: by default the action, and the detail as it is."""
+    def part(self, record: Unit[Any]) -> Part:
+        """Return the kind's part of the view: by default the action, and the unchanged detail."""
         action = record.prediction.action if record.prediction else None
         point = action.point if action else None
         return Part(lines=list(action_lines(action)), point=point, raw=record.detail)
 
 
 def key_of(name: str) -> str:
-    """The key of a level or a label, which no other part of an address has."""
+    """Return the key of a level or a label, which no other part of an address has."""
     return f"{name}_" if name in RESERVED else name
 
 
 def title_of(name: str) -> str:
-    """A name as the head of a column.
+    """Return a name as the head of a column.
 
     >>> title_of("sub_domain")
     'Sub domain'
@@ -274,21 +278,22 @@ def title_of(name: str) -> str:
 
 
 def main_of(declared: Declaration) -> Measure:
-    """The main measure of units: where the main one is of parents, what it is all of."""
+    """Return the main measure of units: where the main one is of parents, what it is all of."""
     return declared[declared.main.all_of] if declared.main.all_of else declared.main
 
 
 def measure_words(declared: Declaration) -> str:
-    """The main measure of units in a few words: its meaning, or its head where that is long."""
+    """Return the main measure of units in a few words: its meaning, or its head where that is
+    long."""
     main = main_of(declared)
     return main.meaning if 0 < len(main.meaning) <= SHORT else main.head
 
 
 def average_words(average: Average, declared: Declaration) -> str:
-    """An average in a few words.
+    """Return an average in a few words.
 
-    >>> from parsers import declaration_of
-    >>> average_words("macro", declaration_of(None)), average_words("micro", declaration_of(None))
+    >>> from parsers import MIND2WEB
+    >>> average_words("macro", MIND2WEB), average_words("micro", MIND2WEB)
     ('macro over tasks', 'micro over steps')
     """
     over = {"macro": declared.level(main_of(declared).over).many, "micro": declared.units}
@@ -296,7 +301,7 @@ def average_words(average: Average, declared: Declaration) -> str:
 
 
 def action_lines(action: Action | None) -> list[Line]:
-    """The lines of a table that tell an action, each with one cell."""
+    """Return the lines of a table that tell an action, each with one cell."""
     if action is None:
         return []
     point = ", ".join(f"{value:g}" for value in action.point) if action.point else ""
@@ -306,5 +311,5 @@ def action_lines(action: Action | None) -> list[Line]:
 
 
 def _value(value: Value) -> str:
-    """An argument as text; what is none is written as in JSON."""
+    """Return an argument as text; what is none is written as in JSON."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from adapters.conversation import Picture as Reference
-from harness.runs import BLOBS, DataGone, Run, RunError, UnitRecord, made_again, sent_picture
+from harness.runs import BLOBS, DataGone, Run, RunError, Unit, made_again, sent_picture
 from reports.view.parts import UnitPage, Window
 
 WIDTH = 800
-"""Largest width of a screenshot in pixels: a page of 1280 is readable beside its conversation."""
+"""Largest width of a screenshot in pixels: a page of 1280 is readable next to a conversation."""
 TALLEST = 12_000
 """Largest height in pixels; taller pages are scaled down further, with their boxes."""
 QUALITY = 72
@@ -76,8 +76,8 @@ class Picture(NamedTuple):
 _NONE = Picture(None, 0, 0, "")
 
 
-def wanted_of(record: UnitRecord[Any], page: UnitPage) -> Wanted:
-    """The pictures of a unit."""
+def wanted_of(record: Unit[Any], page: UnitPage) -> Wanted:
+    """Return the pictures of a unit."""
     digest, cuts = record.screenshot, page.cuts(record)
     sent: dict[str, Reference | Window]
     if cuts is None:
@@ -107,7 +107,7 @@ class PictureFolder:
         self._sent: set[str] = set()
 
     def lacks(self, wanted: Wanted) -> bool:
-        """Whether a picture of the unit has not been written."""
+        """Return True if a picture of the unit has not been written."""
         known = self.screenshots.get(wanted.unit_id)
         return known is None or known.name is None or not self._sent.issuperset(wanted.sent)
 
@@ -158,10 +158,10 @@ class PictureFolder:
                 found[digest] = [picture.name, picture.width, picture.height]
         return found
 
-    def film(self, run: Run, record: UnitRecord[Any], frames: Iterable[str]) -> None:
+    def film(self, run: Run, record: Unit[Any], frames: Iterable[str]) -> None:
         """Take the first of the frames, digests of blobs that were written, for a unit's picture.
 
-        What the model was sent of them is written, too.
+        The pictures that the model was sent are written, too.
         """
         first = (self._by_digest[one] for one in frames if one in self._by_digest)
         if (found := next((one for one in first if one.name), None)) is not None:
@@ -182,7 +182,7 @@ class PictureFolder:
 
 
 def _screenshots(run: Run, wanted: Mapping[str, Wanted]) -> Iterator[tuple[str, bytes | DataGone]]:
-    """The encoded screenshots of units, or why there is none."""
+    """Yield the encoded screenshots of units, or why there is none."""
     left = dict.fromkeys(wanted)
     if (run.path / BLOBS).is_dir():
         for one in wanted.values():
@@ -215,7 +215,7 @@ def write_files(data: bytes, wanted: Wanted, folder: Path, known: Picture | None
 
 
 def _as_screenshot(name: str, reference: Reference, data: bytes) -> Picture | None:
-    """The picture that was sent, if it shows the whole page, plain and large enough."""
+    """Return the picture that was sent, if it shows the whole page, plain and large enough."""
     sent = sent_picture(reference)
     if sent is None or sent.part is None or not sent.plain:
         return None
@@ -232,7 +232,7 @@ def _as_screenshot(name: str, reference: Reference, data: bytes) -> Picture | No
 
 
 def _cut(data: bytes, window: Window, path: Path) -> None:
-    """Write a part of a picture as it is; nothing where the picture cannot be read."""
+    """Write a part of a picture in full resolution; nothing if the picture cannot be read."""
     if path.exists():
         return
     with suppress(OSError, ValueError, SyntaxError, Image.DecompressionBombError):

@@ -125,7 +125,8 @@ def _mark(axes: Any, record: Any, name: str, place: float, colour: str, number: 
 
 
 def _marker(number: int) -> str:
-    """The marker of a run, shifted whenever the colours repeat, so that no two runs look alike."""
+    """Return the marker of a run, shifted whenever the colours repeat, so that no two runs look
+    alike."""
     return _MARKERS[(number + number // len(_COLOURS["light"])) % len(_MARKERS)]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.runs import Run, UnitRecord
+from harness.runs import Run, Unit
 from parsers import Declaration, Measure
-from reports.kinds import reports_of
+from reports.kind import reports_of
 from reports.view.parts import Fact, UnitPage, key_of, main_of
 
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
@@ -80,9 +80,9 @@ class Points:
 
     declared: what the benchmark of the runs declares.
     page: what the page shows of units of this kind.
-    measures: those that the list shows beside the main one.
+    measures: those that the list shows after the main one.
     facts: those that some unit has.
-    own_goals: whether units of the same parent have goals of their own.
+    own_goals: True if units of the same parent have different goals.
     """
 
     declared: Declaration
@@ -99,8 +99,8 @@ Classes = Mapping[tuple[str, int], str]
 
 
 def page_of(run: Run) -> UnitPage:
-    """What the page shows of a run's units beyond what all have."""
-    brought: UnitPage | None = reports_of(run).page
+    """Return the kind's page for the units of a run."""
+    brought: UnitPage | None = reports_of(run).part("page")
     return brought or UnitPage()
 
 
@@ -143,9 +143,9 @@ def _place(point: Point) -> tuple[object, ...]:
 
 
 def _facts(points: Points, *, goals: bool) -> list[Fact]:
-    """The facts that some unit has, without filters that would not tell units apart.
+    """Return the facts that some unit has, without filters that would not tell units apart.
 
-    goals: whether the goal that all units of a parent share stands for the parent.
+    goals: True if the shared goal of its units names the parent.
     """
     inner = key_of(points.declared.innermost.name)
     facts = []
@@ -161,7 +161,7 @@ def _facts(points: Points, *, goals: bool) -> list[Fact]:
 
 
 def _listed(declared: Declaration, page: UnitPage) -> list[Measure]:
-    """The measures in the list: where the main one is yes or no, the outcome says it."""
+    """Return the measures in the list: where the main one is yes or no, the outcome says it."""
     main = main_of(declared)
     shown = [one for one in declared.of_units if one.in_tables or one is main]
     if page.measures is not None:
@@ -169,7 +169,7 @@ def _listed(declared: Declaration, page: UnitPage) -> list[Measure]:
     return [one for one in shown if one is not main or not main.binary]
 
 
-def _point(record: UnitRecord[Any], page: UnitPage, declared: Declaration) -> Point:
+def _point(record: Unit[Any], page: UnitPage, declared: Declaration) -> Point:
     return Point(
         unit_id=record.unit_id,
         parents=tuple(record.parents.get(one.name, "") for one in reversed(declared.levels)),
@@ -185,8 +185,8 @@ def _point(record: UnitRecord[Any], page: UnitPage, declared: Declaration) -> Po
 
 def _outcomes(
     points: Points, config: Mapping[str, Any]
-) -> Callable[[UnitRecord[Any], str | None], Outcome]:
-    """What makes the outcomes of a run, whose settings choose among variants of measures."""
+) -> Callable[[Unit[Any], str | None], Outcome]:
+    """Return the measures of the outcomes of a run; settings choose among their variants."""
 
     def named(measure: Measure) -> str:
         return measure.score(str(config.get(measure.setting) or ""))
@@ -197,7 +197,7 @@ def _outcomes(
     needed = named(declared[main.needs[0]]) if main.needs else ""
     names = [named(one) for one in points.measures]
 
-    def outcome(record: UnitRecord[Any], error_class: str | None) -> Outcome:
+    def outcome(record: Unit[Any], error_class: str | None) -> Outcome:
         if not record.asked and record.scores is None:
             return Outcome(NOT_ASKED, None, error_class)
         if record.invalid is not None and record.asked:
@@ -223,7 +223,7 @@ def _outcomes(
 def as_rows(
     points: Points, scripts: Mapping[str, int], pictures: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The list as plain data; repeated strings are indices into `words`.
+    """Return the list as plain data; repeated strings are indices into `words`.
 
     scripts: the numbers of the scripts of the units to list, in the order of the list.
     """
@@ -235,10 +235,10 @@ def as_rows(
         return None if text is None else words.setdefault(text, len(words))
 
     def said(one: Outcome) -> list[Any]:
-        told = (one.result, one.status, one.error_class, one.answer)
-        return [*map(word, told), *(one.scores or none)]
+        words = (one.result, one.status, one.error_class, one.answer)
+        return [*map(word, words), *(one.scores or none)]
 
-    def told(fact: Fact, text: str | None) -> str | int | None:
+    def cell(fact: Fact, text: str | None) -> str | int | None:
         return word(text) if fact.word else text
 
     rows = []
@@ -265,7 +265,7 @@ def as_rows(
                 point.index,
                 point.total,
                 word(point.split),
-                *(told(fact, point.facts.get(fact.key)) for fact in points.facts),
+                *(cell(fact, point.facts.get(fact.key)) for fact in points.facts),
                 *([point.goal] if points.own_goals else []),
                 word(point.invalid),
                 pictures.get(unit_id) or [None, ""],
@@ -278,7 +278,7 @@ def as_rows(
 
 
 def terms(points: Points) -> dict[str, Any]:
-    """In which words the page tells of these units, as plain data."""
+    """Return the page's words for these units, as plain data."""
     declared, inner, main = points.declared, points.declared.innermost, main_of(points.declared)
     needed = declared[main.needs[0]].name.replace("_", " ") if main.needs else ""
     return {
@@ -301,7 +301,7 @@ def terms(points: Points) -> dict[str, Any]:
 def sample(points: Points, count: int) -> list[str]:
     """Choose at most `count` units, in the order of the list.
 
-    Units are grouped by their outcomes in all runs and drawn from the groups in turn, so that rare
+    Units are grouped by their outcomes in all runs and drawn from the groups in turn: rare
     outcomes are included. Within a group they are ordered by a hash of their id, so no seed is
     needed.
     """

@@ -10,7 +10,8 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def literal(value: Any) -> str:
-    r"""A JavaScript literal of plain data. U+2028, U+2029 and lone surrogates are escaped too.
+    r"""Return a JavaScript literal of plain data. U+2028, U+2029 and lone surrogates are escaped
+    too.
 
     Raises `ValueError` for a number that is not finite. Use lists of pairs instead of untrusted
     keys, because JavaScript treats the key `__proto__` specially.
@@ -25,7 +26,7 @@ def literal(value: Any) -> str:
 
 
 def call(function: str, *values: Any) -> str:
-    """A statement that calls a function of the page.
+    """Return a statement that calls a function of the page.
 
     >>> call("VLM.add", 1, ["a"])
     'VLM.add(1,["a"]);'
@@ -34,5 +35,5 @@ def call(function: str, *values: Any) -> str:
 
 
 def note(text: str) -> str:
-    """A comment as the first line of a script."""
+    """Return a comment as the first line of a script."""
     return f"// {literal(text)[1:-1]}\n"

@@ -28,7 +28,7 @@ SIGNATURES = {
     b"RIFF": "image/webp",
     b"GIF8": "image/gif",
 }
-"""How encoded pictures begin; nothing else is served from the data."""
+"""First bytes of encoded pictures; nothing else is served from the data."""
 Whole = Callable[[str], bytes | None]
 LEAST_PAUSE_S = 5.0
 """Seconds between looking whether a run has gone on."""
@@ -59,7 +59,7 @@ class Handler(SimpleHTTPRequestHandler):
             return None
 
     def _whole(self, name: str) -> Any:
-        """A picture in full, which is in no file of the folder."""
+        """Return a picture in full, which is in no file of the folder."""
         data = self._of_data(name)
         kind = next((k for sign, k in SIGNATURES.items() if data and data.startswith(sign)), None)
         if data is None or kind is None:
@@ -89,7 +89,7 @@ class Handler(SimpleHTTPRequestHandler):
 def following(page: Page) -> Iterator[None]:
     """Write a page again, in a thread, whenever one of its runs has gone on.
 
-    Writing takes at most a tenth of the time, so that the run is hardly slowed down.
+    Writing takes at most a tenth of the time, and hardly slows the run down.
     """
     ended = threading.Event()
 
@@ -122,7 +122,7 @@ class Server(ThreadingHTTPServer):
 
 
 def server(folder: Path, port: int, whole: Whole = lambda _: None) -> ThreadingHTTPServer:
-    """A server bound to localhost; port 0 picks a free port. Raises `OSError`.
+    """Return a server bound to localhost; port 0 picks a free port. Raises `OSError`.
 
     `whole` gives the pictures in full that no file of the folder holds (`Page.whole`).
     """

@@ -1,4 +1,4 @@
-"""The sheets of a page: runs whose benchmarks declare the same share one, in terms of its own."""
+"""The sheets of a page: one for the runs with the same declaration."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from reports.view.tables import (
 
 @dataclass
 class Sheet:
-    """Runs that are told of in the same terms.
+    """Runs with the same declaration.
 
     number: its place on the page.
     runs: by label.
@@ -55,12 +55,12 @@ class Sheet:
 
     @property
     def declared(self) -> Declaration:
-        """What the benchmark of the runs declares."""
+        """The declaration of the runs' benchmark."""
         return self.points.declared
 
     @property
     def name(self) -> str:
-        """What tells it from the other sheets: the benchmarks of its runs."""
+        """The title of the sheet: the benchmarks of its runs."""
         named = (str(run.manifest.config.get("benchmark") or "") for run in self.runs.values())
         return ", ".join(filter(None, dict.fromkeys(named))) or self.declared.units
 
@@ -84,7 +84,7 @@ class Sheet:
 
     @property
     def first_key(self) -> str:
-        """What results are told by first."""
+        """The first key of results."""
         return next(iter(self.summary.frames))
 
     @cached_property
@@ -124,7 +124,7 @@ class Sheet:
         return ("equal", "more in the first", "more in the second")
 
     def pair_cells(self, pair: Pair) -> list[tuple[int, str]]:
-        """The counts of a pair, each with the address of its units."""
+        """Return the counts of a pair, each with the address of its units."""
         counts = [("11", pair.both), ("10", pair.only_first), ("01", pair.only_second)]
         if self.main.binary:
             counts.append(("00", pair.neither))
@@ -136,13 +136,13 @@ class Sheet:
         return label_problems(self.runs)
 
     def route(self, **wanted: object) -> str:
-        """The address of units in the list."""
+        """Return the address of units in the list."""
         place = {"sheet": self.number} if self.number else {}
         return "#/steps?" + "&".join(f"{name}={value}" for name, value in (place | wanted).items())
 
 
 def sheets_of(runs: Mapping[str, Run]) -> list[Sheet]:
-    """The sheets of runs, in the order of their first runs. Raises `RunError`."""
+    """Return the sheets of runs, in the order of their first runs. Raises `RunError`."""
     groups: list[tuple[Declaration, dict[str, Run]]] = []
     for label, run in runs.items():
         declared = run.manifest.declaration
@@ -159,7 +159,7 @@ def sheets_of(runs: Mapping[str, Run]) -> list[Sheet]:
 
 
 def listed(sheet: Sheet, scripts: Mapping[str, int], pictures: Mapping[str, Any]) -> dict[str, Any]:
-    """The list of a sheet and what is told of its runs, as plain data."""
+    """Return the list of a sheet and the facts about its runs, as plain data."""
     return as_rows(sheet.points, scripts, pictures) | _about(sheet)
 
 

@@ -65,7 +65,7 @@ class Summary:
     meanings: what results are grouped by, in words.
     frames: tables of results by key.
     grids: the same arranged for readers, averaged as the main measure is in the first place.
-    second: results by the first key, averaged as it is in the second place; None without one.
+    second: results by the first key in the second average; None without one.
     cards: a card per run.
     settings: settings that the runs share.
     differences: the other settings, with a value per run.
@@ -86,7 +86,7 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     declared = next(iter(runs.values())).manifest.declaration
     first, *others = main_of(declared).averages
     if main_of(declared).cells:
-        others = []  # All averages stand in one table.
+        others = []  # One table has all averages.
     known = keys(declared)
     frames: dict[str, pd.DataFrame] = {name: by_table(runs.values(), name) for name in known}
     grids = {key: results_grid(frame, first) for key, frame in frames.items()}
@@ -130,7 +130,7 @@ def _card(
 
 
 def _headlines(section: Section) -> dict[str, Row]:
-    """The headline rows of a run by group."""
+    """Return the headline rows of a run by group."""
     return {str(row.cells[0]): row for row in section.rows if not row.parent}
 
 
@@ -139,7 +139,7 @@ def _rates(row: Row) -> list[Cell]:
 
 
 def setting_text(value: Setting) -> str:
-    """A setting in words.
+    """Return a setting in words.
 
     >>> setting_text(None), setting_text(True), setting_text(3)
     ('not set', 'yes', '3')
@@ -152,7 +152,8 @@ def setting_text(value: Setting) -> str:
 
 
 def shown_tables(summary: Summary) -> list[Shown]:
-    """The tables of the summary: by the first key in both averages, then by all other keys."""
+    """Return the tables of the summary: by the first key in both averages, then by all other
+    keys."""
     declared = summary.declared
     first, *others = summary.frames
     averages = [average_words(one, declared) for one in main_of(declared).averages[:2]]
@@ -168,7 +169,7 @@ def shown_tables(summary: Summary) -> list[Shown]:
 
 
 def outer_keys(summary: Summary) -> list[str]:
-    """The first key, and the outermost level of parents if results are told by it."""
+    """Return the first key, and the outermost level of parents if it groups results."""
     outer = summary.declared.levels[-1].name
     return [
         key for key in dict.fromkeys((next(iter(summary.frames)), outer)) if key in summary.frames
@@ -176,13 +177,13 @@ def outer_keys(summary: Summary) -> list[str]:
 
 
 def side_by_side_tables(summary: Summary) -> list[Shown]:
-    """The runs side by side, by split and by the outermost level of parents."""
+    """Return the runs side by side, by split and by the outermost level of parents."""
     grids = [side_by_side(summary.grids[key]) for key in outer_keys(summary)]
     return [shown(grid.title, grid) for grid in grids]
 
 
 def side_by_side(grid: Grid) -> Grid:
-    """The headlines of the runs side by side, a row per group and metric."""
+    """Return the headlines of the runs side by side, a row per group and metric."""
     runs = [_headlines(section) for section in grid.sections]
     key, _, _, *measures = grid.columns
     named = [column.head for column in measures]
@@ -203,7 +204,8 @@ def side_by_side(grid: Grid) -> Grid:
 
 
 def verdicts(runs: Mapping[str, Run]) -> list[str]:
-    """The verdicts of comparing the first run with each other run, or why it cannot be compared."""
+    """Return the verdicts of comparing the first run with each other run, or why it cannot be
+    compared."""
     if len(runs) < 2:
         return []
     from reports.comparison import compare_runs

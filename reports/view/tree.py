@@ -15,7 +15,7 @@ LONGEST_KEY = 200
 
 
 def tree(value: Any) -> list[Any]:
-    """A node: its kind (`object`, `list` or `value`), and its content.
+    """Return a node: its kind (`object`, `list` or `value`), and its content.
 
     An object holds pairs of key and node, a list nodes, a value a scalar. Numbers that a script
     cannot hold are texts.

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from harness.runs import STEPS, SUMMARY, Run, RunError, UnitRecord, open_run
+from harness.runs import STEPS, SUMMARY, Run, RunError, Unit, open_run
 from harness.tables import clean
 from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
@@ -103,7 +103,7 @@ class Page:
 
     @property
     def outdated(self) -> bool:
-        """Whether a run has gone on since the page was written."""
+        """Return True if a run has gone on since the page was written."""
         return self._state() != self._written
 
     def _state(self) -> tuple[object, ...]:
@@ -114,7 +114,7 @@ class Page:
     def write(self, *, overwrite: bool = False) -> Made:
         """Write the page; the folder is left alone until the runs have been read.
 
-        overwrite: whether to replace a page of somebody else's making.
+        overwrite: True to replace a page that this program did not write.
 
         Raises `RunError` for runs that cannot be read, and `ViewError` for a folder that cannot be
         used.
@@ -152,7 +152,7 @@ class Page:
         return Made(shown, total, units)
 
     def _scripts(self, sheet: Sheet) -> dict[str, int]:
-        """The numbers of the scripts of the units to show."""
+        """Return the numbers of the scripts of the units to show."""
         points = sheet.points
         shown = list(points.units) if self._count is None else sample(points, self._count)
         numbers = self._numbers
@@ -204,12 +204,12 @@ class Page:
         return wanted
 
     def _layered(
-        self, run: Run, record: UnitRecord[Any], page: UnitPage
+        self, run: Run, record: Unit[Any], page: UnitPage
     ) -> tuple[Wanted, dict[str, Window]]:
-        """The pictures of a unit, and those that are laid over the enlarged one.
+        """Return the pictures of a unit, and those that are laid over the enlarged one.
 
         Where parts would be cut in full resolution, a page that is served needs none: it shows the
-        whole picture, which is read from the data when somebody looks at it.
+        whole picture, which is read from the data on request.
         """
         wanted, size = wanted_of(record, page), page.part(record).page
         if not self._follow or size is None or page.cuts(record) is None or not wanted.digest:
@@ -219,13 +219,13 @@ class Page:
         return wanted._replace(sent={}), {name: (0, 0, *size)}
 
     def whole(self, name: str) -> bytes | None:
-        """A picture in full, as the data has it; None for one that is unknown or gone."""
+        """Return a picture in full, as the data has it; None for one that is unknown or gone."""
         known = self._whole.get(name)
         if known is None:
             return None
         path, unit_id = known
         try:
-            with self._reading:  # What is open of the data is shared.
+            with self._reading:  # The open data is shared.
                 found = [data for _, data in open_run(path, tolerant=True).screenshots([unit_id])]
         except RunError:
             return None
@@ -256,7 +256,7 @@ class Page:
                 for _ in range(len(of_run) - len(lacking)):
                     advance()
                 if lacking:
-                    # Opened separately, so that its index of the data is freed afterwards.
+                    # Opened separately: its index of the data is freed afterwards.
                     run = open_run(sheet.runs[label].path, tolerant=True)
                     folder.write(run, lacking, advance)
         lost = [picture for picture in folder.screenshots.values() if picture.name is None]

@@ -45,6 +45,13 @@ def fatal(provider: Provider, answer: Answer) -> str:
     return str(caught.value)
 
 
+def refusal(provider: Provider, answer: Answer) -> str:
+    with WireServer(answer) as server:
+        [reply] = ask(adapter_for(provider, server))
+    assert (reply.text, reply.finish) == ("", Finish.PROVIDER_REFUSED)
+    return reply.refusal
+
+
 @every_provider
 @pytest.mark.parametrize(
     ("answer", "kind"),
@@ -142,7 +149,10 @@ def test_a_ramp_limit_is_worth_waiting_for() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        error(400, "image is no image"),
+        error(400, "Your credit balance is too low to access the API"),
+        error(400, "API key not valid. Please pass a valid API key."),
+        error(400, "The model `m` does not exist"),
+        error(400, "temperature: must be between 0 and 1"),
         error(401, "wrong key"),
         error(402, "no money"),
         error(403, "not for you"),
@@ -189,6 +199,21 @@ def test_a_filter_is_a_reply(provider: Provider, answer: Answer) -> None:
     with WireServer(answer) as server:
         [reply] = ask(adapter_for(provider, server))
     assert reply.finish is Finish.CONTENT_FILTER
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "answer",
+    [
+        error(400, "Could not process image", "invalid_image"),
+        error(400, "messages.1.content.0.image: the model could not decode it"),
+        error(422, "one of the pictures is not valid"),
+    ],
+)
+def test_an_error_about_one_prompt_is_a_reply_with_the_provider_s_words(
+    provider: Provider, answer: Answer
+) -> None:
+    assert re.match(rf"http://127\S+ answered {answer.status}\b", refusal(provider, answer))
 
 
 @every_provider

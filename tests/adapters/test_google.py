@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 
-from adapters import Fatal, Finish, Usage, describe
+from adapters import Fatal, Finish, Usage, describe, make
 from tests.adapters.support import KEY, adapter_for, ask, bodies, first_round, request, two_rounds
 from tests.servers import Answer, WireServer
 
@@ -173,3 +174,77 @@ def test_what_is_declared() -> None:
     assert info.image_rule.tokens(1280, 7400) == 280
     with pytest.raises(Fatal, match="media_resolution is one of high, low"):
         describe("gemini-3.8-flash", media_resolution="sharp")
+
+
+def test_vertex_ai_is_asked_where_googles_environment_variables_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    with WireServer(Answer("click")) as server:
+        adapter = adapter_for("google", server)
+        [reply] = ask(adapter)
+    [asked] = server.asks
+    assert asked.path == "/v1beta1/publishers/google/models/gemini-3.8-flash:generateContent"
+    assert asked.headers["x-goog-api-key"] == KEY
+    assert asked.body["contents"][0]["parts"][1]["text"] == "What would you do?"
+    assert reply.text == "click"
+    assert adapter.info.settings["api"] == "Vertex AI generateContent v1beta1"
+    assert adapter.info.tiers == ()
+
+
+def test_vertex_ai_takes_project_and_credentials_in_place_of_a_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import google.auth
+    from google.oauth2.credentials import Credentials
+
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "a-project")
+    monkeypatch.setenv("GOOGLE_CLOUD_LOCATION", "europe-west4")
+    credentials: Any = Credentials
+    monkeypatch.setattr(
+        google.auth, "default", lambda **_: (credentials(token="ya29.a-secret-token"), None)
+    )
+    sent = []
+
+    async def send(_: object, request: httpx2.Request, **__: object) -> httpx2.Response:
+        sent.append(request)
+        message = f"no access with {request.headers['authorization']}"
+        error = {"error": {"message": message, "status": "DENIED"}}
+        return httpx2.Response(403, json=error, request=request)
+
+    monkeypatch.setattr(httpx2.AsyncClient, "send", send)
+    with pytest.raises(Fatal, match=r"answered 403 \(DENIED\): no access with Bearer \[key\]$"):
+        ask(make("google:gemini-3.8-flash"))
+    [request] = sent
+    assert str(request.url) == (
+        "https://europe-west4-aiplatform.googleapis.com/v1beta1/projects/a-project/locations/"
+        "europe-west4/publishers/google/models/gemini-3.8-flash:generateContent"
+    )
+    assert request.headers["authorization"] == "Bearer ya29.a-secret-token"
+
+
+def test_missing_credentials_of_vertex_ai_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    import google.auth
+    from google.auth.exceptions import DefaultCredentialsError
+
+    missing: Any = DefaultCredentialsError
+
+    def default(**_: object) -> None:
+        raise missing("Your default credentials were not found.")
+
+    for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_CLOUD_PROJECT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOOGLE_GENAI_USE_VERTEXAI", "1")
+    monkeypatch.setattr(google.auth, "default", default)
+    with pytest.raises(Fatal, match=r"^google: Your default credentials were not found\.$"):
+        ask(make("google:gemini-3.8-flash"))
+
+
+@pytest.mark.parametrize("model", ["gemini-3.8-flash?key=x", "../gemini-3.8-flash"])
+def test_a_name_that_no_model_has_is_one_line(model: str) -> None:
+    with WireServer() as server, pytest.raises(Fatal, match="invalid model parameter"):
+        ask(adapter_for("google", server, model=model))
+    assert server.count == 0

@@ -18,7 +18,7 @@ from adapters import Fatal, Fault, Finish, Reply, Usage
 from adapters.checks import MAX_DEPTH, checked
 from adapters.transport import MAX_REPLY_BYTES
 from tests.adapters.support import PROVIDERS, Pictures, adapter_for, ask, request
-from tests.adapters.test_failures import every_provider, fatal, fault
+from tests.adapters.test_failures import every_provider, fatal, fault, refusal
 from tests.servers import Answer, Ask, Provider, WireServer, drip, redirect
 from tests.servers.wire import body_of
 
@@ -291,10 +291,10 @@ def test_errors_of_another_form_are_errors_all_the_same(
     provider: Provider, status: int, error: object
 ) -> None:
     raw = json.dumps({"type": "error", "error": error}).encode()
-    if status == 400:
-        assert "answered 400" in fatal(provider, Answer(status=status, raw=raw))
-    else:
-        assert "answered" in str(fault(provider, Answer(status=status, raw=raw)))
+    answer = Answer(status=status, raw=raw)
+    assert "answered" in (
+        refusal(provider, answer) if status == 400 else str(fault(provider, answer))
+    )
 
 
 @every_provider
@@ -308,7 +308,7 @@ def test_an_error_with_half_a_surrogate_pair_can_be_recorded(provider: Provider)
 def test_deep_errors_are_errors_all_the_same(provider: Provider, status: int) -> None:
     raw = ('{"error": {"message": "no", "details": ' + nested(100_000) + "}}").encode()
     answer = Answer(status=status, raw=raw)
-    said = fatal(provider, answer) if status == 400 else str(fault(provider, answer))
+    said = refusal(provider, answer) if status == 400 else str(fault(provider, answer))
     assert f"answered {status}" in said
 
 

@@ -16,7 +16,7 @@ def test_a_module_of_the_registry_is_imported_when_it_is_asked_for_and_not_befor
     registry.add("bad", "no_such_module:x")
     assert registry.names() == {"good": "writes", "bad": ""}
     assert registry.get("good") is __import__("json").dumps
-    with pytest.raises(UnknownName, match="thing 'bad' cannot be loaded from no_such_module:x"):
+    with pytest.raises(UnknownName, match="thing 'bad': leaf no_such_module is not installed"):
         registry.get("bad")
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from adapters import (
     Adapter,
-    BatchAdapter,
     Conversation,
     EncodedPicture,
     Fatal,
@@ -86,18 +85,6 @@ def test_a_function_may_answer() -> None:
 
 def answer_with_step(request: Request) -> dict[str, object]:
     return {"text": request.unit_id}
-
-
-def test_a_batch_gives_one_result_per_request_in_order_faults_among_them() -> None:
-    adapter = scripted(
-        batch_size=3, lines=[{"step": "x", "fault": "server"}, {"default": True, "text": "fine"}]
-    )
-    assert isinstance(adapter, BatchAdapter)
-    assert not isinstance(scripted(lines=[]), BatchAdapter)
-    results = asyncio.run(
-        adapter.ask_many([request("a"), request("x"), request("b")], NoPictures())
-    )
-    assert [type(result) for result in results] == [Reply, Fault, Reply]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,13 +12,11 @@ import pytest
 from harness.settings import (
     SETTINGS,
     Settings,
-    directory_name,
     from_record,
     on_record,
     read_settings,
     written,
 )
-from tests.harness.commands.tool import isolate
 
 
 def test_settings_go_by_the_names_of_fields_and_of_options() -> None:
@@ -92,19 +89,11 @@ def test_settings_on_record_are_read_back() -> None:
     assert from_record(on_record(settings)) == settings
 
 
-def test_a_setting_that_older_runs_lack_has_the_value_it_had_then() -> None:
+def test_a_setting_that_is_not_on_record_is_named() -> None:
     config = on_record(Settings(model="m"))
-    older = {name: value for name, value in config.items() if name != "point_rule"}
-    assert from_record(older).point_rule == "box"
-    del older["seed"]
+    del config["seed"]
     with pytest.raises(ValueError, match="seed is missing"):
-        from_record(older)
-
-
-def test_directories_are_named_as_they_always_were() -> None:
-    # Names that the first versions gave: a run goes on where it was begun.
-    lexical = read_settings({"model": "lexical", "benchmark": "sample", "max_tokens": 1024})
-    assert directory_name(lexical) == "lexical-sample-k20-17f32d55"
+        from_record(config)
 
 
 def test_every_setting_says_what_it_is_for() -> None:
@@ -115,78 +104,15 @@ def test_every_setting_says_what_it_is_for() -> None:
     assert written("timeout_s") == "--timeout"
 
 
-EXTENDED = """
-import contextlib, io, json, sys
-from dataclasses import dataclass
-from typing import Literal
-
-from harness.settings import Settings, declare, setting
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extended(Settings):
-    mood: Literal["calm", "bold"] = setting(
-        "calm",
-        "Mood of the question.",
-        group="Question",
-        about="question",
-        forbids_ranking=True,
-        absent="calm",
+def test_a_leaf_that_is_not_there_has_no_settings(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['harness.serve.settings'] = None\n"
+        "sys.modules['adapters.local.settings'] = None\n"
+        "from harness.commands.main import run\n"
+        "run(['run', '--help'])\n"
     )
-
-declare(Extended)
-
-from harness.commands.main import run
-
-results = []
-for line in json.loads(sys.argv[1]):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            run(line)
-        except SystemExit as stop:
-            results.append([stop.code, out.getvalue(), err.getvalue()])
-print(json.dumps(results))
-"""
-
-
-def test_a_setting_that_is_declared_is_known_everywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    isolate(monkeypatch, tmp_path)
-    (tmp_path / "bold.toml").write_text('mood = "bold"\n')
-    base = ["--model", "oracle", "-b", "sample", "--split", "dev", "--limit", "1"]
-    lines = [
-        ["run", "--help"],
-        [*base, "--config", "bold.toml", "-o", "bold"],
-        [*base, "-o", "calm"],
-        [*base, "--mood", "bold", "-o", "calm"],
-        [*base, "--mood", "wild", "-o", "wild"],
-        ["report", "bold", "calm"],
-        ["report", "bold"],
-        [*base],
-    ]
-    done = subprocess.run(
-        [sys.executable, "-c", EXTENDED, json.dumps(lines)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    shown, bold, calm, other, wild, both, one, named = json.loads(done.stdout)
-    assert "--mood [calm|bold]" in shown[1]
-    assert shown[1].index("Question:") < shown[1].index("--mood") < shown[1].index("Scoring:")
-    assert (bold[0], calm[0]) == (0, 0), bold[2] + calm[2]
-    assert json.loads(Path("bold/manifest.json").read_text())["config"]["mood"] == "bold"
-    assert other[0] == 2
-    assert 'config.mood: "calm" on record, "bold" now' in other[2]
-    assert wild[0] == 2
-    assert "expected one of calm, bold, not 'wild'" in wild[2]
-    assert "not ranked: the runs were not measured alike, but differ in mood" in both[1]
-    assert "mood=bold" in " ".join(one[1].split())
-    # A run with settings as they always were keeps the name that it always had.
-    plain = read_settings(
-        {"model": "oracle", "benchmark": "sample", "split": "dev", "limit": 1, "none": "last"}
-        | {"history": "all", "image_policy": "full", "candidates": "snapshot"}
-        | {"value_style": "plain", "first_of_many": False, "max_tokens": 1024}
-    )
-    assert named[0] == 0
-    assert f"runs/{directory_name(plain)}" in named[2]
+    line = [sys.executable, "-c", program]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert "--track" in done.stdout
+    assert not {"--with-server", "--dtype", "Models on this machine"} & set(done.stdout.split())

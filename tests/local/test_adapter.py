@@ -25,9 +25,8 @@ from adapters.contract import (
 from adapters.conversation import Conversation, Finish, Picture, Reply, user
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
-from adapters.local.options import LocalOptions
 from adapters.local.worker import ThreadWorker
-from tests.local.conftest import Checkpoint, Load
+from tests.local.conftest import Load
 from tests.local.examples import stopping_at
 
 Adapters = Callable[..., LocalAdapter]
@@ -272,17 +271,7 @@ def test_a_model_that_fails_or_is_closed_ends_the_run(adapter: Adapters, load: L
 
 def test_the_engine_is_told_what_fits(adapter: Adapters) -> None:
     made = adapter(workers=2, rows=3)
-    assert (made.info.batch_size, made.info.batches_at_once) == (3, 4)
+    assert (made.rules.size, made.rules.at_once) == (3, 4)
     assert made.info.open_dialogues is not None
     assert made.info.open_dialogues >= 6
     asyncio.run(made.close())
-
-
-def test_compiling_is_refused_where_it_was_slower(checkpoint: Checkpoint) -> None:
-    from adapters.local.start import start
-    from adapters.local.unloaded import read
-
-    options = LocalOptions("hf", model_path=str(checkpoint("qwen2-vl")), compile=True)
-    with pytest.raises(Fatal, match="--compile") as told:
-        start(options, AdapterInfo("hf:tiny", "tiny", "local"), read(options, "cpu"))
-    assert "\n" not in str(told.value)

@@ -169,7 +169,7 @@ def test_a_role_of_a_run_embeds_on_this_machine(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache-home"))
     monkeypatch.setattr(PROTOCOLS, "_entries", dict(PROTOCOLS._entries))
-    PROTOCOLS.add("planned", "tests.harness.evaluation.planned:Planned")
+    PROTOCOLS.add("planned", "tests.harness.session.planned:Planned")
     Path("script.jsonl").write_text('{"default": true, "text": "find a flight"}')
     run = harness.evaluate(
         model="scripted:script.jsonl",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from copy import copy, deepcopy
 from dataclasses import replace
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
-from adapters.contract import Fatal, Generation
+from adapters.contract import Generation
 from adapters.conversation import Finish
 from adapters.local.contract import Loaded
 from adapters.local.generate import Generator
@@ -71,31 +70,6 @@ def test_every_round_of_every_row_is_what_the_model_says_alone_and_in_full(loade
         generator.run([talk.work(model) for talk in talks(model, 3, seed=9 + turn)])
     assert len(lengths) > 2
     assert generator.stats.recomputed == 0
-
-
-def test_caches_of_fixed_size_say_the_same(loaded: Loaded) -> None:
-    """What CUDA graphs need. They grow, lose rows, and are used again by later batches."""
-    model = loaded.model
-    generator = Generator(loaded, compiled=True)
-    addresses = []
-    for seed in range(4):
-        open_talks = talks(model, 5, seed)
-        for turn in range(2):
-            if turn == 1 and seed == 2:
-                open_talks = open_talks[1:4]
-            if turn == 1 and seed == 3:
-                open_talks[0].say(2500, random.Random(0))
-            works = [talk.work(model, continues=turn == 0) for talk in open_talks]
-            replies = ids_of(generator.run(works))
-            assert replies == [reference(loaded, work) for work in works]
-            go_on(open_talks, replies)
-            if turn == 0:
-                (cohort,) = generator.cohorts._cohorts
-                addresses.append(cohort.cache.layers[0].keys.data_ptr())
-        for talk in talks(model, 5, seed):
-            generator.release(talk.step_id)
-    assert generator.stats.reused == 18
-    assert addresses[0] == addresses[1] == addresses[2]
 
 
 def test_one_by_one_is_the_same_as_eight_at_a_time(loaded: Loaded) -> None:
@@ -238,13 +212,3 @@ def test_a_picture_token_is_never_written(one: Loaded, monkeypatch: pytest.Monke
     monkeypatch.setattr(model.config, "image_token_id", replies[0][0])
     monkeypatch.setattr(one.family, "inputs", lambda model, padded: {})
     assert all(replies[0][0] not in reply for reply in ids_of(Generator(one).run(works[:1])))
-
-
-def test_caches_of_fixed_size_are_refused_to_attention_that_reads_their_free_columns(
-    one: Loaded,
-) -> None:
-    model = copy(one.model)
-    model.config = deepcopy(model.config)
-    model.config._attn_implementation = "flash_attention_2"
-    with pytest.raises(Fatal, match="--compile goes with --attn sdpa, not with flash_attention_2"):
-        Generator(replace(one, model=model), compiled=True)

@@ -1,4 +1,4 @@
-"""The same on a GPU: rounds, batches, and compiled code."""
+"""The same on a GPU: rounds and batches."""
 
 from __future__ import annotations
 
@@ -22,16 +22,13 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_two_rounds_are_those_of_single_rows_in_full(
-    checkpoint: Checkpoint, family: str, compiled: bool
-) -> None:
+def test_two_rounds_are_those_of_single_rows_in_full(checkpoint: Checkpoint, family: str) -> None:
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     options = LocalOptions("hf", model_path=str(checkpoint(family)), dtype="float32")
     loaded = unloaded.load(options, "cuda:0")
-    together = Generator(loaded, compiled=compiled)
+    together = Generator(loaded)
     alone = Generator(loaded, rows=1, kv_reuse=False)
     for seed in range(2):
         open_talks = talks(loaded.model, 6, seed)

@@ -16,6 +16,7 @@ from adapters import describe as open_described
 from adapters import digests, make
 from adapters.contract import Fatal
 from adapters.local import footprint
+from adapters.local.batching import BatchAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
 from adapters.local.options import LocalOptions
@@ -115,7 +116,7 @@ def test_code_in_a_pickle_is_not_run(copy: Path, place: Path) -> None:
 
     (copy / "model.safetensors").unlink()
     torch.save({"lm_head.weight": Trap()}, copy / "pytorch_model.bin")
-    with pytest.raises(Fatal, match="objects beside tensors") as caught:
+    with pytest.raises(Fatal, match="objects as well as tensors") as caught:
         load(LocalOptions(str(copy)), device="cpu")
     assert "\n" not in str(caught.value)
     assert not (place / "sprung").exists()
@@ -213,7 +214,8 @@ def test_a_model_that_is_named_can_be_asked(checkpoint: Checkpoint) -> None:
     adapter = make("qwen3-vl", model_path=str(checkpoint("qwen3-vl")), batch_size="3")
     try:
         assert adapter.info.name == "qwen3-vl"
-        assert adapter.info.batch_size == 3
+        assert isinstance(adapter, BatchAdapter)
+        assert adapter.rules.size == 3
         assert str(adapter.info.revision).startswith("sha256:")
     finally:
         asyncio.run(adapter.close())

@@ -14,7 +14,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters.local.factory import hf, qwen2_5_vl, seeclick
 from adapters.local.options import LocalOptions
-from harness.settings import Settings, directory_name, on_record
+from harness.settings import Settings, directory_name, on_record, read_settings
 from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint
 
@@ -63,30 +63,26 @@ def test_options_arrive_in_their_own_types() -> None:
     assert hf.options("", model_path="x").model == "x"
 
 
+def local(**values: object) -> Settings:
+    return read_settings({"model": "hf:a/b", **values})
+
+
 def test_a_run_is_bound_to_what_changes_replies_and_to_nothing_else() -> None:
-    plain = Settings(model="hf:a/b")
-    carried = Settings(
-        model="hf:a/b",
-        batch_size=4,
-        devices="cpu",
-        kv_reuse=False,
-        compile=True,
-        model_path="/here",
-    )
+    plain = local()
+    carried = local(batch_size=4, devices="cpu", kv_reuse=False, model_path="/here")
     assert on_record(carried) == on_record(plain)
-    # Settings from before there were local models say the same as they did.
     assert not {"dtype", "model_path", "trust_remote_code"} & on_record(plain).keys()
     for other in (
-        Settings(model="hf:a/b", dtype="float32"),
-        Settings(model="hf:a/b", attn="eager"),
-        Settings(model="hf:a/b", max_pixels=1),
-        Settings(model="hf:a/b", quantization="4bit"),
-        Settings(model="hf:a/b", revision="v1"),
-        Settings(model="hf:a/b", trust_remote_code=True),
+        local(dtype="float32"),
+        local(attn="eager"),
+        local(max_pixels=1),
+        local(quantization="4bit"),
+        local(revision="v1"),
+        local(trust_remote_code=True),
     ):
         assert on_record(other) != on_record(plain)
         assert directory_name(other) != directory_name(plain)
-    elsewhere = Settings(model="hf:a/b", model_path="/there")
+    elsewhere = local(model_path="/there")
     assert directory_name(elsewhere) != directory_name(carried)
 
 

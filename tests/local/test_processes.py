@@ -19,7 +19,6 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 import torch
 
-from adapters.child import receive, send
 from adapters.contract import AdapterInfo, Fatal, Fault
 from adapters.conversation import Reply
 from adapters.local import unloaded
@@ -30,6 +29,7 @@ from adapters.local.process_worker import ProcessWorker, start_workers
 from adapters.local.serving import REDUCERS, Ready
 from adapters.local.work import Plan
 from adapters.local.worker import ThreadWorker
+from adapters.processes.child import receive, send
 from tests.harness.pictures.test_store import alive
 from tests.local.conftest import Checkpoint
 from tests.local.test_adapter import Pictures, next_round, replies, request
@@ -103,7 +103,7 @@ def test_two_processes_reply_as_one_thread_does_and_one_that_dies_is_replaced_by
     asyncio.run(thread.close())
     one, other = start_workers(options, ["cpu", "cpu"], threads=2)
     local = adapter(model, [one, other])
-    assert (local.info.batch_size, local.info.batches_at_once) == (8, 4)
+    assert (local.rules.size, local.rules.at_once) == (8, 4)
 
     assert ids(asyncio.run(hold(local))) == expected
     assert [worker.stats().rows for worker in (one, other)] == [6, 6]
@@ -141,12 +141,13 @@ def test_the_batch_of_a_process_that_dies_is_asked_again_and_without_any_left_th
 ) -> None:
     # It never gets as far as loading, so that this costs nothing.
     worker = ProcessWorker(options, "cpu")
+    worker._exchange._open.clear()
     worker._exchange.ready.set_result(Ready(Plan(8, 8), None, {}))
     local = adapter(model, [worker])
 
     async def main() -> None:
         lost = asyncio.ensure_future(local.ask_many([request(1), request(2)], Pictures()))
-        while not worker._exchange.open:
+        while not worker._exchange._open:
             await asyncio.sleep(0.01)
         os.kill(worker.pid, signal.SIGUSR1)
         results = await lost

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adapters import Conversation, Fatal, Finish, Generation, Reply, Request, make, system, user
+from adapters.local.batching import BatchAdapter
 from tests.adapters.support import SCREENSHOT, Pictures
 from tests.harness.commands.tool import ONE_TASK, call, calls, isolate, summary
 
@@ -135,8 +136,10 @@ def test_an_end_token_in_page_text_is_no_end_token(folder: Path) -> None:
 
 
 def test_the_model_declares_itself(folder: Path) -> None:
-    info = make(f"seq2seq:{folder}", batch_size="7").info
-    assert (info.takes_pictures, info.batch_size, info.billed) == (False, 7, False)
+    adapter = make(f"seq2seq:{folder}", batch_size="7")
+    info = adapter.info
+    assert isinstance(adapter, BatchAdapter)
+    assert (adapter.rules.size, info.takes_pictures, info.billed) == (7, False, False)
     assert info.settings["architecture"] == "T5ForConditionalGeneration"
     assert info.settings["dtype"] == "float32"
     assert info.revision is not None and info.revision.startswith("sha256:")

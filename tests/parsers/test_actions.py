@@ -276,7 +276,7 @@ def test_what_is_ignored_and_what_is_not() -> None:
         ((ActionKind("go"), ActionKind("go")), "two of its actions are named go"),
         ((ActionKind("go", (ID, Argument("to", "element"))),), "two elements"),
         ((ActionKind("go", (Argument("way", "choice"),)),), "choices have values"),
-        ((ActionKind("a\nb"),), "is no name for an action"),
+        ((ActionKind("a\nb"),), "is not a name for an action"),
     ],
 )
 def test_a_space_that_contradicts_itself_is_refused(

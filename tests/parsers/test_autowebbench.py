@@ -258,7 +258,7 @@ def test_a_row_that_was_not_answered_is_an_empty_reply() -> None:
 
 @pytest.mark.parametrize("target", ["", "clock('A')", "click(A)", "click('A') click('B')"])
 def test_a_target_that_is_no_call_is_refused(target: str) -> None:
-    with pytest.raises(ValueError, match="is no call of a function of AutoWebGLM"):
+    with pytest.raises(ValueError, match="is not a call of a function of AutoWebGLM"):
         gold_action(target)
 
 

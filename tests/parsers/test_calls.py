@@ -9,7 +9,8 @@ import time
 import pytest
 
 from parsers.actions import Value
-from parsers.calls import ATTEMPTS, DEPTH, DIGITS, LONGEST, read_arguments, read_calls, spell_call
+from parsers.calls import ATTEMPTS, LONGEST, read_arguments, read_calls, spell_call
+from parsers.literals import DEPTH, DIGITS
 from parsers.reply_text import source
 from tests.parsers.call_texts import arguments, python_arguments
 

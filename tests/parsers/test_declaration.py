@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from parsers import MIND2WEB, Declaration, Group, Level, Measure, declaration_of
+from parsers import MIND2WEB, Declaration, Group, Level, Measure
 
 HIT = Measure("hit", main=True)
 
@@ -26,12 +26,6 @@ def test_a_new_measure_gives_one_name_only() -> None:
 def test_a_declaration_is_kept_in_a_manifest_as_json() -> None:
     kept = msgspec.json.encode(MIND2WEB)
     assert msgspec.json.decode(kept, type=Declaration) == MIND2WEB
-
-
-def test_runs_without_a_declaration_are_of_mind2web() -> None:
-    other = Declaration(measures=(HIT,))
-    assert declaration_of(None) == MIND2WEB
-    assert declaration_of(other) == other
 
 
 def test_scores_of_variants_are_named_by_measure_and_variant() -> None:
@@ -56,7 +50,7 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": ()}, "one measure has to be the main one, not none"),
         ({"measures": (HIT, replace(HIT, name="b"))}, "the main one, not hit, b"),
         ({"measures": (HIT, Measure("hit"))}, "two of the measures are named hit"),
-        ({"measures": (HIT, Measure("<b>"))}, "'<b>' is no name for a measure"),
+        ({"measures": (HIT, Measure("<b>"))}, "'<b>' is not a name for a measure"),
         ({"measures": (HIT, Measure("a", over="day"))}, "a names the level day"),
         ({"measures": (HIT, Measure("a", all_of="b"))}, "a names the measure b"),
         ({"measures": (HIT, Measure("a", all_of="a"))}, "a has to be all of a measure of units"),
@@ -67,8 +61,8 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": (HIT, Measure("value"))}, "a measure has the column value"),
         ({"measures": (HIT, Measure("a", column="hit"))}, "a measure has the column hit"),
         ({"levels": ()}, "no level of parents"),
-        ({"clusters": ("day",)}, "the cluster day is no level"),
-        ({"groups": (Group("site", whole="day"),)}, "holds whole day, which is no level"),
+        ({"clusters": ("day",)}, "the cluster day is not a level"),
+        ({"groups": (Group("site", whole="day"),)}, "holds whole day, which is not a level"),
     ],
 )
 def test_a_declaration_that_contradicts_itself_is_refused(

@@ -7,7 +7,6 @@ import pytest
 from parsers.records import Gold, Operation, Prediction, Status
 from parsers.seeclick import (
     SeeClickStep,
-    gold_box,
     in_shares,
     reachable,
     seeclick_scores,
@@ -50,9 +49,9 @@ def test_the_click_lies_in_the_one_box_borders_included(
 
 
 def test_the_labelled_elements_box_is_the_one() -> None:
-    assert gold_box(gold(original="b")) == (0.0, 0.0, 1000.0, 2000.0)
-    assert gold_box(gold(original="unknown")) == BOX
-    assert gold_box(Gold("CLICK", "", ("a", "b"), (None, BOX))) == BOX
+    assert gold(original="b").box == (0.0, 0.0, 1000.0, 2000.0)
+    assert gold(original="unknown").box == BOX
+    assert Gold("CLICK", "", ("a", "b"), (None, BOX)).box == BOX
 
 
 def test_boxes_are_rounded_to_three_decimals() -> None:

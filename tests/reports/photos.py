@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.runs import UnitRecord
+from harness.runs import Unit
 from parsers import Declaration, Group, Level, Measure, Prediction, Status
 from tests.reports.runs import setup, write
 
@@ -24,7 +24,7 @@ PHOTOS = Declaration(
 )
 
 
-def photo(album: str, place: int, scores: Any, **more: Any) -> UnitRecord[dict[str, int]]:
+def photo(album: str, place: int, scores: Any, **more: Any) -> Unit[dict[str, int]]:
     """A photo with these scores; one that was not asked for without any."""
     said = None if scores is None else Prediction(more.pop("status", Status.ANSWERED))
     values: dict[str, Any] = {
@@ -38,7 +38,7 @@ def photo(album: str, place: int, scores: Any, **more: Any) -> UnitRecord[dict[s
         "scores": scores,
         "detail": {"width": 640},
     }
-    return UnitRecord(
+    return Unit(
         kind="photo",
         unit_id=f"{album}-{place}",
         benchmark="photos",
@@ -47,7 +47,7 @@ def photo(album: str, place: int, scores: Any, **more: Any) -> UnitRecord[dict[s
     )
 
 
-def photo_run(path: Path, photos: Sequence[UnitRecord[Any]], **config: Any) -> Path:
+def photo_run(path: Path, photos: Sequence[Unit[Any]], **config: Any) -> Path:
     """A run with these photos, whose manifest declares them."""
-    made = replace(setup(benchmark="photos", **config), declared=PHOTOS)
+    made = replace(setup(benchmark="photos", **config), declaration=PHOTOS)
     return write(path, photos, made, complete=False)

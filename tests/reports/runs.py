@@ -15,13 +15,13 @@ from typing import Any
 from adapters.conversation import Reply, Usage
 from harness.runs import (
     CallRecord,
-    ChoiceRecord,
     MessageRecord,
     RunDirectory,
     Setup,
-    StepRecord,
+    StepUnit,
 )
-from parsers.records import F1_VARIANTS, Gold, Prediction, Status
+from parsers.mind2web import MIND2WEB
+from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
 from tests.units import step_of, step_scores
 
 WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
@@ -34,10 +34,12 @@ def setup(**config: Any) -> Setup:
     model = {"name": "model-1"} | config.pop("model", {})
     settings = {"benchmark": "test", "distractors": 20, "seed": 1, "f1": "mind2web"}
     settings |= {"invalid": "exclude", "step_rule": "f1", "repeats": 1, **config}
-    return Setup(config=settings, model=model, dataset=dataset, seed=1, pictures="full")
+    return Setup(
+        declaration=MIND2WEB, config=settings, model=model, dataset=dataset, seed=1, pictures="full"
+    )
 
 
-def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
+def step(task: str, index: int, right: bool | None, **more: Any) -> StepUnit:
     """A step: right, wrong (both element and operation), or an invalid row for None."""
     settled = more.pop("settled", True)
     asked = right is not None
@@ -76,8 +78,8 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
         "negatives": 20,
         "gold": Gold("CLICK", "", ("7",), (None,), "7"),
         "choices": (
-            ChoiceRecord("A", "8", "a", "Wrong", None, False),
-            ChoiceRecord("B", "7", "button", "Right", None, True),
+            Choice("A", "8", "a", "Wrong"),
+            Choice("B", "7", "button", "Right"),
         ),
         "none_letter": "C",
         "same_text": 0,
@@ -94,7 +96,7 @@ def step(task: str, index: int, right: bool | None, **more: Any) -> StepRecord:
     return step_of(**values)
 
 
-def worked(**more: Any) -> list[StepRecord]:
+def worked(**more: Any) -> list[StepUnit]:
     """The rows of the worked example."""
     return [
         step(task, index, right, total_steps=len(rights), **more)
@@ -103,7 +105,7 @@ def worked(**more: Any) -> list[StepRecord]:
     ]
 
 
-def call(record: StepRecord, text: str) -> CallRecord:
+def call(record: StepUnit, text: str) -> CallRecord:
     """The call of a step."""
     return CallRecord(
         id=f"{record.unit_id}/{record.repeat}/round-1",
@@ -120,7 +122,7 @@ def call(record: StepRecord, text: str) -> CallRecord:
 
 def write(
     path: Path,
-    steps: Sequence[StepRecord],
+    steps: Sequence[StepUnit],
     made: Setup | None = None,
     *,
     complete: bool = True,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import RunDirectory, RunError, UnitRecord
+from harness.runs import RunDirectory, RunError, Unit
 from parsers import Declaration, Group, Level, Measure, Status
 from parsers.actions import Action
 from parsers.declaration import Average
@@ -41,8 +41,8 @@ def _declared(*averages: Average) -> Declaration:
 OVER_CELLS, OVER_ROWS = _declared("cells", "micro"), _declared("micro")
 
 
-def _unit(benchmark: str, split: str, number: int, platform: str, hit: float) -> UnitRecord[Any]:
-    return UnitRecord(
+def _unit(benchmark: str, split: str, number: int, platform: str, hit: float) -> Unit[Any]:
+    return Unit(
         kind="made-up-item",
         unit_id=f"{split}-{number}",
         benchmark=benchmark,
@@ -72,7 +72,7 @@ def run(
     """A run of these outcomes by split and platform."""
     made = replace(
         setup(benchmark=benchmark, model={"name": model}, dataset={"rows": 12}, **config),
-        declared=declared,
+        declaration=declared,
     )
     with RunDirectory.start(path, made) as directory:
         for split, by_platform in (splits or {"test": ROWS}).items():

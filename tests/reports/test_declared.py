@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from adapters.conversation import Usage
 from adapters.registry import Entry
-from harness.runs import RunDirectory, RunError, UnitRecord
+from harness.runs import RunDirectory, RunError, Unit
 from parsers import Declaration, Group, Level, Measure, Prediction, Status
 from parsers.actions import Action
 from reports.command import report
@@ -26,7 +26,7 @@ from reports.comparison.compare import compare_runs
 from reports.frames import runs_frame, steps_frame, tasks_frame
 from reports.frames.units import KindColumns, unit_column
 from reports.keys import Key, banded
-from reports.kinds import REPORTS, KindReports
+from reports.kind import REPORTS, KindReports
 from reports.tables import by_table, leaderboard, main_table
 from tests.reports.runs import setup, worked, write
 
@@ -58,7 +58,7 @@ DECLARED = Declaration(
 NEARNESS = (1.0, 1.0, 0.5, 0.0, 0.0, None)
 
 
-def _unit(number: int, nearness: float | None, **more: Any) -> UnitRecord[Any]:
+def _unit(number: int, nearness: float | None, **more: Any) -> Unit[Any]:
     screen = number // 3
     values: dict[str, Any] = {
         "kind": DECLARED.kind,
@@ -82,7 +82,7 @@ def _unit(number: int, nearness: float | None, **more: Any) -> UnitRecord[Any]:
         "cost": 0.5,
         "detail": {"w": [number]},
     }
-    return UnitRecord(**(values | more))
+    return Unit(**(values | more))
 
 
 def _run(
@@ -99,7 +99,7 @@ def _run(
             model={"name": path.name},
             dataset={"benchmark": benchmark, "rows": 6},
         ),
-        declared=declared,
+        declaration=declared,
     )
     with RunDirectory.start(path, made) as run:
         for number, nearness in enumerate(NEARNESS):
@@ -275,7 +275,9 @@ def test_comparison_narrows_to_what_both_measure(tmp_path: Path) -> None:
 
 def test_a_main_measure_that_was_left_open_is_not_compared(tmp_path: Path) -> None:
     run = tmp_path / "c"
-    made = replace(setup(benchmark="targets", dataset={"benchmark": "targets"}), declared=DECLARED)
+    made = replace(
+        setup(benchmark="targets", dataset={"benchmark": "targets"}), declaration=DECLARED
+    )
     with RunDirectory.start(run, made) as writing:
         flagged = Prediction(Status.ANSWERED, Action("point"), ("no-point",))
         writing.append_step(_unit(0, None, prediction=flagged))

@@ -14,12 +14,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.runs import ChoiceRecord, StepRecord
+from harness.runs import StepUnit
 from harness.tables.results import POOLED
 from parsers import F1_VARIANTS, MIND2WEB, Operation
 from parsers.bootstrap import bootstrap
+from parsers.records import Choice
 from reports.keys import band, keys
-from reports.recorded import target_top
+from reports.kinds.step.groups import target_top
 from reports.tables import by_table
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, flat
@@ -29,11 +30,11 @@ KEYS = keys(MIND2WEB)
 Boxes = tuple[tuple[float, float, float, float] | None, ...]
 
 
-def _with_boxes(record: StepRecord, boxes: Boxes) -> StepRecord:
+def _with_boxes(record: StepUnit, boxes: Boxes) -> StepUnit:
     return changed(record, gold=replace(record.detail.gold, boxes=boxes))
 
 
-def _varied() -> list[StepRecord]:
+def _varied() -> list[StepUnit]:
     records = []
     for number in range(60):
         record = step(
@@ -54,8 +55,7 @@ def _varied() -> list[StepRecord]:
         operation: Operation = ("CLICK", "TYPE", "SELECT")[number % 3]
         record = changed(record, gold=replace(record.detail.gold, operation=operation))
         extra = tuple(
-            ChoiceRecord(chr(68 + place), f"n{place}", "a", "More", None, False)
-            for place in range(number % 4)
+            Choice(chr(68 + place), f"n{place}", "a", "More") for place in range(number % 4)
         )
         records.append(changed(record, choices=(*record.detail.choices, *extra)))
     return records
@@ -89,7 +89,7 @@ def _group(key: str, line: dict[str, Any]) -> str:
     if key == "step_index":
         return str(line["index"])
     assert key == "distractors"
-    return str(sum(not choice["positive"] for choice in line["choices"]))
+    return str(sum(choice["id"] not in line["gold"]["elements"] for choice in line["choices"]))
 
 
 Scored = dict[str, list[list[float]]]

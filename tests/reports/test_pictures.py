@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.runs import ChoiceRecord, open_run
-from parsers.records import Gold
+from harness.runs import open_run
+from parsers.records import Box, Choice, Gold
 from reports.pictures import (
     CHOSEN,
     HEIGHT,
@@ -29,7 +29,7 @@ BOXES = ((40.0, 100.0, 200.0, 30.0), (40.0, 260.0, 200.0, 30.0), (600.0, 300.0, 
 def _pictured(monkeypatch: pytest.MonkeyPatch, folder: Path, **more: Any) -> Image.Image:
     """The drawing of a step on a white page: A is chosen, B is right, D is neither."""
     choices = tuple(
-        ChoiceRecord(letter, id_, "a", "text", box, letter == "B")
+        Choice(letter, id_, "a", "text", Box(*box) if box else None)
         for letter, id_, box in zip("ABD", "879", more.pop("boxes", BOXES), strict=True)
     )
     values: dict[str, Any] = {"gold": Gold("CLICK", "", ("7",), (choices[1].box,), "7")}

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import RunError, StepRecord
+from harness.runs import RunError, StepUnit
 from parsers import ELEMENT_ONLY, Prediction, Status
 from reports import prefix_table
 from reports.command import report
@@ -124,7 +124,7 @@ def test_frames_of_tasks_have_the_prefix(tmp_path: Path) -> None:
     assert tasks_frame(run).set_index("task_id")["prefix"].to_dict() == {"A": 2, "B": 2, "C": 1}
 
 
-def _classified() -> list[StepRecord]:
+def _classified() -> list[StepUnit]:
     only = Prediction.of(Status.ANSWERED, element="7", flags=(ELEMENT_ONLY,))
     return [replace(step("A", place, True), prediction=only) for place in range(2)]
 

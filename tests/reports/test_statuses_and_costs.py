@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from adapters.conversation import Usage
-from harness.runs import CallRecord, RunError, StepRecord
+from harness.runs import CallRecord, RunError, StepUnit
 from parsers import ELEMENT_ONLY, Prediction, Status
 from reports.analyses import ceilings, distractor_curve, option_positions, task_independence
 from reports.costs import cost_table, quantile
@@ -64,7 +64,7 @@ def test_every_status_has_a_kind() -> None:
     assert all(kind_of(status) != "other" for status in Status)
 
 
-def _timed(record: StepRecord, seconds: float, *, cached: bool = False) -> CallRecord:
+def _timed(record: StepUnit, seconds: float, *, cached: bool = False) -> CallRecord:
     made = call(record, "B")
     return replace(made, from_cache=cached, reply=replace(made.reply, latency_s=seconds))
 
@@ -115,8 +115,7 @@ def test_replies_from_the_cache_are_work_and_are_not_billed(tmp_path: Path) -> N
 
 
 def test_a_step_is_priced_if_all_its_calls_are(tmp_path: Path) -> None:
-    # An older run gave a step the cost of the calls whose cost is known.
-    one = replace(step("A", 0, True), cost=0.003)
+    one = replace(step("A", 0, True), cost=None)
     names = [f"{one.unit_id}/0/round-{number}" for number in (1, 2)]
     one = replace(one, calls=tuple(names))
     calls = [
@@ -127,7 +126,7 @@ def test_a_step_is_priced_if_all_its_calls_are(tmp_path: Path) -> None:
     table = cost_table(write(tmp_path / "run", [one], made, calls=calls))
     assert table[["cost", "cost_per_step", "price", "price_per_step"]].isna().all(axis=None)
     assert "known price" in render(table)
-    # What a cached reply would have cost is not on record in older runs.
+    # What a cached reply would have cost is unknown.
     calls = [replace(one, cost=0.0, from_cache=True) for one in calls]
     row = cost_table(write(tmp_path / "old", [replace(one, cost=0.0)], made, calls=calls)).iloc[0]
     assert row["cost"] == 0 and pd.isna(row["price"])

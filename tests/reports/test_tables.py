@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.evaluation.summary import aggregation_rules, part
-from harness.runs import RunError, StepRecord, open_run
+from harness.runs import RunError, StepUnit, open_run
+from harness.session.summary import aggregation_rules, part
 from harness.settings import Settings
 from harness.tables.results import POOLED
 from parsers import (
@@ -63,7 +63,7 @@ def test_the_table_has_the_documented_columns(tmp_path: Path) -> None:
         assert found == [(column.name, column.kind) for column in columns(key, MIND2WEB)]
 
 
-def _varied() -> list[StepRecord]:
+def _varied() -> list[StepUnit]:
     """Steps of several splits, sites, operations and statuses, some invalid, some unsettled."""
     records = []
     for number in range(40):

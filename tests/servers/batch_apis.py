@@ -142,7 +142,7 @@ def _openai(store: BatchStore, batch: Batch) -> Json:
     elif batch.cancelled:
         status = "cancelling"
     errors = [{"code": "token_limit_exceeded" if batch.full else "x", "message": batch.error}]
-    return {
+    body: Json = {
         "id": batch.id,
         "object": "batch",
         "endpoint": "/v1/chat/completions",
@@ -162,6 +162,7 @@ def _openai(store: BatchStore, batch: Batch) -> Json:
         },
         "metadata": {"vlm_eval": batch.token} if batch.token else None,
     }
+    return store.shown(body)
 
 
 def _openai_line(number: int, id: str, status: int | None, body: Json) -> Json:
@@ -228,7 +229,7 @@ def _message_batch(store: BatchStore, batch: Batch) -> Json:
     url = f"http://results.example/v1/messages/batches/{batch.id}/results"
     status = (store.switches.state or "ended") if batch.over else "in_progress"
     status = "canceling" if batch.cancelled and not batch.over else status
-    return {
+    body: Json = {
         "id": batch.id,
         "type": "message_batch",
         "processing_status": status,
@@ -240,6 +241,7 @@ def _message_batch(store: BatchStore, batch: Batch) -> Json:
         "cancel_initiated_at": moment if batch.cancelled else None,
         "results_url": url if batch.over else None,
     }
+    return store.shown(body)
 
 
 def _anthropic_line(id: str, status: int | None, body: Json) -> Json:

@@ -64,6 +64,10 @@ class Switches:
     """The address to which downloads are redirected."""
     down: bool = False
     """Nothing about batches is answered."""
+    spoil: Callable[[bytes], bytes] | None = None
+    """What becomes of each download."""
+    object: Callable[[Json], Json] | None = None
+    """What becomes of each batch as it is shown."""
 
 
 @dataclass
@@ -191,6 +195,10 @@ class BatchStore:
         if switches.shuffle:
             random.Random(7).shuffle(results)
 
+    def shown(self, batch: Json) -> Json:
+        """A batch in the provider's format, as it goes out."""
+        return self.switches.object(batch) if self.switches.object else batch
+
     def download(self, data: bytes) -> Answer:
         self.downloads += 1
         if self.switches.gone:
@@ -198,6 +206,7 @@ class BatchStore:
         if self.switches.elsewhere:
             return redirect(self.switches.elsewhere)
         kind = "application/octet-stream"
+        data = self.switches.spoil(data) if self.switches.spoil else data
         return Answer(raw=data, content_type=kind, tear=self.take("tear"))
 
 

@@ -135,7 +135,7 @@ def _operation(store: BatchStore, batch: Batch) -> Json:
         else:
             metadata["output"] = output
             body["response"] = {"@type": "type.googleapis.com/x", **output}
-    return body
+    return store.shown(body)
 
 
 def _google_line(id: str, status: int | None, body: Json) -> Json:

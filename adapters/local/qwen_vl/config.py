@@ -13,7 +13,7 @@ from adapters.contract import Fatal
 from adapters.local.checkpoint import QWEN_VL
 from adapters.local.errors import line
 
-# The side of the grid for which position embeddings are stored; other grids are interpolated.
+# Side of the grid of the stored position embeddings; other grids are interpolated.
 STORED_SIDE = 16
 POOL_HEAD_SIZE = 128
 
@@ -23,8 +23,8 @@ class VisionShape:
     """The vision tower's and resampler's sizes (`visual` in `config.json`).
 
     A picture of `image_size` pixels a side is cut into patches of `patch_size`, `grid` of them a
-    side, and comes out as `queries` vectors of `output` values. `image_start` is the id before
-    which nothing is a picture: the next `queries` ids stand for its vectors, then comes
+    side, and comes out as `queries` vectors of `output` values. No id before `image_start`
+    belongs to a picture: the next `queries` ids mark the places of its vectors, then comes
     `image_end`.
     """
 

@@ -45,10 +45,7 @@ def cache_bytes(config: QwenVLConfig, dtype: torch.dtype) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QwenVLFamily:
-    """See `adapters.local.contract.Family`.
-
-    `trained` is the prompt length up to which keys never change; None without dynamic NTK.
-    """
+    """`trained` is the prompt length up to which keys never change; None without dynamic NTK."""
 
     tokenizer: Tokenizer
     image_size: int
@@ -93,7 +90,7 @@ class QwenVLFamily:
         return {"position_ids": positions(padded.mask), "ntk_alpha": model.alphas(lengths)}
 
     def reusable(self, before: int, now: int) -> bool:
-        """Only within one NTK step: keys made with another rotary base would be wrong."""
+        """Return True within one NTK step only: another rotary base makes keys wrong."""
         return self.trained is None or (
             ntk_alpha(before, self.trained) == ntk_alpha(now, self.trained)
         )

@@ -48,7 +48,7 @@ class Checkpoint:
 
 
 def find(options: LocalOptions) -> Checkpoint:
-    """The files of the model that the options name; from the hub, all but the weights.
+    """Return the files of the model that the options name; from the hub, all but the weights.
 
     Raises `Fatal` for missing files, or a checkpoint of another kind.
     """
@@ -88,7 +88,7 @@ def fetch_weights(checkpoint: Checkpoint) -> None:
 
 
 def _format(repository: str, revision: str | None) -> str:
-    """The weight format to download from a repository that may hold both."""
+    """Return the weight format to download from a repository that may hold both."""
     from huggingface_hub import HfApi
 
     try:
@@ -111,7 +111,7 @@ def _vocabulary(folder: Path, local: bool, seeclick: bool) -> Path:
     try:
         return Path(hf_hub_download(CHAT, FILE))
     except Exception as error:
-        otherwise = f"put its {FILE} beside the other files and give --model-path FOLDER"
+        otherwise = f"put its {FILE} next to the other files and give --model-path FOLDER"
         raise Fatal(hub_error(error, CHAT, "model", None, otherwise)) from error
 
 

@@ -30,8 +30,6 @@ ATTENTION = "sdpa"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Described:
-    """See `Unloaded`."""
-
     options: LocalOptions
     device: str
     checkpoint: Checkpoint
@@ -61,14 +59,12 @@ class Described:
         }
 
     def check(self) -> None:
-        """See `Unloaded`. Memory is checked by `load`, when the number of parameters is known."""
+        """Memory is checked by `load`, when the number of parameters is known."""
 
     def fetch(self) -> None:
-        """See `Unloaded`."""
         fetch_weights(self.checkpoint)
 
     def load(self) -> Loaded:
-        """See `Unloaded`."""
         options, device = self.options, self.device
         folder, dtype = self.checkpoint.folder, self.dtype
         model = empty_model(self.config, self.attention)
@@ -127,7 +123,8 @@ def _tokenizer(checkpoint: Checkpoint, config: QwenVLConfig) -> Tokenizer:
 
 
 def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
-    """The model without weights, on the meta device. Raises `Fatal` for an unknown attention."""
+    """Return the model without weights, on the meta device. Raises `Fatal` for an unknown
+    attention."""
     config._attn_implementation = attention
     try:
         with torch.device("meta"):

@@ -31,10 +31,10 @@ class Transformer(nn.Module):
 class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     """The original Qwen-VL for generation.
 
-    Beside the usual arguments, `forward` and `generate` take `pixel_values` [pictures, 3, side,
-    side], one picture for each `image_start` id in row order, and `ntk_alpha` [rows], the factor of
-    the rotary base that a row's keys were made with (`rotary.ntk_alpha`). Without it, `generate`
-    derives it from the mask; nothing is remembered between calls.
+    In addition to the usual arguments, `forward` and `generate` take `pixel_values` [pictures,
+    3, side, side], one picture for each `image_start` id in row order, and `ntk_alpha` [rows],
+    the factor of the rotary base that a row's keys were made with (`rotary.ntk_alpha`). Without
+    it, `generate` derives it from the mask; nothing is remembered between calls.
     """
 
     config_class = QwenVLConfig
@@ -45,7 +45,6 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     _supports_sdpa = True
     _supports_flash_attn = True
     _supports_attention_backend = True
-    _can_compile_fullgraph = True
 
     def __init__(self, config: QwenVLConfig) -> None:
         super().__init__(config)
@@ -63,13 +62,13 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         return self.lm_head
 
     def alphas(self, lengths: Tensor) -> Tensor:
-        """The NTK alpha of rows with `lengths` [rows] prompt tokens: [rows]."""
+        """Return the NTK alpha of rows with `lengths` [rows] prompt tokens: [rows]."""
         if not self.config.use_dynamic_ntk:
             return torch.ones_like(lengths, dtype=torch.float32)
         return alphas(lengths, self.config.seq_length)
 
     def generate(self, inputs: Tensor | None = None, **kwargs: Any) -> Any:
-        """As in transformers; fills in `ntk_alpha` from the prompts' own lengths."""
+        """Generate as transformers does; fill in `ntk_alpha` from the prompts' own lengths."""
         ids = kwargs.get("input_ids", inputs)
         if kwargs.get("ntk_alpha") is None and isinstance(ids, Tensor):
             mask = kwargs.get("attention_mask")
@@ -132,7 +131,7 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
 
     @staticmethod
     def _whole_mask(embeds: Tensor, mask: Any, seen: int) -> Tensor:
-        """The mask over cached and new columns; of ones where none was given."""
+        """Return the mask over cached and new columns; of ones where none was given."""
         if isinstance(mask, Tensor) and mask.ndim == 2:
             return mask
         rows, columns = embeds.shape[:2]

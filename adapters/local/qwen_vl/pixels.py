@@ -16,7 +16,7 @@ STD: Final = (0.26862954, 0.26130258, 0.27577711)
 
 
 def squeezed(image: Image.Image, side: int) -> Image.Image:
-    """The picture at `side` by `side` pixels, bicubic, whatever its aspect; alpha is dropped.
+    """Resize the picture to `side` by `side` pixels, bicubic, at any aspect; alpha is dropped.
 
     Width first, then height, in two calls: Pillow 13 turned the order round for pictures that lose
     much more height than width, which changes most values of a tall screenshot by up to 19 of 255.

@@ -19,12 +19,12 @@ writes it."""
 
 
 def value_count(model: torch.nn.Module) -> int:
-    """Number of parameters of a model."""
+    """Count the parameters of a model."""
     return sum(tensor.numel() for tensor in model.state_dict().values())
 
 
 def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:
-    """Which layers go to which GPU. Raises `Fatal` if there are no GPUs or too small ones."""
+    """Assign layers to GPUs. Raises `Fatal` if there are no GPUs or too small ones."""
     from accelerate import infer_auto_device_map
     from accelerate.utils import get_balanced_memory
 
@@ -46,7 +46,7 @@ def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:
 
 
 def place_in(plan: Plan, name: str) -> str:
-    """The device of a parameter: that of the smallest part it belongs to.
+    """Return the device of a parameter: that of the smallest part it belongs to.
 
     >>> place_in({"transformer": 0, "transformer.h.7": 1}, "transformer.h.7.ln_1.weight")
     'cuda:1'

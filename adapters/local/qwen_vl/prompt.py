@@ -37,10 +37,10 @@ def stop_ids(tokenizer: Tokenizer) -> tuple[int, ...]:
 
 
 def encoded(conversation: Conversation, tokenizer: Tokenizer) -> Prompt:
-    """The prompt for the reply to a conversation's last message. Raises `Fatal`.
+    """Encode the prompt for the reply to a conversation's last message. Raises `Fatal`.
 
     Pictures are numbered through the conversation. A reply is put in by the ids that were
-    generated, when its message carries them (`native`), so that kept keys and values still hold.
+    generated, when its message carries them (`native`): kept keys and values stay valid.
     """
     messages = conversation.messages
     if not messages or messages[-1].role == "assistant":
@@ -87,7 +87,7 @@ def _body(message: Message, tokenizer: Tokenizer, pictures: int) -> tuple[list[i
 
 
 def _generated(message: Message) -> list[int] | None:
-    """The ids that a reply was generated as, if its message carries them."""
+    """Return the ids that a reply was generated as, if its message carries them."""
     native = message.native
     if message.role != "assistant" or not isinstance(native, dict):
         return None

@@ -1,4 +1,4 @@
-"""What a checkpoint is that is not an original Qwen-VL, by its `config.json`."""
+"""Recognises checkpoints other than an original Qwen-VL by their `config.json`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from adapters.local.checkpoint import QWEN_VL, is_qwen_vl
 
 
 def foreign_kind(config: Mapping[str, object]) -> str | None:
-    """What a checkpoint is, with advice, if it is not an original Qwen-VL; None if it is one."""
+    """Name a checkpoint's kind, with advice, unless it is an original Qwen-VL (None)."""
     if is_qwen_vl(config):
         return None
     kind = str(config.get("model_type") or "")

@@ -3,7 +3,7 @@
 Both are described in Qwen's technical report (Bai et al. 2023, arXiv:2309.16609). A prompt longer
 than `seq_length` uses a larger rotary base, and queries late in it are scaled up. The
 original computes one alpha for a batch from its padded length; here every row has its own, from
-its own length, so that a row's answer does not depend on what else is in the batch.
+its own length, and its answer does not depend on what else is in the batch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch import Tensor
 
 
 def ntk_alpha(length: int, trained: int) -> int:
-    """The factor of the rotary base for a prompt of `length` tokens: 1, 3, 7, 15, ...
+    """Return the factor of the rotary base for a prompt of `length` tokens: 1, 3, 7, 15, ...
 
     1 up to the `trained` length, then one step for every doubling: 3 up to twice, 7 up to four
     times. Equals max(2**ceil(log2(length / trained) + 1) - 1, 1).
@@ -27,7 +27,7 @@ def ntk_alpha(length: int, trained: int) -> int:
 
 
 def alphas(lengths: Tensor, trained: int) -> Tensor:
-    """`ntk_alpha` of each row: [rows] token counts to [rows] float32, on the same device."""
+    """Return `ntk_alpha` of each row: [rows] token counts to [rows] float32, on the same device."""
     values = [float(ntk_alpha(int(n), trained)) for n in lengths.tolist()]
     return torch.tensor(values, dtype=torch.float32, device=lengths.device)
 
@@ -61,7 +61,7 @@ class Rotation:
         trained: int,
         logn: bool,
     ) -> Rotation:
-        """For `places` [rows or 1, columns] with the NTK `alpha` [rows or 1]."""
+        """Build it for `places` [rows or 1, columns] with the NTK `alpha` [rows or 1]."""
         exponents = torch.arange(0, dim, 2, dtype=torch.float32, device=places.device) / dim
         bases = base * alpha.double() ** (dim / (dim - 2))
         frequencies = 1.0 / bases.float()[:, None] ** exponents
@@ -77,7 +77,7 @@ class Rotation:
         return cls(cos * scale, sin * scale, cos, sin)
 
     def to(self, device: torch.device | str, **options: Any) -> Rotation:
-        """On another device, where layers are spread over several."""
+        """Move it to another device, where layers are spread over several."""
         names = ("query_cos", "query_sin", "key_cos", "key_sin")
         return Rotation(*(getattr(self, name).to(device, **options) for name in names))
 

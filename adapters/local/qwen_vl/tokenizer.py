@@ -29,7 +29,7 @@ SPECIALS: Final = (
     *(f"<|extra_{number}|>" for number in range(205)),
     *(REF, REF_END, BOX, BOX_END, QUAD, QUAD_END, IMAGE, IMAGE_END, IMAGE_PAD),
 )
-# Where a text is cut before bytes are merged. Unlike in later Qwen, every digit stands alone.
+# Where a text is cut before bytes are merged. Unlike in later Qwen, digits are never joined.
 CUT: Final = "|".join(
     (
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
@@ -47,7 +47,7 @@ class Tokenizer:
     """Converts texts to ids and back. Stateless after loading; used from several threads."""
 
     def __init__(self, ranks: dict[bytes, int], queries: int = 256) -> None:
-        """From merge ranks (0, 1, 2, ...) and the number of ids that stand for a picture."""
+        """Build it from merge ranks (0, 1, 2, ...) and the number of ids per picture."""
         specials = {name: len(ranks) + place for place, name in enumerate(SPECIALS)}
         self.specials = specials
         self.queries = queries
@@ -59,7 +59,7 @@ class Tokenizer:
 
     @classmethod
     def read(cls, path: Path, queries: int = 256) -> Tokenizer:
-        """From a `qwen.tiktoken`: a line for each token, its bytes in base64 and its rank.
+        """Read a `qwen.tiktoken`: a line for each token, its bytes in base64 and its rank.
 
         Raises `Fatal` for a file of another format.
         """
@@ -88,7 +88,7 @@ class Tokenizer:
         return self._encoding.n_vocab
 
     def encode(self, text: str, allowed: Collection[str] = ()) -> list[int]:
-        """Ids of a text, composed first (NFC). Special tokens outside `allowed` are plain text.
+        """Encode a text, composed first (NFC). Special tokens outside `allowed` are plain text.
 
         With `<img>` allowed, `<img>NAME</img>` is a picture's span, as in the original.
         """
@@ -105,10 +105,10 @@ class Tokenizer:
         return self._encoding.encode(text, allowed_special=set(allowed), disallowed_special=())
 
     def image_span(self, name: str = "") -> list[int]:
-        """A picture's ids: start, `queries` places, end.
+        """Return a picture's ids: start, `queries` places, end.
 
         The original writes the picture's path into the places, byte by byte, and opens the file
-        that they name. Here pictures travel beside the ids, and the places are padding.
+        that they name. Here pictures travel separately from the ids, and the places are padding.
         """
         named = list(name.encode())
         if len(named) > self.queries - 2:
@@ -117,8 +117,8 @@ class Tokenizer:
         return [self.specials[IMAGE], *named, *padding, self.specials[IMAGE_END]]
 
     def decode(self, ids: Sequence[int], *, markup: bool = True) -> str:
-        """The text of ids. Special tokens and ids beyond the vocabulary are left out, but for
-        `<ref>`, `<box>`, `<quad>` and their ends with `markup`."""
+        """Decode ids. Special tokens and ids beyond the vocabulary are left out, but
+        for `<ref>`, `<box>`, `<quad>` and their ends with `markup`."""
         hidden = self._hidden if markup else self._marks
         shown = [number for number in ids if number not in hidden and 0 <= number < self.size]
         return self._encoding.decode(shown, errors="replace")

@@ -31,7 +31,8 @@ Shape = tuple[int, ...]
 
 
 def shards(folder: Path) -> tuple[Path, ...]:
-    """The files with a checkpoint's weights; safetensors if there are both. Raises `Fatal`."""
+    """Return the files with a checkpoint's weights; safetensors if there are both. Raises
+    `Fatal`."""
     for index, pattern in (SAFETENSORS, BINARIES):
         if (folder / index).is_file():
             return _listed(folder, index)
@@ -63,7 +64,7 @@ def load_weights(
 
 
 def tensors(path: Path, *, shapes_only: bool = False) -> Iterator[tuple[str, Tensor]]:
-    """Names and tensors of a shard, on the CPU and read as they are used.
+    """Yield names and tensors of a shard, on the CPU and read when they are used.
 
     With `shapes_only`, on the meta device where the format allows it. Raises `Fatal` that names
     the shard when it is cut short or holds anything but tensors.
@@ -74,7 +75,7 @@ def tensors(path: Path, *, shapes_only: bool = False) -> Iterator[tuple[str, Ten
             return
         yield from _binary(path).items()
     except OSError as error:
-        if error.errno == errno.EINVAL:  # What mapping a part beyond a file's end gives.
+        if error.errno == errno.EINVAL:  # Raised when a mapping passes the end of the file.
             raise Fatal(f"{path}: damaged or truncated; download this file again") from error
         raise Fatal(f"{path}: cannot be read ({error.strerror or error})") from error
     except (SafetensorError, RuntimeError, EOFError, ValueError) as error:

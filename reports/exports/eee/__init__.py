@@ -1,4 +1,4 @@
-"""Every Eval Ever: JSON of evaluation results in one schema, whoever evaluated.
+"""Every Eval Ever: JSON of evaluation results in one schema for all evaluators.
 
 Per run `data/BENCHMARK/DEVELOPER/MODEL/UUID.json`, the place in the datastore, with all measures
 and their intervals; with `--with-steps` a line per unit beside it. Schema 0.3.0, as the package
@@ -37,10 +37,10 @@ _IN_ORGANISATION = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 class EeeExport:
     """Every Eval Ever's JSON."""
 
-    organisation: str = option("", "Who has carried out the evaluation.", metavar="NAME")
+    organisation: str = option("", "Organisation that carried out the evaluation.", metavar="NAME")
     relationship: str | None = option(
         None,
-        "What that organisation is to the model's developer.",
+        "Relationship of that organisation to the model's developer.",
         type=click.Choice(RELATIONSHIPS),
     )
     developer: str = option(
@@ -51,12 +51,12 @@ class EeeExport:
     )
     deployment: str = option(
         "unknown",
-        "Who ran the model: you, or a provider.  [default: unknown]",
+        "Operator of the model: you, or a provider.  [default: unknown]",
         type=click.Choice(DEPLOYMENTS),
     )
     availability: str = option(
         "unknown",
-        "Whether its weights can be had.  [default: unknown]",
+        "Availability of the weights.  [default: unknown]",
         type=click.Choice(AVAILABILITIES),
     )
     retrieved: str = option(
@@ -114,7 +114,7 @@ class EeeExport:
         return notes
 
     def model_id(self, run: Run) -> str:
-        """The model as `developer/name`; `/name` where the developer is not known."""
+        """Return the model as `developer/name`; `/name` where the developer is not known."""
         known = str(run.manifest.model.get("model") or model_of(run))
         if PurePath(known).is_absolute() or known.startswith((".", "~")):
             known = PurePath(known).name
@@ -148,7 +148,7 @@ class EeeExport:
 
 
 def uuid_of(run: Run) -> uuid.UUID:
-    """The same id for the same run, in the only version that the schema takes."""
+    """Return the same id for the same run, in the only version that the schema takes."""
     import msgspec
 
     manifest = run.manifest

@@ -17,13 +17,13 @@ from harness.tables import clean, heads
 from parsers.intervals import DRAWS
 from reports.exports.facts import (
     LIBRARY,
-    average_told,
+    average_text,
     benchmark_of,
-    command_told,
     created,
     model_of,
+    public_command,
+    public_settings,
     repository_of,
-    settings_told,
     share,
     time_of,
     version_of,
@@ -37,7 +37,7 @@ SCHEMA = "0.3.0"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What the record says that no run knows.
+    """Facts for the record that no run has.
 
     model_id: `developer/name`.
     retrieved: when the record is made, in ISO 8601; "" for when the run was last started.
@@ -52,15 +52,15 @@ class Source:
 
 
 def dumped(record: Mapping[str, Any]) -> str:
-    """A record as indented JSON, in ASCII: texts of models may hold what ends a line."""
+    """Return a record as indented JSON, in ASCII: texts of models may hold what ends a line."""
     return json.dumps(record, indent=2, allow_nan=False) + "\n"
 
 
 def aggregate(run: Run, source: Source) -> dict[str, Any]:
-    """The record of a run.
+    """Return the record of a run.
 
     Raises:
-        ExportError: nothing is measured, or something that is no share; the time is none.
+        ExportError: nothing is measured, a value is not a share, or the time is not one.
         RunError: the run cannot be read.
     """
     manifest = run.manifest
@@ -119,19 +119,19 @@ def aggregate(run: Run, source: Source) -> dict[str, Any]:
 
 
 def result_id(run: Run, result: Result) -> str:
-    """What names a result within its record, and lines that belong to it."""
+    """Return the id of a result in its record and on its lines."""
     average = result.average or "parents"
     named = (run.manifest.name, result.split, result.measure.result, average, result.line)
     return clean(":".join(named))
 
 
 def evaluation_name(run: Run, result: Result) -> str:
-    """The benchmark and the split."""
+    """Return the benchmark and the split."""
     return f"{benchmark_of(run)}/{clean(result.split)}"
 
 
 def _state(run: Run) -> dict[str, Any]:
-    """Whether the run is finished, where it is not."""
+    """Return `finished: false` for an unfinished run."""
     return {} if run.complete else {"finished": "false"}
 
 
@@ -161,7 +161,7 @@ def _result(run: Run, result: Result, part: str) -> dict[str, Any]:
         "evaluation_timestamp": f"{created(run).timestamp():.0f}",
         "metric_config": {
             "evaluation_description": clean(
-                f"{measure.meaning or measure.head}, {average_told(run, result)}"
+                f"{measure.meaning or measure.head}, {average_text(run, result)}"
             ),
             "metric_id": ".".join(filter(None, ("vlm_eval", measure.result, average))),
             "metric_name": clean(f"{measure.head} {average}".rstrip()),
@@ -221,8 +221,8 @@ def _data(run: Run, result: Result) -> dict[str, Any]:
         }
     files = [one for one in _list(origin.get("files")) if isinstance(one, Mapping)]
     digests = {str(one.get("name")): str(one.get("sha256") or one.get("digest")) for one in files}
-    told = {"split": split, "origin": origin.get("origin"), "sha256": json.dumps(digests)}
-    return {**shared, "source_type": "other", "additional_details": _texts(told)}
+    details = {"split": split, "origin": origin.get("origin"), "sha256": json.dumps(digests)}
+    return {**shared, "source_type": "other", "additional_details": _texts(details)}
 
 
 def _generation(run: Run) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _generation(run: Run) -> dict[str, Any]:
     numbers = {name: config.get(name) for name in ("temperature", "top_p")}
     arguments = {name: one for name, one in numbers.items() if _is_number(one)}
     more = {
-        **settings_told(run),
+        **public_settings(run),
         "prompts_sha256": manifest.prompts,
         "pictures": manifest.pictures,
         "measures": ", ".join(heads(manifest.declaration)),
@@ -240,7 +240,7 @@ def _generation(run: Run) -> dict[str, Any]:
         "generation_args": {
             **arguments,
             **({"max_tokens": int(max(limits))} if limits else {}),
-            "execution_command": command_told(run),
+            "execution_command": public_command(run),
         },
         "additional_details": _texts(more),
     }

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from harness.runs import CallRecord, Done, Run, Sight, UnitRecord
+from harness.runs import CallRecord, Done, Run, Sight, Unit
 from harness.settings import without_places
 from parsers import Status
 from reports.exports.eee.aggregate import SCHEMA, evaluation_name, result_id
@@ -76,7 +76,7 @@ def _lines(run: Run, record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _is_of_lines(result: Result, rows: RunRows) -> bool:
-    """Whether lines belong to a result."""
+    """Return True if lines belong to a result."""
     declared = rows.declared
     main = declared.main_of_units
     measure = main if main in declared.in_tables else declared.in_tables[0]
@@ -84,7 +84,7 @@ def _is_of_lines(result: Result, rows: RunRows) -> bool:
 
 
 def _sample(
-    unit: UnitRecord[Any], calls: Sequence[CallRecord], part: Part, score: float, reading: int
+    unit: Unit[Any], calls: Sequence[CallRecord], part: Part, score: float, reading: int
 ) -> dict[str, Any]:
     right, talk = right_answer(part), Talk.of(calls)
     acts = sum(call.act is not None for call in calls)
@@ -139,7 +139,7 @@ class Talk:
 
     @classmethod
     def of(cls, calls: Sequence[CallRecord]) -> Talk:
-        """The messages of calls in their order."""
+        """Return the messages of calls in their order."""
         talk = cls()
         for acting, group in groupby(calls, key=lambda call: call.act is not None):
             for call in group if acting else by_conversation(list(group)):
@@ -155,8 +155,8 @@ class Talk:
         self.messages.append(message)
 
     def _ask(self, call: CallRecord) -> None:
-        """Add what a call asked, and its reply; that of a role is told apart by its name."""
-        messages, answer = call.told
+        """Add the messages of a call and its reply, with the name of its role."""
+        messages, answer = call.exchange
         before = self._answered.get(call.earlier or "")
         of_role = f"{call.role}:" if call.role else ""
         for place, message in enumerate(messages):
@@ -173,23 +173,23 @@ class Talk:
         """Add an action as a tool call of the reply before it, and what was seen after it."""
         assert call.act is not None
         done, seen = Done.of(call.act.action), Sight.of(call.act.observation, call.act.blobs)
-        told = seen.told or call.told[1]
+        text = seen.told or call.exchange[1]
         if done is None:
-            self._add("user", told)
+            self._add("user", text)
             return
         last = self.messages[-1] if self.messages else {}
         if last.get("role") != "assistant" or "tool_calls" in last:
             self._add("assistant", "")
         action = done.action
-        given = {"element": action.element, "point": action.point, **action.arguments}
-        arguments = {name: str(value) for name, value in given.items() if value is not None}
+        values = {"element": action.element, "point": action.point, **action.arguments}
+        arguments = {name: str(value) for name, value in values.items() if value is not None}
         tool = {"id": call.id, "name": action.name, "arguments": arguments}
         self.messages[-1]["tool_calls"] = [tool]
-        self._add("tool", told, tool_call_id=[call.id])
+        self._add("tool", text, tool_call_id=[call.id])
 
 
 def _answers(
-    unit: UnitRecord[Any], part: Part, talk: Talk, reading: int, *, single: bool
+    unit: Unit[Any], part: Part, talk: Talk, reading: int, *, single: bool
 ) -> Iterator[dict[str, Any]]:
     """Where the answer was read from."""
     said = unit.prediction
@@ -205,7 +205,7 @@ def _answers(
     }
 
 
-def _usage(unit: UnitRecord[Any]) -> dict[str, int] | None:
+def _usage(unit: Unit[Any]) -> dict[str, int] | None:
     """Tokens as billed; cached ones are among the input, as ours are."""
     used = unit.usage
     if used is None:
@@ -220,15 +220,15 @@ def _usage(unit: UnitRecord[Any]) -> dict[str, int] | None:
     }
 
 
-def _error(unit: UnitRecord[Any]) -> str | None:
-    """Why there is no answer."""
+def _error(unit: Unit[Any]) -> str | None:
+    """Return the reason for a missing answer."""
     status = unit.prediction.status if unit.prediction else Status.ANSWERED
     if unit.error is not None:
         return without_places(unit.error)
     return unit.invalid or (None if status is Status.ANSWERED else str(status))
 
 
-def _metadata(unit: UnitRecord[Any]) -> dict[str, str]:
+def _metadata(unit: Unit[Any]) -> dict[str, str]:
     said = unit.prediction
     facts: dict[str, Any] = {
         "split": unit.split,

@@ -5,7 +5,7 @@
 | `header` | what a log says of a run as a whole |
 | `samples` | a unit as a sample |
 | `talk` | its calls as messages |
-| `pictures` | what stands in messages for pictures |
+| `pictures` | pictures in messages |
 | `ids`, `dates` | what makes equal runs equal files |
 """
 
@@ -43,7 +43,6 @@ class InspectExport:
     )
 
     def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
-        """See `ExportFormat.write`."""
         for label, run in runs.items():
             if note := self._write(run, folder.path(f"{file_name(label)}.eval")):
                 yield f"{clean(label)}: {note}"
@@ -66,7 +65,7 @@ class InspectExport:
         return note
 
     def log(self, run: Run) -> tuple[EvalLog, str]:
-        """The log of a run, and a line about pictures that are missing.
+        """Return the log of a run, and a line about pictures that are missing.
 
         Raises:
             ExportError: its pictures are too large.

@@ -1,4 +1,4 @@
-"""What an inspect_ai log says of a run as a whole: settings, results, tokens."""
+"""The header of an inspect_ai log: settings, results, tokens of a run."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from inspect_ai.log import (
 )
 from inspect_ai.model import GenerateConfig, ModelConfig, ModelUsage
 
-from harness.runs import Manifest, Run, UnitRecord
+from harness.runs import Manifest, Run, Unit
 from harness.settings import SETTINGS, public_text
 from harness.tables import clean
 from parsers import Measure
-from reports.exports.facts import benchmark_of, command_told, created, repository_of
+from reports.exports.facts import benchmark_of, created, public_command, repository_of
 from reports.exports.inspect.ids import id_of
 from reports.exports.results import Result
 from reports.load import notes_of, unfinished_lines
 from reports.settings import settings_of
 
 PRIVATE = ("base_url", "data", "endpoint")
-"""Ends of keys that say where something lies on somebody's machines."""
+"""Ends of keys whose values are paths or addresses."""
 SHOWN = ("model", "benchmark", "protocol")
-"""Settings that a log has places of their own for."""
+"""Settings with another place in a log."""
 RATE = "rate"
 """The metric of measures of parents, such as task success, which have no averages."""
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -43,13 +43,13 @@ EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 def run_id(manifest: Manifest) -> str:
-    """An id of a run, the same whenever and wherever it is exported."""
+    """Return an id of a run, the same whenever and wherever it is exported."""
     settings = sorted(settings_of(manifest).items())
     return id_of(manifest.name, manifest.created, manifest.prompts, settings)
 
 
 def model_name(manifest: Manifest) -> str:
-    """The model under test as inspect_ai names models: `openai/gpt-5.4`."""
+    """Return the model under test as inspect_ai names models: `openai/gpt-5.4`."""
     model = manifest.model
     provider, name = model.get("provider"), model.get("model")
     if provider and name:
@@ -58,7 +58,7 @@ def model_name(manifest: Manifest) -> str:
 
 
 def role_models(manifest: Manifest) -> dict[str, str]:
-    """The models of other roles by role, likewise, as far as the user chose them."""
+    """Return the models of other roles by role, likewise, as far as the user chose them."""
     roles = public(_mapping(manifest.config, "roles"))
     return {k: str(name).replace(":", "/", 1) for k, name in roles.items() if "." not in k}
 
@@ -73,8 +73,8 @@ def public(values: Any, name: str = "") -> Any:
     return public_text(name, values) if isinstance(values, str) else values
 
 
-def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
-    """What was evaluated, on what, and how."""
+def spec(run: Run, records: Sequence[Unit[Any]]) -> EvalSpec:
+    """Return the benchmark, the model and the settings of the run."""
     manifest, id = run.manifest, run_id(run.manifest)
     arguments = public(manifest.config)
     options, git = _mapping(arguments, "protocol_options"), _mapping(manifest.environment, "git")
@@ -114,7 +114,7 @@ def spec(run: Run, records: Sequence[UnitRecord[Any]]) -> EvalSpec:
 
 
 def plan(spec: EvalSpec) -> EvalPlan:
-    """The protocol, as the one solver."""
+    """Return the protocol, as the one solver."""
     step = EvalPlanStep(solver=str(spec.solver), params=spec.solver_args or {})
     return EvalPlan(name=step.solver, steps=[step], config=spec.model_generate_config)
 
@@ -122,7 +122,7 @@ def plan(spec: EvalSpec) -> EvalPlan:
 def results(
     found: Sequence[Result], samples: Sequence[EvalSample], counts: Mapping[str, Any]
 ) -> EvalResults:
-    """The measures as reports have them, under the run's own rules.
+    """Return the measures as reports have them, under the run's own rules.
 
     found: all measures of the run, split by split.
     counts: of its rows, by name (`reports.frames.runs.facts`).
@@ -142,7 +142,7 @@ def results(
 
 
 def stats(run: Run, samples: Iterable[EvalSample]) -> EvalStats:
-    """The starts of its first and last session, and the tokens of all samples.
+    """Return the starts of its first and last session, and the tokens of all samples.
 
     When a run ended is not on record, and the viewer makes no sense of a log that has no end.
     """
@@ -159,7 +159,7 @@ def stats(run: Run, samples: Iterable[EvalSample]) -> EvalStats:
 
 
 def _score(name: str, found: Sequence[Result], samples: Sequence[EvalSample]) -> EvalScore:
-    """A measure; its metrics over all splits come first, those of single ones stand in groups."""
+    """Return a measure: its metrics over all splits first, those of single splits in groups."""
     measure, several = found[0].measure, len({one.split for one in found}) > 1
     metrics: dict[str, EvalMetric] = {}
     for one in sorted(found, key=lambda one: not one.pooled):
@@ -177,17 +177,17 @@ def _score(name: str, found: Sequence[Result], samples: Sequence[EvalSample]) ->
 
 
 def _metrics(one: Result, group: str | None) -> dict[str, EvalMetric]:
-    """A mean and the ends of its interval, each a metric of its own."""
+    """Return a mean and the ends of its interval, each as a metric."""
     name, interval = one.average or RATE, one.interval
     values = {name: one.value}
-    told: dict[str, Any] = {"n": one.n, "over": one.over}
+    details: dict[str, Any] = {"n": one.n, "over": one.over}
     if interval is not None:
         values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-        told |= {"level": interval.level, "method": interval.method}
-        told |= {"clusters": interval.clusters, "few": interval.few}
+        details |= {"level": interval.level, "method": interval.method}
+        details |= {"clusters": interval.clusters, "few": interval.few}
     return {
         f"{group}_{key}" if group else key: EvalMetric(
-            name=key, group=group, value=value, metadata=told
+            name=key, group=group, value=value, metadata=details
         )
         for key, value in values.items()
         if value is not None
@@ -200,17 +200,17 @@ def _headline(main: Measure) -> HeadlineMetric:
 
 
 def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """One of some values, which somebody else's run may have as anything."""
+    """Return one of some values; runs of other packages may have anything."""
     found = values.get(name)
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-def _epochs(records: Sequence[UnitRecord[Any]]) -> int:
+def _epochs(records: Sequence[Unit[Any]]) -> int:
     return max((one.repeat for one in records), default=0) + 1
 
 
 def _is_chosen(name: str, value: Any) -> bool:
-    """Whether a setting is worth a place in the list of logs, beside task, model and solver."""
+    """Return True if the list of logs shows a setting next to task, model and solver."""
     known = SETTINGS.get(name)
     if known is None or name in SHOWN or known.heading == "never":
         return False
@@ -218,7 +218,7 @@ def _is_chosen(name: str, value: Any) -> bool:
 
 
 def _generation(arguments: Mapping[str, Any]) -> GenerateConfig:
-    """The settings of generation, as far as they are one for all rounds."""
+    """Return the settings of generation that all rounds share."""
     limits, effort = arguments.get("max_tokens"), arguments.get("effort")
     return GenerateConfig(
         max_tokens=limits[0] if isinstance(limits, list) and len(limits) == 1 else None,
@@ -231,13 +231,13 @@ def _generation(arguments: Mapping[str, Any]) -> GenerateConfig:
 
 
 def _metadata(run: Run) -> dict[str, Any]:
-    """What is known of a run and has no place of its own in a log."""
+    """Return the facts about a run without another place in a log."""
     manifest = run.manifest
     known: dict[str, Any] = {
         "note": notes_of([run]),
         "unfinished": " ".join(map(clean, unfinished_lines({run.name: run}))),
         "run": manifest.name,
-        "command": command_told(run),
+        "command": public_command(run),
         "model": public(manifest.model),
         "answered_by": public(manifest.answered_by, "model"),
         "dataset": public(manifest.dataset),

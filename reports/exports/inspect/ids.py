@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-"""The 57 characters of inspect_ai's own ids, of which 22 make one."""
+"""The 57 characters of inspect_ai's ids; 22 make one."""
 LENGTH = 22
 
 
 def id_of(*parts: object) -> str:
-    """An id in the form of inspect_ai's own, from anything whose text is always the same.
+    """Return an id in the form of inspect_ai's own, from anything whose text is always the same.
 
     >>> id_of("run", 1) == id_of("run", 1), len(id_of("run", 2)), id_of("run", 1) == id_of("run1")
     (True, 22, False)

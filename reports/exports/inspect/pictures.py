@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.contract import EncodedPicture
 from adapters.conversation import Picture, placeholder
-from harness.runs import BLOBS, DataGone, Run, RunError, UnitRecord, made_again
+from harness.runs import BLOBS, DataGone, Run, RunError, Unit, made_again
 from harness.tables import clean
 from reports.exports.folder import ExportError
 from reports.exports.inspect.talk import AS_IT_IS
@@ -25,7 +25,7 @@ TYPES = ((b"\xff\xd8\xff", "jpeg"), (b"\x89PNG", "png"), (b"GIF8", "gif"), (b"RI
 class Pictures:
     """The pictures that the units of a run were shown."""
 
-    def __init__(self, run: Run, records: Sequence[UnitRecord[Any]]) -> None:
+    def __init__(self, run: Run, records: Sequence[Unit[Any]]) -> None:
         """Make them.
 
         Raises:
@@ -40,17 +40,18 @@ class Pictures:
 
     @property
     def missing(self) -> str:
-        """How many there are not, and why the first one is not; "" if all are there."""
+        """Count the missing pictures, with the first reason; "" if all are there."""
         reason = next(iter(self._gone.values()), "")
         return f"{len(self._gone):,} pictures are missing: {reason}" if reason else ""
 
     def show(self, picture: Picture) -> EncodedPicture | str:
-        """A picture, or a line in its place; why there is none may name folders of the user's."""
+        """Return a picture, or a line in its place; why there is none may name folders of the
+        user's."""
         if picture.recipe == AS_IT_IS and (found := _blob(self._run, picture.digest)):
             return _encoded(picture, found)
         return self._made.get(picture) or placeholder(picture)
 
-    def _load(self, records: Sequence[UnitRecord[Any]]) -> None:
+    def _load(self, records: Sequence[Unit[Any]]) -> None:
         """Make the pictures, a few at a time: Pillow does not hold up other threads."""
         times = Counter(one for record in records for one in dict.fromkeys(record.pictures))
         wanted: dict[str, list[Picture]] = {}
@@ -90,9 +91,9 @@ class Pictures:
 
 
 def _sources(
-    run: Run, records: Iterable[UnitRecord[Any]], digests: Iterable[str]
+    run: Run, records: Iterable[Unit[Any]], digests: Iterable[str]
 ) -> Iterator[tuple[str, bytes | DataGone]]:
-    """What pictures are made from, by digest: blobs of the run, or else screenshots of its data."""
+    """Return the sources of pictures by digest: blobs of the run, or screenshots of its data."""
     left = set(digests)
     for digest in sorted(left) if (run.path / BLOBS).is_dir() else ():
         if (found := _blob(run, digest)) is not None:
@@ -112,7 +113,7 @@ def _blob(run: Run, digest: str) -> bytes | None:
 
 
 def _made(picture: Picture, source: bytes | DataGone) -> EncodedPicture | DataGone:
-    """A picture as it was sent; why not otherwise."""
+    """Return a picture as sent, or the reason for its absence."""
     try:
         return (
             source

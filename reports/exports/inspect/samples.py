@@ -1,6 +1,6 @@
 """A unit of a run as a sample of an inspect_ai log.
 
-What it has beyond what all units have comes from the page of its kind (`UnitPage.part`): the lines
+The page of its kind (`UnitPage.part`) adds the data of the kind: the lines
 that hold what was answered against what is right, and the lists of choices and earlier actions.
 """
 
@@ -15,8 +15,8 @@ from inspect_ai.log import EvalError, EvalSample
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from adapters.inspect_messages import Show, model_usage, score_reason
-from harness.runs import CallRecord, Spent, UnitRecord
+from adapters.inspect.messages import Show, model_usage, score_reason
+from harness.runs import CallRecord, Spent, Unit
 from harness.settings import public_text, without_places
 from parsers import Declaration
 from parsers.records import Scores
@@ -37,12 +37,12 @@ class Sampler:
 
     run_id: part of every id.
     model: the model under test, as inspect_ai names models.
-    roles: the models of other roles, likewise, as far as they are known.
+    roles: the models of other roles, likewise, if known.
     declared: what the benchmark declares.
     variant: of the measure that has several, the one of the run's headline.
     counted: the scores that count, by unit and repeat (`reports.exports.results.counted`).
     page: what the page shows of units of this kind.
-    show: what stands for pictures.
+    show: maps pictures to message content.
     """
 
     run_id: str
@@ -55,9 +55,10 @@ class Sampler:
     show: Show
 
     def sample(
-        self, record: UnitRecord[Any], calls: Sequence[CallRecord], error: UnitError
+        self, record: Unit[Any], calls: Sequence[CallRecord], error: UnitError
     ) -> EvalSample:
-        """The sample of a unit; `calls` are those of its last trial, `error` is its class."""
+        """Return the sample of a unit; `calls` are those of its last trial, `error` is its
+        class."""
         if record.error is not None:
             record = replace(record, error=without_places(record.error))
             error = replace(error, detail=without_places(error.detail))
@@ -85,10 +86,8 @@ class Sampler:
             error=_error(record),
         )
 
-    def _scores(
-        self, record: UnitRecord[Any], part: Part, error: UnitError
-    ) -> dict[str, Score] | None:
-        """A score for each measure of units, the main one first; None without an outcome.
+    def _scores(self, record: Unit[Any], part: Part, error: UnitError) -> dict[str, Score] | None:
+        """Return a score for each measure of units, the main one first; None without an outcome.
 
         Where a unit does not count, or a measure was not measured, the score has no value.
         """
@@ -116,23 +115,23 @@ class Sampler:
             )
         return found
 
-    def _explanation(self, record: UnitRecord[Any], error: UnitError) -> str:
-        """How it ended, and what was found about it."""
+    def _explanation(self, record: Unit[Any], error: UnitError) -> str:
+        """Return the outcome and the facts about a unit."""
         if record.invalid is not None:
             how = "counts as a failure" if record.key in self.counted else "not counted"
             return f"{how}: {record.invalid}"
         said, found = record.prediction, str(error.error_class)
-        told = [str(said.status)] if said else []
+        lines = [str(said.status)] if said else []
         if record.key not in self.counted:
-            told.append("not counted")
+            lines.append("not counted")
         if said and said.flags:
-            told.append(f"flags: {', '.join(said.flags)}")
+            lines.append(f"flags: {', '.join(said.flags)}")
         if found != SUCCESS:
-            told.append(found if error.detail in ("", *told) else f"{found}: {error.detail}")
-        return "\n".join(told)
+            lines.append(found if error.detail in ("", *lines) else f"{found}: {error.detail}")
+        return "\n".join(lines)
 
     def _usage(
-        self, record: UnitRecord[Any], calls: Sequence[CallRecord]
+        self, record: Unit[Any], calls: Sequence[CallRecord]
     ) -> list[tuple[str, str, ModelUsage]]:
         """Role, model and usage; of the model under test, the role is ""."""
         own = Spent(len(calls), record.usage, record.cost)
@@ -149,11 +148,11 @@ class Sampler:
         return used
 
     def _metadata(
-        self, record: UnitRecord[Any], calls: Sequence[CallRecord], part: Part, error: UnitError
+        self, record: Unit[Any], calls: Sequence[CallRecord], part: Part, error: UnitError
     ) -> dict[str, Any]:
-        """What is known of a unit and has no place of its own in a sample."""
+        """Return the facts about a unit without another place in a sample."""
         said = record.prediction
-        told = {name for measure in self.declared.of_units for name in measure.scores}
+        declared = {name for measure in self.declared.of_units for name in measure.scores}
         scores = (record.scores or {}).items()
         facts: dict[str, Any] = {
             "split": record.split,
@@ -174,7 +173,7 @@ class Sampler:
             "tiers": dict(record.tiers),
             "prompt_tokens": record.prompt_tokens,
             "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
-            "other_scores": {k: v for k, v in scores if k not in told and v is not None},
+            "other_scores": {k: v for k, v in scores if k not in declared and v is not None},
             "detail": msgspec.to_builtins(part.raw),
         }
         lists = {
@@ -195,7 +194,8 @@ def _by_model(usage: Sequence[tuple[str, str, ModelUsage]]) -> dict[str, ModelUs
 
 
 def _choices(part: Part) -> list[str] | None:
-    """The choices, if they were listed under the letters that the viewer puts before them."""
+    """Return the choices, if they were listed under the letters that the viewer puts before
+    them."""
     for listed in part.lists:
         letters = "".join(item.letter or "-" for item in listed.items)
         if letters and LETTERS.startswith(letters):
@@ -203,8 +203,8 @@ def _choices(part: Part) -> list[str] | None:
     return None
 
 
-def _error(record: UnitRecord[Any]) -> EvalError | None:
-    """Why there is no outcome; inspect_ai wants a traceback, and there is none to show."""
+def _error(record: Unit[Any]) -> EvalError | None:
+    """Return the reason for a missing outcome; inspect_ai needs a traceback, which is empty."""
     if record.error is None and (record.settled or record.invalid is not None):
         return None
     message = record.error or "no outcome on record"

@@ -22,8 +22,8 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolCallError
 
 from adapters.conversation import Finish, Picture
-from adapters.inspect_messages import Show, chat_messages, model_output
-from harness.runs import CallRecord, Done, MessageRecord, Sight, UnitRecord
+from adapters.inspect.messages import Show, chat_messages, model_output
+from harness.runs import CallRecord, Done, MessageRecord, Sight, Unit
 from harness.settings import public_text
 from reports.exports.units import by_conversation, in_order
 
@@ -33,12 +33,12 @@ AS_IT_IS = ""
 
 @dataclass(slots=True)
 class Talk:
-    """What was said about a unit.
+    """The conversations about a unit.
 
     unit_id: the unit.
-    show: what stands for pictures.
+    show: maps pictures to message content.
     model: the model under test, for replies that do not name theirs.
-    several: whether there are several conversations, which have to say with which call they begin.
+    several: True for several conversations; each then names its first call.
     sent: digests of the pictures that models were sent.
     messages: all conversations, one after the other.
     output: the last reply of the model under test; None without any.
@@ -60,10 +60,8 @@ class Talk:
     """The last reply, which what is done next belongs to."""
 
     @classmethod
-    def of(
-        cls, record: UnitRecord[Any], calls: Sequence[CallRecord], show: Show, model: str
-    ) -> Talk:
-        """The messages of the calls of a unit's last trial."""
+    def of(cls, record: Unit[Any], calls: Sequence[CallRecord], show: Show, model: str) -> Talk:
+        """Return the messages of the calls of a unit's last trial."""
         sent = (part for call in calls for one in call.messages for part in one.parts)
         begun = {call.conversation for call in calls}
         first = [call for call in calls if call.act is None and call.earlier not in begun]
@@ -80,7 +78,7 @@ class Talk:
 
     def _ask(self, call: CallRecord) -> None:
         """Add what a call asked, and its reply."""
-        messages, answer = call.told
+        messages, answer = call.exchange
         if call.embed is not None:
             texts = "\n\n".join(part for one in messages for part in map(str, one.parts))
             messages = (MessageRecord("user", (texts,)),)
@@ -88,18 +86,18 @@ class Talk:
         if before is not None and messages and messages[0].role == "assistant":
             # The reply that the conversation goes on from has been added with its own call.
             messages = messages[1:] if _text(messages[0]) == before.text else messages
-        asked = self._asked(messages)
-        if before is None and self.several and asked:
+        question = self._asked(messages)
+        if before is None and self.several and question:
             other = call.asked_by if call.asked_by != self.unit_id else ""
             about = {"call": call.place, "role": call.role, "asked_by": other}
-            asked[0].metadata = {name: value for name, value in about.items() if value}
-        reply_told = replace(call.reply, model=public_text("model", call.reply.model))
-        output = model_output(reply_told, "" if call.role else self.model)
+            question[0].metadata = {name: value for name, value in about.items() if value}
+        public_reply = replace(call.reply, model=public_text("model", call.reply.model))
+        output = model_output(public_reply, "" if call.role else self.model)
         reply = output.choices[0].message
         if call.embed is not None:
             reply.content = answer
-        reply.metadata = _told(call) or None
-        self.messages += [*asked, reply]
+        reply.metadata = _facts(call) or None
+        self.messages += [*question, reply]
         self._replies[call.conversation] = self._last = reply
         if call.is_ask and not call.role:
             self.output, self.turns = output, self.turns + 1
@@ -109,7 +107,7 @@ class Talk:
 
         The viewer puts all of them into one at the top.
         """
-        asked: list[ChatMessage] = []
+        question: list[ChatMessage] = []
         for message in chat_messages(messages, self.show):
             if message.role == "system":
                 if message.text in self._systems:
@@ -117,20 +115,20 @@ class Talk:
                 self._systems.add(message.text)
                 self.messages.append(message)
             else:
-                asked.append(message)
+                question.append(message)
             if message.role != "assistant":
                 message.source = "input"
-        return asked
+        return question
 
     def _act(self, call: CallRecord) -> None:
         """Add an action as a tool call of the reply before it, and what was seen after it."""
         assert call.act is not None
         done = Done.of(call.act.action)
         seen = Sight.of(call.act.observation, call.act.blobs)
-        told = seen.told or call.told[1]
+        text = seen.told or call.exchange[1]
         unseen = seen.screenshot and seen.screenshot not in self.sent
         shown = [Picture(seen.screenshot, AS_IT_IS, *seen.viewport)] if unseen else []
-        (page,) = chat_messages([MessageRecord("user", (told, *shown))], self.show)
+        (page,) = chat_messages([MessageRecord("user", (text, *shown))], self.show)
         if done is None:
             page.source, page.metadata = "input", {"call": call.place}
             self.messages.append(page)
@@ -139,9 +137,9 @@ class Talk:
             self._last = ChatMessageAssistant(content="")
             self.messages.append(self._last)
         action = done.action
-        where = {"element": action.element, "point": action.point}
-        given = {name: value for name, value in where.items() if value is not None}
-        self._last.tool_calls = [ToolCall(call.id, action.name, {**given, **action.arguments})]
+        place = {"element": action.element, "point": action.point}
+        known = {name: value for name, value in place.items() if value is not None}
+        self._last.tool_calls = [ToolCall(call.id, action.name, {**known, **action.arguments})]
         self.messages.append(
             ChatMessageTool(
                 content=page.content,
@@ -156,10 +154,10 @@ def _text(record: MessageRecord) -> str:
     return "".join(part for part in record.parts if isinstance(part, str))
 
 
-def _told(call: CallRecord) -> dict[str, Any]:
-    """What is known of a reply; what inspect_ai has no place for in a message."""
+def _facts(call: CallRecord) -> dict[str, Any]:
+    """Return the facts about a reply that inspect_ai's messages lack."""
     reply = call.reply
-    told = {
+    facts = {
         "role": call.role or None,
         "finish": str(reply.finish) if reply.finish is not Finish.STOP else None,
         "input_tokens": reply.usage.input or None if reply.usage else None,
@@ -170,4 +168,4 @@ def _told(call: CallRecord) -> dict[str, Any]:
         "from_cache": call.from_cache or None,
         "tier": reply.tier or None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}

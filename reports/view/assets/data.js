@@ -12,8 +12,8 @@
   VLM.load = function (list) {
     const word = (number) => (number === null ? null : list.words[number]);
     const n = VLM.sheets.length;
-    const facts = list.terms.facts.map(([key, head, filter, tail, early, told, shared, code]) => ({
-      key, head, filter, tail, early, told, shared, code,
+    const facts = list.terms.facts.map(([key, head, filter, tail, early, heading, shared, code]) => ({
+      key, head, filter, tail, early, heading, shared, code,
     }));
     const measures = list.terms.measures.map(([name, head, meaning, binary]) => ({
       key: "m." + name, name, head, meaning, binary,

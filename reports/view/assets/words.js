@@ -65,7 +65,7 @@
   };
   VLM.told = (step, fact) => {
     const text = step.facts.get(fact.key);
-    return fact.told && text ? (fact.told === "named" ? fact.head + ": " : "") + text : "";
+    return fact.heading && text ? (fact.heading === "named" ? fact.head + ": " : "") + text : "";
   };
 
   VLM.place = (step) =>

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import Items, autowebbench, benchmark, released
+from harness.benchmarks import Items, benchmark, released
 from harness.errors import DataError
+from harness.kinds.prompt import autowebbench
 from parsers.actions import Action
 from tests.harness.benchmarks._autowebbench import SPLITS, prompt, rows, write
 from tests.harness.benchmarks._files import shared_data
@@ -73,7 +74,7 @@ def _damaged(**changes: Any) -> list[Any]:
         (_damaged(target=" "), "en/ood/test.json, row 2: 'target' is no text"),
         (_damaged(url="x"), "en/ood/test.json, row 2: it has an unknown field 'url'"),
         (_damaged(source="<p| x>"), "en/ood/test.json, row 2: 'source' names no task"),
-        (_damaged(target="wave('A')"), "row 2: the target \"wave('A')\" is no call of a function"),
+        (_damaged(target="wave('A')"), "row 2: the target \"wave('A')\" is not a call"),
         ([rows()[0], "click"], "en/ood/test.json, row 2: it is not an object with 'source'"),
         ([], "en/ood/test.json should hold a list of rows"),
         ({"rows": rows()}, "en/ood/test.json should hold a list of rows"),

@@ -216,4 +216,4 @@ def test_a_row_that_cannot_be_decoded_does_not_hide_the_others(tmp_path: Path) -
     path = write(tmp_path / "test_task.parquet", rows)
     read = list(open_steps("multimodal-mind2web", data=path).decoded())
     assert [isinstance(row, DataError) for _, row in read] == [False, True, False]
-    assert [entry.row for entry, _ in read] == [1, 2, 3]
+    assert [entry.detail.row for entry, _ in read] == [1, 2, 3]

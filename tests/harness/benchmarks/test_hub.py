@@ -29,7 +29,7 @@ from harness.errors import DataError
 hub.fetch.__defaults__ = (float(sys.argv[1]),)
 try:
     dataset = open_steps(sys.argv[2], splits=sys.argv[3:] or None)
-    print(json.dumps({"steps": [e.step_id for e in dataset.entries],
+    print(json.dumps({"steps": [e.unit_id for e in dataset.entries],
                       "rows": len(list(dataset.rows())), "fingerprint": dataset.fingerprint}))
 except DataError as error:
     print(json.dumps({"error": str(error)}))

@@ -9,12 +9,12 @@ import pytest
 
 from harness.benchmarks import Filters, Items
 from harness.errors import DataError
-from harness.runs import UnitRecord
+from harness.runs import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
 
 
-def unit(unit_id: str, talk: str, speaker: str, split: str = "test") -> UnitRecord[Any]:
-    return UnitRecord(
+def unit(unit_id: str, talk: str, speaker: str, split: str = "test") -> Unit[Any]:
+    return Unit(
         kind="turn",
         unit_id=unit_id,
         benchmark="talks",
@@ -74,7 +74,7 @@ def test_the_fingerprint_is_that_of_all_units_whatever_is_selected() -> None:
     ],
 )
 def test_units_that_contradict_their_benchmark_are_an_error(
-    units: tuple[UnitRecord[Any], ...], more: dict[str, Any], message: str
+    units: tuple[Unit[Any], ...], more: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DataError) as caught:
         Items.of(units, **more)

@@ -127,7 +127,7 @@ def test_a_row_without_a_picture_is_valid_and_one_without_a_positive_is_not(
 def test_one_step_is_read_without_the_others(tmp_path: Path, sample: list[Row]) -> None:
     dataset = opened(written(tmp_path, sample).parent)
     wanted = dataset.entries[5]
-    assert dataset.row(wanted.step_id).html == sample[5].html
+    assert dataset.row(wanted.unit_id).html == sample[5].html
     assert list(dataset.negatives()) == [len(row.negatives) for row in sample]
 
 

@@ -77,7 +77,9 @@ def test_a_step_belongs_to_its_turn_its_conversation_and_the_site_of_that(
         "website": listed[0]["website"],
     }
     assert entry.labels["turn"] == "1"
-    assert entry.step_id == f"{entry.task_id}_{entry.action_uid}"  # the key of the score file
+    assert (
+        entry.unit_id == f"{entry.parents['task']}_{entry.detail.action_uid}"
+    )  # the key of the score file
 
 
 def test_limits_and_shards_never_split_a_conversation(
@@ -88,7 +90,7 @@ def test_limits_and_shards_never_split_a_conversation(
     first = dataset.select(Filters(limit=1))
     assert len(first) == steps["test-0"]
     shards = [dataset.select(Filters(shard=(n, 2))) for n in (1, 2)]
-    whole = [{e.conversation for e in shard.entries} for shard in shards]
+    whole = [{e.parents["conversation"] for e in shard.entries} for shard in shards]
     assert not whole[0] & whole[1] and whole[0] | whole[1] == steps.keys()
     assert sum(map(len, shards)) == len(dataset)
 
@@ -111,7 +113,7 @@ def test_splits_are_told_by_folders_and_train_is_left_out_unless_asked_for(
     assert "has no file for test_task, test_website" in dataset.notices[0]
     assert "test_subdomain has 3 of 216 turns here: some shards may be missing" in dataset.notices
     train = opened(tmp_path, splits=["train"])
-    assert {e.conversation for e in train.entries} == {"test-1"}
+    assert {e.parents["conversation"] for e in train.entries} == {"test-1"}
     with pytest.raises(DataError, match="no split 'test_domain'"):
         opened(tmp_path, splits=["test_domain"])
 
@@ -232,7 +234,7 @@ def test_reading_takes_no_more_memory_than_two_conversations(tmp_path: Path) -> 
         "import resource, sys\n"
         "from pathlib import Path\n"
         "from harness.benchmarks import open_steps\n"
-        "import harness.benchmarks.mt_mind2web, msgspec\n"
+        "import harness.kinds.conversation.mt_mind2web, msgspec\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "before = peak()\n"
         "steps = open_steps('mt-mind2web', data=Path(sys.argv[1]))\n"

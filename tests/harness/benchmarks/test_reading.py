@@ -20,7 +20,7 @@ def test_the_recorded_row_is_decoded_through_all_levels() -> None:
     dataset = opened(shared_data("seeact-example/multimodal_mind2web_row.parquet"), "test_domain")
     (entry,) = dataset.entries
     (step,) = dataset.rows()
-    assert (entry.split, entry.index, entry.row) == ("test_domain", 2, 1)
+    assert (entry.split, entry.position, entry.detail.row) == ("test_domain", 2, 1)
     assert (step.info.split, step.info.website, step.info.domain) == (
         "test_domain",
         "thumbtack",
@@ -42,8 +42,8 @@ def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
     write(tmp_path / "test_task-00001-of-00002.parquet", [two[1], two[2], one[3]], rows_per_group=2)
     dataset = opened(tmp_path)
     wanted = ["a-0", "a-1", "a-2", "b-0", "b-1", "b-2", "a-3"]
-    assert [entry.action_uid for entry in dataset.entries] == wanted
-    assert [(e.row_group, e.offset, e.row) for e in dataset.entries] == [
+    assert [entry.detail.action_uid for entry in dataset.entries] == wanted
+    assert [(e.detail.row_group, e.detail.offset, e.detail.row) for e in dataset.entries] == [
         *[(0, 0, 1), (0, 1, 2), (0, 2, 3), (1, 0, 4)],
         *[(0, 0, 1), (0, 1, 2), (1, 0, 3)],
     ]
@@ -58,7 +58,7 @@ def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
 
 def test_step_numbers_are_numbers_though_stored_as_text(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", task("a", 12))
-    indices = [entry.index for entry in opened(path).entries]
+    indices = [entry.position for entry in opened(path).entries]
     assert indices == list(range(12))
     assert opened(path).row("a_a-10").info.index == 10
 
@@ -115,7 +115,7 @@ def test_rows_stored_twice_are_read_once_and_told(tmp_path: Path) -> None:
     write(tmp_path / "test_task-00000-of-00002.parquet", rows)
     write(tmp_path / "test_task-00001-of-00002.parquet", [rows[1], *task("b", 1)])
     dataset = opened(tmp_path, "test_task")
-    assert [e.action_uid for e in dataset.entries] == ["a-0", "a-1", "a-2", "b-0"]
+    assert [e.detail.action_uid for e in dataset.entries] == ["a-0", "a-1", "a-2", "b-0"]
     assert dataset.notices == (
         "duplicate rows were skipped (1 in test_task-00001-of-00002.parquet)",
     )
@@ -133,7 +133,7 @@ def test_files_without_step_numbers_get_them_from_the_actions(tmp_path: Path) ->
         record["action_reprs"] = actions
     path = write(tmp_path / "test_task.parquet", rows, without=LATER)
     dataset = opened(path)
-    assert [e.index for e in dataset.entries] == [0, 2, 3, *range(11)]
+    assert [e.position for e in dataset.entries] == [0, 2, 3, *range(11)]
     (notice,) = [n for n in dataset.notices if "target_action_index" in n]
     assert "14 rows" in notice and "guess" not in notice
     assert [r.history for r in dataset.rows()][1] == tuple(actions[:2])

@@ -24,8 +24,10 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> StepDataset:
 
 
 def uids(dataset: StepDataset) -> list[str]:
-    assert [r.info.action_uid for r in dataset.rows()] == [e.action_uid for e in dataset.entries]
-    return [entry.action_uid for entry in dataset.entries]
+    assert [r.info.action_uid for r in dataset.rows()] == [
+        e.detail.action_uid for e in dataset.entries
+    ]
+    return [entry.detail.action_uid for entry in dataset.entries]
 
 
 def test_filters_keep_the_order_of_the_file(dataset: StepDataset) -> None:
@@ -53,9 +55,10 @@ def test_shards_are_whole_tasks_and_cover_the_limited_selection(dataset: StepDat
     parts = [dataset.select(Filters(limit=2, shard=(number, 3))) for number in (1, 2, 3)]
     assert sorted(u for part in parts for u in uids(part)) == sorted(uids(whole))
     for part in parts:
-        for task_id in {e.task_id for e in part.entries}:
+        for task_id in {e.parents["task"] for e in part.entries}:
             assert (
-                len([e for e in part.entries if e.task_id == task_id]) == {"a": 3, "b": 2}[task_id]
+                len([e for e in part.entries if e.parents["task"] == task_id])
+                == {"a": 3, "b": 2}[task_id]
             )
 
 

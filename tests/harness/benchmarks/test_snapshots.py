@@ -81,7 +81,7 @@ def test_the_stray_shard_is_read_once_with_a_warning(tmp_path: Path) -> None:
     write(tmp_path / SERIES.format(1, 2), second)
     write(tmp_path / SERIES.format(1, 1), [*second, stored("c", 0)])
     dataset = opened(tmp_path)
-    assert sorted(e.step_id for e in dataset.entries) == ["a_0", "a_1", "b_0", "c_0"]
+    assert sorted(e.unit_id for e in dataset.entries) == ["a_0", "a_1", "b_0", "c_0"]
     assert len(dataset.notices) == 1
     assert "duplicate rows were skipped" in dataset.notices[0]
 
@@ -89,8 +89,8 @@ def test_the_stray_shard_is_read_once_with_a_warning(tmp_path: Path) -> None:
 def test_splits_are_those_of_the_column(tmp_path: Path) -> None:
     rows = [stored("a"), stored("b", split="test_domain"), stored("c", split="other")]
     path = write(tmp_path / "x.parquet", rows)
-    assert [e.task_id for e in opened(path).entries] == ["a", "b"]
-    assert [e.task_id for e in opened(path, "test_domain").entries] == ["b"]
+    assert [e.parents["task"] for e in opened(path).entries] == ["a", "b"]
+    assert [e.parents["task"] for e in opened(path, "test_domain").entries] == ["b"]
     with pytest.raises(DataError, match="the data has no split 'test_website'"):
         opened(path, "test_website")
 

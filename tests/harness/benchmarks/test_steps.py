@@ -117,7 +117,7 @@ def test_ids_steps_and_splits_are_taken_as_given(tmp_path: Path) -> None:
         "shop",
     )
     assert (second.step_id, second.info.index) == ("7_0", 0)
-    assert [e.step_id for e in SimpleBenchmark().open(data=path, splits=["test"]).entries] == [
+    assert [e.unit_id for e in SimpleBenchmark().open(data=path, splits=["test"]).entries] == [
         "7_0"
     ]
     with pytest.raises(DataError, match="the data has no split 'tset'"):
@@ -275,7 +275,7 @@ def test_a_broken_row_is_one_line_that_names_it(
         ("s.jsonl", "\n", "no rows in"),
         ("s.csv", "task,html", r"s.csv is not a file that steps reads \(.jsonl or .parquet\)"),
         ("s.toml", "colums = {}", "is not a schema of steps: .*unknown field `colums`"),
-        ("s.toml", "[columns]\nhtlm = 'x'", "there is no column 'htlm'; did you mean 'html'?"),
+        ("s.toml", "[columns]\nhtlm = 'x'", "unknown column 'htlm'; did you mean 'html'?"),
         ("s.parquet", "x", "is not a parquet file"),
     ],
 )

@@ -12,9 +12,9 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get
 
 import harness
 from adapters import PictureSource, Reply, Request
-from adapters.inspect_messages import chat_messages
-from adapters.inspect_model import InspectModel
-from harness.inspect_tasks import benchmark
+from adapters.inspect.messages import chat_messages
+from adapters.inspect.model import InspectModel
+from harness.bridge.tasks import benchmark
 from harness.runs import MessageRecord, Run
 
 Key = tuple[tuple[str, str], ...]

@@ -16,12 +16,12 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput, StopDetails
 from inspect_ai.scorer import SampleScore, Score
 
-from adapters.inspect_model import Known
+from adapters.inspect.model import Known
 from harness.bridge.arguments import INSPECT, Arguments
 from harness.bridge.scoring import macro, scores, whole
 from harness.bridge.solving import bridged
-from harness.evaluation.questions import Preparer, StepQuestion
-from harness.inspect_tasks import mm_mind2web
+from harness.bridge.tasks import mm_mind2web
+from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.records import Row
 from harness.settings import SETTINGS
 from tests.harness.bridge.mock import (
@@ -89,7 +89,7 @@ def test_the_task_of_a_benchmark_takes_no_other() -> None:
     [
         ({"step_rule": "no"}, "-S step_rule: expected one of"),
         ({"steprule": "exact"}, "did you mean 'step_rule'?"),
-        ({"limit": 2}, "-S limit: predictions in a log are not scored by that"),
+        ({"limit": 2}, "-S limit: not a setting of scoring"),
     ],
 )
 def test_what_is_wrong_with_a_rule_of_scoring_is_one_line(rules: dict[str, Any], says: str) -> None:
@@ -180,7 +180,7 @@ def test_epochs_are_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def replies_of_one(call: Any) -> Any:
-    from adapters.inspect_messages import chat_messages
+    from adapters.inspect.messages import chat_messages
 
     yield key_of(chat_messages(call.messages))
 

@@ -74,12 +74,12 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "--none has no effect on 'mindact-choice'",
     ),
     "form of groups": (
-        (*LEXICAL, "--protocol", "mindact-choice", "--form", "bnid"),
-        "--form has no effect on 'mindact-choice', which has one form of its own",
+        (*LEXICAL, "--protocol", "mindact-choice", "--protocol-option", "form=bnid"),
+        "--protocol-option form: unknown option; 'mindact-choice' has",
     ),
     "form of batches": (
-        (*LEXICAL, "--protocol", "seeact-annotation", "--form", "bnid"),
-        "--form has no effect",
+        (*LEXICAL, "--protocol", "seeact-annotation", "--protocol-option", "form=bnid"),
+        "--protocol-option form: unknown option",
     ),
     "marks outside of the picture": (
         (*LEXICAL, "--protocol", "seeact-annotation", "--image-policy", "viewport"),
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "point rule of choices": ((*ORACLE, "--point-rule", "smallest"), "asks for no points"),
     "tokens of a ranker alone": (
         (*LEXICAL, "--protocol", "classify", "--max-tokens", "9"),
-        "--max-tokens has no effect on 'classify', which asks nobody",
+        "--max-tokens has no effect on 'classify', which makes no calls",
     ),
     "pictures of a text protocol": (
         (*LEXICAL, "--protocol", "mindact-choice", "--image-policy", "full"),
@@ -96,7 +96,7 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "protocol option": (
         (*ORACLE, "--protocol-option", "eager=true"),
-        "--protocol-option eager: unknown option; 'seeact-two-rounds' has none",
+        "--protocol-option eager: unknown option; 'seeact-two-rounds' has form, choice_tokens",
     ),
     "protocol option of its own": (
         (*ORACLE, "--protocol-option", "history=3"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -148,3 +149,42 @@ def test_no_file_and_no_server_gives_orders_to_the_terminal(place: Path) -> None
     for text in (missing.err, refused.err):
         assert "[2J" in text
         assert not any(c in text for c in "\x1b\x07\x9b\u202e")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (MemoryError(), "out of memory"),
+        (ImportError("x.so: failed to map segment from shared object"), "out of memory"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "out of memory"),
+        (RuntimeError("can't start new thread"), "no further thread can be started"),
+        (ExceptionGroup("tasks", [ValueError(), MemoryError()]), "out of memory"),
+        (ValueError("embedded null byte"), "a path contains a null byte"),
+    ],
+)
+def test_a_machine_without_memory_is_one_line(
+    error: Exception, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object, **more: object) -> None:
+        raise error
+
+    monkeypatch.setattr("harness.commands.main.cli.main", fail)
+    called = call("policies")
+    assert (called.code, called.out) == (2, "")
+    assert called.err.startswith(f"vlm-eval: {line}")
+    assert called.err.count("\n") == 1
+
+
+def test_a_limit_of_memory_ends_a_command_without_a_traceback() -> None:
+    shell = f'ulimit -v 60000; exec "{sys.executable}" -m harness --model random --dry-run'
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+
+
+@pytest.mark.parametrize("line", ['out = "a\\u0000b"', 'role = {planner = "a\\u0000b"}'])
+def test_a_null_byte_in_a_file_of_settings_is_one_line(line: str, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text(f'model = "random"\n{line}\n')
+    called = call("run", "--config", tmp_path / "c.toml")
+    assert called.code == 2
+    assert called.err.count("\n") == 1
+    assert "a null byte is in it" in called.err

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.harness.commands.tool import DEV, call, summary
-from tests.harness.evaluation.test_shards_and_merges import numbers
+from tests.harness.session.test_shards_and_merges import numbers
 
 FEW = ("--model", "lexical", *DEV, "--limit", "3")
 ODD = (

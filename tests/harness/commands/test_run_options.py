@@ -151,9 +151,10 @@ def test_a_refused_parameter_is_told_once_and_the_run_goes_on(place: Path) -> No
 
 def test_an_option_that_another_one_idles_is_refused() -> None:
     line = ("--model", "lexical", *ONE_TASK)
-    capped = call(*line, "--choice-tokens", "50")
-    assert (capped.code, "--form bnid" in capped.complaint) == (2, True)
-    assert call(*line, "--choice-tokens", "50", "--form", "bnid", "--out", "a").code == 0
+    tokens = ("--protocol-option", "choice_tokens=50")
+    capped = call(*line, *tokens)
+    assert (capped.code, "without form=bnid" in capped.complaint) == (2, True)
+    assert call(*line, *tokens, "--protocol-option", "form=bnid", "--out", "a").code == 0
     kept = call(*line, "--cache-dir", "x", "--no-cache")
     assert (kept.code, "--no-cache" in kept.complaint) == (2, True)
 

@@ -15,11 +15,12 @@ from tests.harness.commands.tool import (
     at,
     call,
     calls,
+    is_right,
     replying,
     steps,
     whole_text,
 )
-from tests.reports.episodes.worlds import forms
+from tests.reports.kinds.episode.worlds import forms
 from tests.reports.view.pages import HOSTILE
 from tests.servers import Answer, Ask, WireServer
 
@@ -58,7 +59,7 @@ def test_the_answer_is_shown_only_when_asked_for(place: Path) -> None:
     record = steps("a")[0]
     assert "recorded" not in call("show", record["step_id"], *DEV).out
     answer = call("show", record["step_id"], *DEV, "--answer").out.splitlines()[-1]
-    listed = next(c for c in record["choices"] if c["positive"])
+    listed = next(c for c in record["choices"] if is_right(record, c))
     assert answer.startswith(f"===== recorded: {record['gold']['operation']} ")
     assert f"(listed as {listed['letter']}: {listed['text']})" in answer
 
@@ -99,7 +100,7 @@ def test_steps_of_a_run_are_named_and_listed_in_the_same_way(place: Path) -> Non
     assert (of_run.code, of_run.out, of_run.err) == (2, of_data.out, of_data.err)
     shown = call("show", f"{task}:3", "--run", "a", "--answer").out
     assert shown.startswith(f"step {records[2]['step_id']} in a: answered")
-    listed = next(c for c in records[2]["choices"] if c["positive"])
+    listed = next(c for c in records[2]["choices"] if is_right(records[2], c))
     assert f"(listed as {listed['letter']}: {listed['text']})" in shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -39,7 +40,7 @@ def test_a_hostile_server_controls_no_terminal(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     quick = partial(EnginePolicy, retry=RetryPolicy(attempts=2, first_wait_s=0.01))
-    monkeypatch.setattr("harness.evaluation.run.EnginePolicy", quick)
+    monkeypatch.setattr("harness.session.run.EnginePolicy", quick)
     with WireServer(hostile) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
         printed = [call(*line, "--progress", "plain")]
@@ -99,7 +100,24 @@ def test_a_closed_standard_output_is_no_traceback(
         assert len(steps("b")) == len(steps("a")), "no file of the run took the stream's place"
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii"])
+def test_what_an_encoding_lacks_is_printed_in_other_signs(encoding: str, place: Path) -> None:
+    out = "r \u2212 \u4e2d"
+    run = ("run", "--model", "oracle", *ONE_TASK, "--progress", "off", "--out", out)
+    for line in (run, ("report", out), ("errors", out)):
+        done = subprocess.run(
+            [sys.executable, "-m", "harness", *line],
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert line is not run or "r - ?" in (done.stdout + done.stderr).decode(encoding)
+
+
 def test_every_command_prints_through_one_module() -> None:
+    # Text tables are drawn to a string.
+    exempt = {ROOT / "harness" / "printing.py", ROOT / "harness" / "tables" / "text.py"}
     for path in [*(ROOT / "harness").rglob("*.py"), *(ROOT / "reports").rglob("*.py")]:
-        if path.name != "printing.py" and "sample" not in path.parts:
+        if path not in exempt and "sample" not in path.parts:
             assert not re.search(r"click\.s?echo|\bConsole\(", path.read_text("utf-8")), path

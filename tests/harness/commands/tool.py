@@ -113,6 +113,11 @@ def steps(run: str | Path) -> list[dict[str, Any]]:
     return [flat(line) for line in last_lines(run)]
 
 
+def is_right(step: dict[str, Any], choice: dict[str, Any]) -> bool:
+    """Whether a choice of a step of `steps` is acceptable."""
+    return choice["id"] in step["gold"]["elements"]
+
+
 def last_lines(run: str | Path) -> list[dict[str, Any]]:
     """The lines of `steps.jsonl`, the last one of each unit, without their checksums."""
     lines = _lines(run, "steps.jsonl")

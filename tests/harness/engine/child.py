@@ -18,7 +18,8 @@ from adapters.conversation import Conversation, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Outcome
 from harness.pictures import PictureStore
-from harness.runs import RunDirectory, Setup, StepRecord
+from harness.runs import RunDirectory, Setup, StepUnit
+from parsers.mind2web import MIND2WEB
 from parsers.records import Gold, Prediction, Status
 
 # Behind what is installed, which is what is tested.
@@ -83,7 +84,7 @@ def two_rounds(number: int) -> Callable[[], Dialogue]:
     return dialogue
 
 
-def step_record(outcome: Outcome) -> StepRecord:
+def step_record(outcome: Outcome) -> StepUnit:
     """A line with what the outcome says; the rest stands for the rest."""
     right = bool(outcome.prediction and outcome.prediction.letter == "A")
     return step_of(
@@ -137,7 +138,9 @@ async def drive(run: RunDirectory, url: str, steps: int, concurrency: int) -> No
 
 
 def main(path: str, url: str, steps: str, concurrency: str) -> None:
-    with RunDirectory.start(Path(path), Setup(config={"steps": int(steps)})) as run:
+    with RunDirectory.start(
+        Path(path), Setup(declaration=MIND2WEB, config={"steps": int(steps)})
+    ) as run:
         asyncio.run(drive(run, url, int(steps), int(concurrency)))
         run.finish({"steps": int(steps)}, complete=True)
 

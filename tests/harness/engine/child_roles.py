@@ -20,6 +20,7 @@ from harness.dialogue import Observation
 from harness.engine import Engine, Job, Lane
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup
+from parsers.mind2web import MIND2WEB
 
 # Behind what is installed, which is what is tested.
 sys.path.append(str(Path(__file__).resolve().parents[3]))
@@ -86,7 +87,7 @@ async def drive(run: RunDirectory, main: str, planner: str, embedder: str, room:
 
 
 def main(path: str, *urls: str) -> None:
-    with RunDirectory.start(Path(path), Setup(config={})) as run:
+    with RunDirectory.start(Path(path), Setup(declaration=MIND2WEB, config={})) as run:
         asyncio.run(drive(run, *urls))
 
 

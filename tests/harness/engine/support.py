@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
+from adapters.contract import Adapter, AdapterInfo, Fault, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, user
+from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, EnginePolicy, Job, Outcome, RetryPolicy
 from harness.pictures import PictureStore
@@ -62,13 +63,36 @@ class Model:
         return None
 
 
-class BatchModel(Model):
+class BatchModel(BatchAdapter):
     """The same in batches, which are kept."""
 
-    def __init__(self, answer: Answer = echo, **info: Any) -> None:
-        super().__init__(answer, **{"batch_size": 4, **info})
+    def __init__(
+        self,
+        answer: Answer = echo,
+        *,
+        batch_size: int = 4,
+        batches_at_once: int = 1,
+        open_dialogues: int | None = None,
+        linger_s: float = 0.25,
+        **info: Any,
+    ) -> None:
+        self.model = Model(answer, **info)
+        rules = BatchRules(batch_size, batches_at_once, open_dialogues, linger_s)
+        super().__init__(self.model.info, rules)
         self.batches: list[list[tuple[str, str]]] = []
         self.released: list[str] = []
+
+    @property
+    def asked(self) -> list[Request]:
+        return self.model.asked
+
+    @property
+    def order(self) -> list[tuple[str, str]]:
+        return self.model.order
+
+    @property
+    def most(self) -> int:
+        return self.model.most
 
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
@@ -77,7 +101,7 @@ class BatchModel(Model):
         results: list[Reply | Fault] = []
         for request in requests:
             try:
-                results.append(await self.ask(request, pictures))
+                results.append(await self.model.ask(request, pictures))
             except Fault as fault:
                 results.append(fault)
         return results
@@ -85,8 +109,14 @@ class BatchModel(Model):
     async def prepare(self, request: Request, pictures: PictureSource) -> int:
         return sum(len(message.text) for message in request.conversation.messages)
 
-    async def release(self, step_id: str) -> None:
-        self.released.append(step_id)
+    async def release(self, unit_id: str) -> None:
+        self.released.append(unit_id)
+
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        return None
 
 
 @dataclass
@@ -149,7 +179,7 @@ class Fetched:
         self.ended += 1
 
 
-def engine(model: Model, log: Log | None = None, **more: Any) -> Engine:
+def engine(model: Adapter, log: Log | None = None, **more: Any) -> Engine:
     policy = more.pop("policy", None) or EnginePolicy()
     policy = replace(policy, retry=IMPATIENT) if policy.retry == RetryPolicy() else policy
     return Engine(model, PictureStore(), Generation(), log or Log(), policy=policy, **more)

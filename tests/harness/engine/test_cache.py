@@ -79,7 +79,7 @@ def test_everything_that_changes_a_reply_is_in_the_key(other: dict[str, Any]) ->
 
 def test_what_changes_no_reply_is_not_in_the_key() -> None:
     same = replace(
-        INFO, name="other", concurrency=99, batch_size=3, open_dialogues=7, billed=True,
+        INFO, name="other", concurrency=99, open_dialogues=7, billed=True, wait_s=9,
         price_ref="p", context_tokens=10,
     )  # fmt: skip
     assert key(info=same) == key()

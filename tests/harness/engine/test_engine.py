@@ -551,7 +551,7 @@ def test_a_batch_with_too_few_replies_ends_the_run_in_one_line() -> None:
         ) -> list[Reply | Fault]:
             return []
 
-    with pytest.raises(Fatal, match="test gave 0 replies to 1 requests"):
+    with pytest.raises(Fatal, match="0 replies came for a batch of 1 requests"):
         run(engine(Few()), [two_rounds("a")])
 
 

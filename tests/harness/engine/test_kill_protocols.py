@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs import CallRecord, StepRecord, open_run
+from harness.runs import CallRecord, StepUnit, open_run
 from tests.harness.engine.counting_server import CountingServer
 
 CONCURRENCY, PATIENCE_S = 6, 60
@@ -19,7 +19,13 @@ LEXICAL = ("--ranker", "lexical", "--top-k", "18")
 PROTOCOLS = {
     # Tuples: groups of a tournament, and batches of both rounds side by side.
     "mindact-choice": LEXICAL,
-    "seeact-choice": (*LEXICAL, "--protocol-option", "batch_size=6", "--eager"),
+    "seeact-choice": (
+        *LEXICAL,
+        "--protocol-option",
+        "batch_size=6",
+        "--protocol-option",
+        "eager=true",
+    ),
 }
 
 
@@ -50,7 +56,7 @@ def killed_after(server: CountingServer, run: Path, protocol: str, calls: int) -
     assert code == -signal.SIGKILL, "the process had finished before it was killed"
 
 
-def outcomes(records: list[StepRecord]) -> list[tuple[str, str, str]]:
+def outcomes(records: list[StepUnit]) -> list[tuple[str, str, str]]:
     return sorted((r.unit_id, repr(r.prediction), repr(r.scores)) for r in records)
 
 

@@ -26,6 +26,7 @@ from harness.engine import (
 )
 from harness.runs import CallRecord
 from parsers.records import Prediction, Status
+from tests.adapters.gathering.virtual import hold, virtually
 from tests.harness.engine.roles import (
     PLACES,
     Room,
@@ -37,7 +38,6 @@ from tests.harness.engine.roles import (
     vector_of,
 )
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, run, say
-from tests.harness.engine.virtual import hold, virtually
 
 DONE = Prediction.of(Status.ANSWERED)
 
@@ -117,6 +117,21 @@ def test_a_call_that_nothing_can_answer_names_the_step(turn: Asks, message: str)
 def test_acting_without_an_environment_names_the_step() -> None:
     with pytest.raises(ProtocolError, match=r"unit a: .*nothing to act in"):
         run(engine(Model()), [Job("a", yielding(Act({}, "x")))])
+
+
+def test_half_a_character_in_an_observation_is_replaced() -> None:
+    class Half(Room):
+        async def act(self, action: Any) -> Observation:
+            return Observation({"title": ["a\ud83d", 1]})
+
+    received: list[Any] = []
+
+    def dialogue() -> Dialogue:
+        received.append((yield Act({}, "x")))
+        return DONE
+
+    run(engine(Model()), [Job("a", dialogue, environment=opens(Half([])))])
+    assert received[0].content == {"title": ["a\N{REPLACEMENT CHARACTER}", 1]}
 
 
 @pytest.mark.parametrize(

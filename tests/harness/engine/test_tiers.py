@@ -25,8 +25,8 @@ from harness.engine import (
     TooManyFailures,
 )
 from harness.engine.limits import RateLimit, TierChoice
+from tests.adapters.gathering.virtual import hold, virtually
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, two_rounds
-from tests.harness.engine.virtual import hold, virtually
 
 FLEX = RetryPolicy(attempts=40, patience_s=3600.0)
 
@@ -207,7 +207,7 @@ def test_calls_without_capacity_cost_nothing() -> None:
     assert run.spent == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("tiers", [(), ("flex",), ("batch",)])
+@pytest.mark.parametrize("tiers", [(), ("flex",)])
 def test_with_one_tier_there_is_nowhere_to_go(tiers: tuple[Tier, ...]) -> None:
     choice = TierChoice(tiers)
     wanted = "flex" if tiers == ("flex",) else ""

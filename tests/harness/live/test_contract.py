@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import zlib
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.dialogue import SCREENSHOT
-from harness.live.contract import PAGE, LivePage, Seen, decode_page, encode_page
+from harness.live.clean import CUT
+from harness.live.contract import (
+    LONGEST_GOAL,
+    LONGEST_LINES,
+    PAGE,
+    LivePage,
+    Seen,
+    decode_page,
+    encode_page,
+)
 from harness.page import Box, Candidate
 from harness.runs import digest_of
 
@@ -31,6 +42,24 @@ def test_an_observation_says_what_its_blobs_are() -> None:
     assert decode_page(observation.blobs[PAGE]) == page
 
 
+HALF = "half \ud83d"
+WHOLE = "half \N{REPLACEMENT CHARACTER}"
+
+
+def test_texts_of_an_observation_can_be_written_and_are_cut_with_a_mark() -> None:
+    lines: dict[str, Any] = dict.fromkeys(LONGEST_LINES, HALF)
+    seen = Seen(goal=f"{HALF}\nthen", tabs=((HALF, HALF),), **lines).observation().content
+    assert seen["goal"] == f"{WHOLE}\nthen" and seen["tabs"] == ((WHOLE, WHOLE),)
+    assert {name: seen[name] for name in lines} == dict.fromkeys(lines, WHOLE)
+    msgspec.json.encode(seen)
+
+    long = "word " * 12_000_000
+    lines = dict.fromkeys(LONGEST_LINES, long)
+    seen = Seen(goal=long, **lines).observation().content
+    for name, most in {"goal": LONGEST_GOAL, **LONGEST_LINES}.items():
+        assert len(seen[name]) == most and seen[name].endswith(CUT)
+
+
 def test_without_blobs_there_are_no_digests() -> None:
     observation = Seen(goal="Look").observation()
     assert observation.blobs == {} and observation.content["screenshot"] == ""
@@ -47,7 +76,7 @@ def test_any_page_is_read_back(html: str, ids: list[str]) -> None:
     "data", [b"", b"no zlib", zlib.compress(b"[]"), encode_page(LivePage("x"))[:-6]]
 )
 def test_other_bytes_are_no_page(data: bytes) -> None:
-    with pytest.raises(ValueError, match="no page of an observation"):
+    with pytest.raises(ValueError, match="not the page of an observation"):
         decode_page(data)
 
 

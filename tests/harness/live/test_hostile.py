@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness.live.snapshot import LIMITS
@@ -38,6 +39,8 @@ def button(script: str) -> str:
         "navigator.geolocation.getCurrentPosition(() => 0)",
         "history.pushState(1, '', '?' + 'x'.repeat(1e5))",
         "document.title = 'x'.repeat(1e7)",
+        "document.title = '\\ud83d' + '\\u{1f600}'.repeat(1e4)",
+        "b.title = '\\ud83d'; b.append('\\ude00')",
     ],
 )
 def test_what_a_page_does_on_a_click_is_not_the_end(table: Table, script: str) -> None:
@@ -46,6 +49,7 @@ def test_what_a_page_does_on_a_click_is_not_the_end(table: Table, script: str) -
     assert (seen.error, seen.ended) == ("", False)
     assert seen.url.startswith(ADDRESS) and len(seen.url) <= 2000 and len(seen.title) <= 1000
     assert table.blobs["screenshot"]
+    msgspec.json.encode((seen, [one.attributes for one in table.page.candidates]))
     assert len(table.world.page.context.pages) <= 2
     # The page may have asked to be asked before it is left.
     assert table.show("<p id=next>next</p>").url == ADDRESS

@@ -12,7 +12,8 @@ import pytest
 
 from adapters.contract import EncodedPicture
 from adapters.conversation import Picture
-from harness.pictures import DiskPictures, PicturePolicy, PictureStore, Recipe, plan, read_size
+from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size
+from harness.pictures.disk import DiskPictures
 from tests.harness.commands.tool import ONE_TASK, at, call, isolate, replying
 from tests.harness.pictures.examples import encoded_page
 from tests.servers import WireServer
@@ -136,7 +137,7 @@ def test_a_folder_that_cannot_be_written_is_told_of_once(tmp_path: Path) -> None
     _, made, found = asyncio.run(prepared(disk, wanted))
     assert (made, found) == (3, 0)
     assert lines == [
-        f"warning: prepared pictures are not kept in {tmp_path / 'p'} (Not a directory)"
+        f"warning: cannot store prepared pictures in {tmp_path / 'p'} (Not a directory)"
     ]
 
 

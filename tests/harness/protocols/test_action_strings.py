@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from adapters.contract import AdapterInfo
 from harness.errors import UserError
 from harness.pictures import PicturePolicy, Screenshot, plan
-from harness.protocols import held, open_protocol, spelled
+from harness.protocols import dialogue_about, open_protocol, spelled
 from harness.protocols.action_strings import ActionStrings
 from harness.protocols.answering import check_actions
 from harness.protocols.autowebglm import AutoWebGLM
@@ -98,7 +98,7 @@ def test_the_page_can_be_html_or_a_picture_or_nothing_at_all() -> None:
 def test_replies(reply: str, status: Status, element: str | None) -> None:
     _, pool = question(3)
     at, _ = question(3)
-    _, found = talk(held(PROTOCOL, (at, pool), None), [reply])
+    _, found = talk(dialogue_about(PROTOCOL, (at, pool), None), [reply])
     assert (found.status, found.element) == (status, element)
 
 
@@ -122,17 +122,17 @@ def test_replies(reply: str, status: Status, element: str | None) -> None:
 )
 def test_what_calls_are_in_a_browser(reply: str, expected: Action) -> None:
     at, pool = question(3)
-    _, found = talk(held(PROTOCOL, (at, pool), BROWSER_ACTIONS), [reply])
+    _, found = talk(dialogue_about(PROTOCOL, (at, pool), BROWSER_ACTIONS), [reply])
     assert (found.status, found.action, found.flags) == (Status.ANSWERED, expected, ())
     again = spelled(PROTOCOL, (at, pool), found, BROWSER_ACTIONS)
-    _, found = talk(held(PROTOCOL, (at, pool), BROWSER_ACTIONS), [again["act"]])
+    _, found = talk(dialogue_about(PROTOCOL, (at, pool), BROWSER_ACTIONS), [again["act"]])
     assert found.action == expected
 
 
 def test_tabs_are_not_there_where_a_benchmark_has_none() -> None:
     at, pool = question(3)
     for space in (LIVE_ACTIONS, MIND2WEB_ACTIONS):
-        _, found = talk(held(PROTOCOL, (at, pool), space), ["new_tab()"])
+        _, found = talk(dialogue_about(PROTOCOL, (at, pool), space), ["new_tab()"])
         assert (found.status, found.flags) == (Status.NO_ELEMENT, ("other_action",))
     for space in (LIVE_ACTIONS, BROWSER_ACTIONS, MIND2WEB_ACTIONS):
         check_actions(PROTOCOL, space)
@@ -154,8 +154,8 @@ def test_points_are_those_of_the_picture() -> None:
 @pytest.mark.parametrize(
     ("options", "pictures", "words"),
     [
-        ({"text": "none"}, "none", "text=none: with --image-policy none there is no picture"),
-        ({"marks": "true"}, "none", "marks=true: with --image-policy none"),
+        ({"text": "none"}, "none", "text=none: --image-policy none shows no picture"),
+        ({"marks": "true"}, "none", "marks=true: --image-policy none"),
         ({"points": "true"}, "tiles", "tiles shows several pictures"),
         ({"points": "true"}, "full", "are no pixels"),
         ({"text": "pdf"}, "full", "text=pdf"),
@@ -216,5 +216,5 @@ def test_no_reply_raises(text: str) -> None:
         f"click({text})",
         f"<action>fill('n1', {text})</action>",
     ):
-        _, found = talk(held(PROTOCOL, (at, pool), BROWSER_ACTIONS), [reply])
+        _, found = talk(dialogue_about(PROTOCOL, (at, pool), BROWSER_ACTIONS), [reply])
         assert isinstance(found, Prediction)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation import Finish, Reply
 from harness.errors import UserError
-from harness.protocols import held, open_protocol, spelled
+from harness.protocols import dialogue_about, open_protocol, spelled
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.records import Choice, Earlier, Step
 from parsers import MIND2WEB, OPERATIONS, Operation
@@ -42,7 +42,7 @@ def asked(at: Step, pool: Sequence[Choice], protocol: AutoWebGLM = PROTOCOL) -> 
 def came_to(said: str | Reply, count: int = 4) -> Prediction:
     """What a reply about links `n0`, `n1`, ... comes to among Mind2Web's actions."""
     at, pool = question(count)
-    _, found = talk(held(PROTOCOL, (at, pool), MIND2WEB.actions), [said])
+    _, found = talk(dialogue_about(PROTOCOL, (at, pool), MIND2WEB.actions), [said])
     return found
 
 
@@ -192,7 +192,7 @@ def test_spelled_predictions_are_read_back(
     told = spelled(PROTOCOL, (at, pool), wanted, MIND2WEB.actions)
     assert set(told) == set(PROTOCOL.places)
     for scene in (at.scene, Recorded(pool), None):
-        dialogue = held(PROTOCOL, (replace(at, scene=scene), pool), MIND2WEB.actions)
+        dialogue = dialogue_about(PROTOCOL, (replace(at, scene=scene), pool), MIND2WEB.actions)
         _, found = talk(dialogue, told.values())
         assert found == wanted
 

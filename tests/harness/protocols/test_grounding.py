@@ -16,11 +16,11 @@ from adapters.conversation import Picture, Reply, Text
 from adapters.open_models import open_model
 from harness.dialogue import Ask, hold
 from harness.errors import UserError
+from harness.kinds.grounding.packs import open_pack, pack_of_model, shipped
+from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, Recipe, zoomed
 from harness.protocols import open_protocol
 from harness.protocols.families import usual_form
-from harness.protocols.grounding import Grounding
-from harness.protocols.packs import open_pack, pack_of_model, shipped
 from harness.records import Item
 from parsers.actions import Action
 from parsers.grounding import CLICK, POINTING, GroundingDetail, Target, hit
@@ -175,7 +175,7 @@ def test_a_model_of_no_known_family_has_to_be_declared() -> None:
     [
         ({"zoom_share": "0.3"}, "zoom_share has no effect without zoom=crop"),
         ({"zoom": "crop", "zoom_share": "1"}, "not between 0 and 1"),
-        ({"pack": "qwen9"}, "no prompt pack 'qwen9'"),
+        ({"pack": "qwen9"}, "unknown prompt pack 'qwen9'"),
         ({"declines": "words,minus"}, "declines=words,minus: did you mean 'minus-one'"),
         ({"form": "seeclick", "refusals": "offered"}, "seeclick has no way to decline"),
     ],

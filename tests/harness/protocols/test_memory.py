@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.embedding import Embedded
 from harness.dialogue import Embed, hold_turns
-from harness.protocols.memory import (
+from harness.kinds.conversation.memory import (
     Order,
     Piece,
     bank,

@@ -11,15 +11,15 @@ import pytest
 
 from adapters import AdapterInfo
 from adapters.conversation import Finish, Message, Reply, Text
+from adapters.embed.lexical import embedded
 from adapters.embedding import Embedded
-from adapters.lexical_embedder import embedded
 from harness.benchmarks import open_steps
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
-from harness.evaluation.questions import Preparer, StepQuestion
+from harness.kinds.conversation.multi_turn import MultiTurn
+from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.pictures import PicturePolicy
 from harness.protocols import open_protocol
-from harness.protocols.multi_turn import MultiTurn
 from harness.rankers import open_ranks
 from harness.records import Choice, Step
 from harness.settings import Settings
@@ -142,12 +142,12 @@ def test_the_prompts_are_the_ones_on_file(name: str, form: str) -> None:
 def delivery(name: str) -> StepQuestion:
     """A step of the sample: where to send a pan and a kettle, in the fifth turn."""
     steps = open_steps("mt-sample", splits=["dev"])
-    typed = [entry for entry in steps.entries if entry.task_id == DELIVERY][3]
+    typed = [entry for entry in steps.entries if entry.parents["task"] == DELIVERY][3]
     settings = Settings(candidates="ranker", top_k=5, missed="ask")
     texts = PicturePolicy.parse("none")
     ranks = open_ranks("lexical")
     prepare = Preparer(settings, protocol(name), texts, ranks=ranks, conversations=steps).prepare
-    return prepare(steps.row(typed.step_id))
+    return prepare(steps.row(typed.unit_id))
 
 
 @pytest.mark.parametrize("name", NAMES)

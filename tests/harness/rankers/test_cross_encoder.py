@@ -21,13 +21,13 @@ from benchmarks.tiny_encoder import build, texts
 from harness.benchmarks import Filters, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
+from harness.ranker_models.checkpoint import Checkpoint
+from harness.ranker_models.cross_encoder import document, query
+from harness.ranker_models.job import Source, rank_benchmark
+from harness.ranker_models.training import Recipe, train, training_pairs
 from harness.rankers import open_ranks
-from harness.rankers.checkpoint import Checkpoint
 from harness.rankers.contract import ByScore, rank
-from harness.rankers.cross_encoder import document, query
-from harness.rankers.job import Source, rank_benchmark
 from harness.rankers.table import RankTable
-from harness.rankers.training import Recipe, train, training_pairs
 from harness.records import Row
 from tests.harness.commands.tool import call
 from tests.harness.rankers.steps import step

@@ -16,8 +16,9 @@ import pytest
 from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.rankers import job, open_ranks
-from harness.rankers.job import Source, rank_benchmark
+from harness.ranker_models import job
+from harness.ranker_models.job import Source, rank_benchmark
+from harness.rankers import open_ranks
 from harness.rankers.table import RankTable
 
 SOURCE = Source("sample", None, ("dev",))
@@ -46,14 +47,14 @@ def test_stored_ranks_are_those_of_the_ranker(
     assert progress[0] == 0 and progress[-1] == len(dataset) and progress == sorted(progress)
     assert not (tmp_path / "r.parquet.parts").exists()
     table = RankTable(out)
-    assert list(table.steps()) == [entry.step_id for entry in dataset.entries]
+    assert list(table.steps()) == [entry.unit_id for entry in dataset.entries]
     assert table.settings["ranker"] == "lexical"
     assert table.settings["benchmark"]["benchmark"] == "sample"
     stored, ranks = open_ranks(str(out)), open_ranks("lexical")
     for row in dataset.rows():
         page = page_of(row)
         assert list(stored.of(row, page)) == list(ranks.of(row, page))
-    entry = table.entry(dataset.entries[0].step_id)
+    entry = table.entry(dataset.entries[0].unit_id)
     assert entry.scores is not None and list(entry.scores) == sorted(entry.scores, reverse=True)
 
 

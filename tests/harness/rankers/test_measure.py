@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.rankers.measure import PAPER, Ranked, ranked, recall
+from harness.ranker_models.measure import PAPER, Ranked, ranked, recall
 from parsers.intervals import cluster_t
 from reports.published import published_rows
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.errors import DataError
-from harness.rankers.pickles import Refused, convert
+from harness.ranker_models.pickles import Refused, convert
 from harness.rankers.table import RankTable
 
 SCORES = {"t_u": {"1": 0.5, "2": -3.0, "3": 9.0}, "t_v": {"7": 1.0}}

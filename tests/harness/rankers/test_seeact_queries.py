@@ -10,8 +10,8 @@ import pytest
 from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import DataError
+from harness.ranker_models.seeact_queries import import_queries
 from harness.rankers import open_ranks
-from harness.rankers.seeact_queries import import_queries
 from harness.rankers.table import RankTable
 from harness.records import Row
 from tests.harness.benchmarks._files import candidate, page, shared_data

@@ -79,13 +79,13 @@ class Recording:
         return [row["target_action_reprs"] for row in self.rows]
 
     @cached_property
-    def told(self) -> str:
+    def text(self) -> str:
         (path,) = self.folder.glob("*.txt")
         return path.read_text("utf-8")
 
     def notes(self, at: int) -> list[str]:
         """The notes of a step, from 0."""
-        lines = self.told.splitlines()[2:]
+        lines = self.text.splitlines()[2:]
         steps = [i for i, line in enumerate(lines) if not line.startswith("     ")]
         end = [*steps, len(lines)][at + 1]
         return [line.removeprefix("     note: ") for line in lines[steps[at] + 1 : end]]

@@ -174,6 +174,21 @@ def test_a_page_can_neither_forge_steps_nor_see_that_it_is_recorded(tmp_path: Pa
 
 @pytest.mark.browser
 @needs_browser
+def test_half_an_emoji_on_a_page_is_recorded_as_a_replacement_character(tmp_path: Path) -> None:
+    script = (
+        "<script>b.append('\\ud83d'); b.title = '\\ud83d'; i.value = '\\ud83d';"
+        "document.title = '\\ud83d'</script>"
+    )
+    with site({"/": f"<input id=i><button id=b>Pay</button>{script}"}) as address:
+        moves = [{"op": "CLICK", "at": "#b"}, {"op": "TYPE", "at": "#i", "value": "x"}]
+        found = recorded(tmp_path, address, moves)
+    assert len(found.rows) == 2
+    assert "Pay" in found.rows[0]["cleaned_html"]
+    assert "\N{REPLACEMENT CHARACTER}" in found.rows[0]["pos_candidates"][0]
+
+
+@pytest.mark.browser
+@needs_browser
 def test_fields_may_be_named_as_what_is_asked_of_elements(tmp_path: Path) -> None:
     names = (
         "tagName nodeType localName parentNode parentElement lastChild previousSibling attributes "
@@ -356,9 +371,53 @@ def test_a_move_that_cannot_be_made_is_named_with_its_step(tmp_path: Path) -> No
     given = ["--script", str(script(tmp_path / "script", moves)), "--out", str(tmp_path / "out")]
     with (
         site({"/": "<button id=plus>More</button>"}) as address,
-        pytest.raises(UserError, match=r"step 1 of the script \(SELECT #plus\): .* is no list"),
+        pytest.raises(UserError, match=r"step 1 of the script \(SELECT #plus\): .* is not a list"),
     ):
         run("record", address, *given)
+
+
+BUSY = {"/": "<button id=on onclick='for (;;) {}'>On</button>"}
+BUSY_MOVES = [{"op": "CLICK", "at": "#on"}, {"op": "CLICK", "at": "#on"}]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_a_script_ends_at_a_page_that_never_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.recording.script.MOVE_S", 4.0)
+    out = tmp_path / "out"
+    given = ["--script", str(script(tmp_path / "script", BUSY_MOVES)), "--out", str(out)]
+    late = r"step \d of the script \(CLICK #on\): the page was still busy after 4 seconds"
+    with site(BUSY) as address, pytest.raises(UserError, match=late):
+        run("record", address, *given)
+    assert "1 step in" in capsys.readouterr().err
+    assert (out / UNFINISHED / "0001.step").exists()
+
+
+@pytest.mark.browser
+@needs_browser
+def test_an_interrupt_ends_a_recording_that_a_shell_put_into_the_background(
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "out"
+    given = ["--script", str(script(tmp_path / "script", BUSY_MOVES)), "--out", str(out)]
+    with site(BUSY) as address:
+        command = [sys.executable, "-m", "harness", "record", address, *given]
+        shell = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]
+        child = subprocess.Popen(shell, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        first = out / UNFINISHED / "0001.step"
+        end = time.monotonic() + 60
+        while not first.exists() and time.monotonic() < end and child.poll() is None:
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        try:
+            _, said = child.communicate(timeout=40)
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+    assert child.returncode == 130
+    assert "1 step in" in said and "Traceback" not in said
 
 
 FIELDS = {
@@ -410,7 +469,7 @@ def test_every_kind_of_field_is_one_step_and_what_cannot_be_held_is_said(tmp_pat
         ("TYPE", "one two"),
         ("TYPE", "typed"),
     ]
-    assert "the list takes several options, of which only the first is recorded" in found.notes(2)
+    assert "the list takes several options; only the first is recorded" in found.notes(2)
     assert "line breaks of the text become blanks" in found.notes(4)
     assert "the page is longer than its picture, which ends at 16000 pixels" in found.notes(0)
     drawn = "\n".join(found.notes(6))
@@ -424,5 +483,5 @@ def test_every_kind_of_field_is_one_step_and_what_cannot_be_held_is_said(tmp_pat
     ]
     assert found.notes(8) == ["in another tab than the step before"]
     assert found.notes(9) == []
-    assert found.notes(10) == ["the page was gone back to"]
+    assert found.notes(10) == ["reached by going back"]
     assert all(found.positives(at) for at in range(len(found.rows)))

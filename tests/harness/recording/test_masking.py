@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.recording.masking import MASK, Secrets, masked_page
-from harness.recording.pages import Described, html_of
+from harness.recording.pages import Described, Drawn, html_of
 
 
 def secrets(*texts: str) -> Secrets:
@@ -37,6 +37,11 @@ def secrets(*texts: str) -> Secrets:
         lambda text: " ".join(text),
         lambda text: text.replace(" ", "-"),
         lambda text: text.replace(" ", ""),
+        lambda text: "\u00ad".join(text),
+        lambda text: "\u200d\u2060".join(text),
+        lambda text: "&shy;".join(map(html.escape, text)),
+        lambda text: r"\u200b".join(text),
+        lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
     ],
 )
 def test_a_secret_is_found_however_pages_write_it(secret: str, spelled: Any) -> None:
@@ -90,7 +95,7 @@ def test_a_hidden_element_keeps_its_kind_and_nothing_of_what_is_in_it() -> None:
     nodes = (
         element("1", None, "body", title="ours"),
         element("2", 0, "p", title="theirs", id="card"),
-        {"id": "3", "parent": 1, "text": "a name", "box": [0, 20, 50, 10]},
+        {"id": "3", "parent": 1, "text": "a name"},
         element("4", 1, "img", src="/face.png", alt="a face"),
     )
     pieces = [
@@ -107,7 +112,8 @@ def test_a_hidden_element_keeps_its_kind_and_nothing_of_what_is_in_it() -> None:
         ("text", "more"),
         ("markup", "</body>"),
     ]
-    page = Described(nodes, tuple(pieces), hidden=frozenset({"2"}))
+    drawn = (Drawn("", (0, 20, 100, 10), True, True), Drawn("more", (0, 40, 50, 10)))
+    page = Described(nodes, tuple(pieces), hidden=frozenset({"2"}), drawn=drawn)
     hidden = masked_page(page, Secrets())
     assert html_of(hidden.page.pieces).endswith(
         f'<body><p title="{MASK}" id="card">{MASK}</p>more</body>'
@@ -115,4 +121,19 @@ def test_a_hidden_element_keeps_its_kind_and_nothing_of_what_is_in_it() -> None:
     assert hidden.page.nodes[0]["attributes"] == {"title": "ours"}
     assert hidden.page.nodes[1]["attributes"] == {"title": MASK, "id": "card"}
     assert hidden.page.nodes[3]["attributes"] == {"src": MASK, "alt": MASK}
-    assert (0, 20, 100, 10) in hidden.boxes
+    assert hidden.boxes == ((0, 20, 100, 10),)
+    assert hidden.page.drawn == drawn[1:]
+
+
+def test_lines_that_read_as_a_secret_in_any_order_are_painted_over() -> None:
+    drawn = [
+        Drawn("ter2", (60, 0, 30, 10)),
+        Drawn("not this", (0, 20, 90, 10)),
+        Drawn("hun", (30, 1, 30, 10)),
+        Drawn("2retnuh", (0, 40, 90, 10)),
+        Drawn("hunt", (0, 60, 90, 10), whole=True),
+        Drawn("er2", (90, 60, 90, 10), whole=True),
+        Drawn("hun\u00adt", (0, 80, 90, 10)),
+        Drawn("er2", (0, 100, 90, 10)),
+    ]
+    assert secrets("hunter2").drawn_over(drawn) == {0, 2, 3, 6, 7}

@@ -13,12 +13,15 @@ from harness.runs import (
     MessageRecord,
     RunDirectory,
     Setup,
-    StepRecord,
+    StepUnit,
 )
+from parsers.mind2web import MIND2WEB
 from parsers.records import Gold, Prediction, Status
 from tests.units import step_of, step_scores
 
-SETUP = Setup(config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1)
+SETUP = Setup(
+    declaration=MIND2WEB, config={"candidates": {"count": 17}, "protocol": "seeact"}, seed=1
+)
 
 
 def call(
@@ -38,7 +41,7 @@ def call(
     )
 
 
-def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) -> StepRecord:
+def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) -> StepUnit:
     values: dict[str, Any] = {
         "step_id": step_id,
         "repeat": 0,
@@ -86,7 +89,7 @@ def step(step_id: str, *, settled: bool = True, letter: str = "A", **more: Any) 
 def write(
     path: Path,
     calls: Iterable[CallRecord] = (),
-    steps: Iterable[StepRecord] = (),
+    steps: Iterable[StepUnit] = (),
     setup: Setup = SETUP,
 ) -> Path:
     """A run with these lines."""

@@ -13,6 +13,7 @@ import pytest
 from adapters.conversation import Reply, Usage
 from adapters.embedding import Embedded, Vector
 from harness.dialogue import Observation
+from harness.redo.repair import Repair
 from harness.runs import (
     ActRecord,
     Blobs,
@@ -24,8 +25,8 @@ from harness.runs import (
     merge,
     open_run,
     packed,
-    repair,
 )
+from harness.settings import Settings
 from tests.harness.runs.examples import SETUP, call, step
 
 VECTORS: tuple[Vector, ...] = ((0.5, -2.0), (0.25, 2.0**-20))
@@ -179,7 +180,8 @@ def test_shared_calls_are_found_again_and_a_damaged_one_costs_only_those_who_use
         assert not run.lost
     first, rest = (path / "calls.jsonl").read_bytes().split(b"\n", 1)
     (path / "calls.jsonl").write_bytes(first.replace(b"why", b"w y") + b"\n" + rest)
-    repaired = repair(path, SETUP)
+    repaired = Repair(Settings())
+    repaired.begin(path, SETUP)
     assert (repaired.lines, repaired.dialogues) == (1, 1)
     with RunDirectory.start(path, SETUP) as run:
         assert dict(run.shared) == {two.id: two}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply, Usage
-from harness.runs import CallRecord, RunDirectory, RunError, StepRecord, merge, open_run
+from harness.runs import CallRecord, RunDirectory, RunError, StepUnit, merge, open_run
 from harness.runs.files import Line, decode, encode, sealed
 from harness.runs.lines import line_decoder
 from tests.harness.runs.examples import SETUP, call, step, write
@@ -28,16 +28,16 @@ def read(data: bytes, kind: type[Any]) -> Any:
 
 
 def lines_without_checksum(path: Path) -> None:
-    """Turn a run into one of an earlier version."""
+    """Take the checksums out of a run, as a program that rewrites lines does."""
     run = open_run(path)
     (path / "calls.jsonl").write_bytes(b"".join(encode(one) for one in run.calls()))
     (path / "steps.jsonl").write_bytes(b"".join(encode(one) for one in run.records()))
 
 
-@pytest.mark.parametrize(("line", "kind"), [(CALL, CallRecord), (STEP, StepRecord)])
+@pytest.mark.parametrize(("line", "kind"), [(CALL, CallRecord), (STEP, StepUnit)])
 @given(data=st.data())
 def test_a_changed_byte_is_found_or_changes_nothing(
-    line: bytes, kind: type[CallRecord] | type[StepRecord], data: st.DataObject
+    line: bytes, kind: type[CallRecord] | type[StepUnit], data: st.DataObject
 ) -> None:
     position = data.draw(st.integers(0, len(line) - 2))
     changed = bytearray(line)

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.runs import ChoiceRecord, RunDirectory
+from harness.runs import RunDirectory
+from parsers.records import Choice
 from tests.harness.runs.examples import SETUP, call, step, write
 
 PAGE = Path(__file__).parents[3] / "docs" / "runs-in-pandas.md"
@@ -25,10 +26,7 @@ def _runs_here(example: str) -> bool:
 def test_the_examples_of_the_page_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    choices = tuple(
-        ChoiceRecord(letter, node, "a", "text", None, letter == "B")
-        for letter, node in (("A", "6"), ("B", "7"))
-    )
+    choices = tuple(Choice(letter, node, "a", "text") for letter, node in (("A", "6"), ("B", "7")))
     for name in ("oracle", "random"):
         steps = [step("a", choices=choices), step("b", choices=choices, invalid="no_positive")]
         path = write(tmp_path / "runs" / name, [call("a"), call("b")], steps)

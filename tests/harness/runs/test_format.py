@@ -1,7 +1,7 @@
-"""The form of runs on disk, written out: what was written once can be read for good.
+"""The form of runs on disk, written out.
 
-The lines below are those of real runs, shortened. A change of the records that changes them needs a
-new schema number.
+The lines below are those of real runs, shortened. A change of the records that changes them raises
+`SCHEMA`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 import pytest
 
 from adapters.conversation import Finish, Message, Picture, Reply, Text, Usage
-from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, UnitRecord, open_run
+from harness.runs import CallRecord, MessageRecord, RunDirectory, Setup, Unit, open_run
 from harness.runs.files import encode
 from harness.runs.lines import line_decoder
+from parsers.mind2web import MIND2WEB
 from parsers.records import Description, Gold, Status
 
 MANIFEST = """{
@@ -27,21 +29,24 @@ MANIFEST = """{
   "prompts": "9f86d081",
   "seed": 42,
   "pictures": "full",
-  "schema": 1,
+  "declaration": DECLARATION,
+  "schema": 3,
   "name": "first",
   "created": "2026-08-01T12:00:00+00:00",
   "answered_by": ["model-1"],
   "unrecorded": 0.5,
+  "reading": 2,
+  "redone": null,
   "sessions": [
     {"started": "2026-08-01T12:00:00+00:00", "pid": 7, "settings": {"concurrency": 4},
      "environment": {"python": "3.11.2", "git": {"commit": "abc", "dirty": false}},
      "measured": {}}
   ]
 }
-"""
+""".replace("DECLARATION", msgspec.json.encode(MIND2WEB).decode())
 
 FIRST_CALL = (
-    '{"id":"t1_a/0/round-1","step_id":"t1_a","repeat":0,"place":"round-1","request":"b35ef90f",'
+    '{"id":"t1_a/0/round-1","unit_id":"t1_a","repeat":0,"place":"round-1","request":"b35ef90f",'
     '"conversation":"3fe5c2b3","messages":[{"role":"system","parts":["You operate a website."],'
     '"native":null},{"role":"user","parts":[{"digest":"a1e4","recipe":"v1;policy=full","width":1268'
     ',"height":2583},"The picture shows the current page."],"native":null}],"reply":{"text":'
@@ -51,7 +56,7 @@ FIRST_CALL = (
     '"token_ids":[[1,2],[3]]},"attempts":2,"from_cache":false,"cost":0.0031,"earlier":null}\n'
 )
 SECOND_CALL = (
-    '{"id":"t1_a/0/round-2","step_id":"t1_a","repeat":0,"place":"round-2","request":"b5e83742",'
+    '{"id":"t1_a/0/round-2","unit_id":"t1_a","repeat":0,"place":"round-2","request":"b5e83742",'
     '"conversation":"9dfb465e","messages":[{"role":"assistant","parts":["CLICK: <a id=4> Rolling '
     'pins </a>"],"native":[{"type":"thinking"}]},{"role":"user","parts":["Which one?"],"native":'
     'null}],"reply":{"text":"ELEMENT: A","finish":"length","usage":null,"model":"","latency_s":0.0,'
@@ -59,47 +64,37 @@ SECOND_CALL = (
     '"cost":null,"earlier":"3fe5c2b3"}\n'
 )
 SETTLED = (
-    '{"step_id":"t1_a","repeat":0,"task_id":"t1","action_uid":"a","index":0,"total_steps":7,'
-    '"benchmark":"sample","split":"dev","website":"copperquince","domain":"Shopping","subdomain":'
-    '"Speciality","task":"Buy 2 rolling pins.","history":["[link]  Home -> CLICK"],"invalid":null,'
-    '"asked":true,"settled":true,"error":null,"source":"dev.parquet, row 0","html_digest":"ab1c",'
-    '"screenshot_digest":"bea6","page_size":[1280,2607],"pictures":[{"digest":"bea6","recipe":'
-    '"v1;policy=full","width":1268,"height":2583}],"positives":1,"negatives":246,"gold":{'
-    '"operation":"CLICK","value":"","elements":["68"],"boxes":[[436.75,120.6875,63.5,41.0]],'
-    '"shown":"68","original":"68"},"choices":[{"letter":"A","id":"68","tag":"a","text":'
-    '"<a id=3> Baking </a>","box":[436.75,120.6875,63.5,41.0],"positive":true,"rank":0,"place":3,'
-    '"description":{"role":"link","type":"","labels":["Baking"],"text":"Baking"}},{"letter":"B",'
-    '"id":"534","tag":"a","text":"<a id=20> Harrow </a>","box":null,"positive":false,"rank":null,'
-    '"place":null,"description":null}],"none_letter":"V","same_text":0,"related":1,"short":false,'
-    '"prompt_tokens":830,"calls":["t1_a/0/round-1","t1_a/0/round-2"],"prediction":{"status":'
-    '"answered","letter":"A","element":"68","point":[440.0,130.5],"operation":"CLICK","value":"",'
-    '"flags":["multiple"],"under":null},"scores":{"element":true,"operation_f1":{"mind2web":1.0,'
-    '"mind2web-lc":1.0,"cl100k-lc":1.0},"operation_exact":true,"success":true,"element_in_box":true'
-    ',"element_under":null},"usage":{"input":830,"cached":0,"cache_write":0,"output":12,'
-    '"reasoning":0},"cost":0.0031}\n'
+    '{"kind":"step","unit_id":"t1_a","benchmark":"sample","split":"dev","repeat":0,"trial":0,'
+    '"parents":{"task":"t1","website":"copperquince"},"labels":{"domain":"Shopping","subdomain":'
+    '"Speciality","operation":"CLICK"},"position":0,"total":7,"goal":"Buy 2 rolling pins.",'
+    '"invalid":null,"asked":true,"settled":true,"error":null,"source":"dev.parquet, row 0",'
+    '"digests":{"html":"ab1c","screenshot":"bea6"},"pictures":[{"digest":"bea6","recipe":'
+    '"v1;policy=full","width":1268,"height":2583}],"prompt_tokens":830,"calls":["t1_a/0/round-1",'
+    '"t1_a/0/round-2"],"prediction":{"status":"answered","action":{"name":"CLICK","element":"68",'
+    '"point":[440.0,130.5]},"flags":["multiple"],"letter":"A"},"scores":{"element":1.0,'
+    '"operation_f1.mind2web":1.0,"operation_f1.mind2web-lc":1.0,"operation_f1.cl100k-lc":1.0,'
+    '"operation_exact":1.0,"success":1.0,"element_in_box":1.0,"element_under":null},"usage":{'
+    '"input":830,"cached":0,"cache_write":0,"output":12,"reasoning":0},"cost":0.0031,"detail":{'
+    '"action_uid":"a","history":["[link]  Home -> CLICK"],"page_size":[1280,2607],"positives":1,'
+    '"negatives":246,"gold":{"operation":"CLICK","value":"","elements":["68"],"boxes":[[436.75,'
+    '120.6875,63.5,41.0]],"shown":"68","original":"68"},"choices":[{"letter":"A","id":"68","tag":'
+    '"a","text":"<a id=3> Baking </a>","box":[436.75,120.6875,63.5,41.0],"rank":0,'
+    '"description":{"role":"link","type":"","labels":["Baking"],"text":"Baking"},"place":3},{'
+    '"letter":"B","id":"534","tag":"a","text":"<a id=20> Harrow </a>","box":null,'
+    '"rank":null,"description":null,"place":null}],"none_letter":"V","same_text":0,"related":1,'
+    '"short":false}}\n'
 )
 PASSED_OVER = (
-    '{"step_id":"t1_b","repeat":0,"task_id":"t1","action_uid":"b","index":1,"total_steps":7,'
-    '"benchmark":"sample","split":"dev","website":"copperquince","domain":"Shopping","subdomain":'
-    '"Speciality","task":"Buy 2 rolling pins.","history":[],"invalid":"no_positive",'
-    '"asked":false,"settled":false,"error":null,"source":"dev.parquet, row 1","html_digest":"cd2e",'
-    '"screenshot_digest":null,"page_size":null,"pictures":[],"positives":0,"negatives":9,"gold":{'
-    '"operation":"TYPE","value":"2","elements":[],"boxes":[],"shown":null,"original":null},'
-    '"choices":[],"none_letter":null,"same_text":0,"related":0,"short":true,"prompt_tokens":null,'
-    '"calls":[],"prediction":null,"scores":null,"usage":null,"cost":null}\n'
+    '{"kind":"step","unit_id":"t1_b","benchmark":"sample","split":"dev","repeat":0,"trial":0,'
+    '"parents":{"task":"t1","website":"copperquince"},"labels":{"domain":"Shopping","subdomain":'
+    '"Speciality","operation":"TYPE"},"position":1,"total":7,"goal":"Buy 2 rolling pins.",'
+    '"invalid":"no_positive","asked":false,"settled":false,"error":null,"source":'
+    '"dev.parquet, row 1","digests":{"html":"cd2e"},"pictures":[],"prompt_tokens":null,"calls":[],'
+    '"prediction":null,"scores":null,"usage":null,"cost":null,"detail":{"action_uid":"b",'
+    '"history":[],"page_size":null,"positives":0,"negatives":9,"gold":{"operation":"TYPE","value":'
+    '"2","elements":[],"boxes":[],"shown":null,"original":null},"choices":[],"none_letter":null,'
+    '"same_text":0,"related":0,"short":true}}\n'
 )
-EARLIER_VERSION = (
-    SETTLED.replace(
-        ',"rank":0,"place":3,"description":{"role":"link","type":"","labels":["Baking"]'
-        ',"text":"Baking"}',
-        "",
-    )
-    .replace(',"rank":null,"place":null,"description":null', "")
-    .replace(',"original":"68"', "")
-    .replace(',"under":null', "")
-    .replace(',"element_in_box":true,"element_under":null', "")
-)
-"""A line as the first versions wrote it: what was added later is missing."""
 
 
 @pytest.fixture
@@ -115,14 +110,14 @@ def run(tmp_path: Path) -> Path:
     [
         (FIRST_CALL, CallRecord),
         (SECOND_CALL, CallRecord),
-        (SETTLED, UnitRecord),
-        (PASSED_OVER, UnitRecord),
+        (SETTLED, Unit),
+        (PASSED_OVER, Unit),
     ],
 )
 def test_a_line_is_written_again_as_it_was_read(
-    line: str, kind: type[CallRecord] | type[UnitRecord[Any]]
+    line: str, kind: type[CallRecord] | type[Unit[Any]]
 ) -> None:
-    assert encode(line_decoder(kind)(line.encode()), schema=1).decode() == line
+    assert encode(line_decoder(kind)(line.encode())).decode() == line
 
 
 def test_a_run_is_read_as_it_was_written(run: Path) -> None:
@@ -145,20 +140,13 @@ def test_a_run_is_read_as_it_was_written(run: Path) -> None:
     assert passed_over.detail.gold == Gold("TYPE", "2", ())
 
 
-def test_a_run_of_an_earlier_version_is_read(run: Path) -> None:
-    (run / "steps.jsonl").write_text(EARLIER_VERSION)
-    (record,) = open_run(run).records()
-    assert record.detail.gold.original is None
-    assert record.detail.choices[0].rank is None
-    assert record.detail.choices[0].description is None
-    assert record.scores is not None and record.scores["element_in_box"] is None
-
-
 def test_a_run_is_continued_and_finished_as_it_was_written(run: Path) -> None:
     manifest = json.loads(MANIFEST)
     setup = {name: manifest[name] for name in ("config", "model", "prompts", "seed", "pictures")}
     elsewhere = {**manifest["dataset"], "data": "/somewhere/else"}
-    with RunDirectory.start(run, Setup(**setup, dataset=elsewhere)) as directory:
+    with RunDirectory.start(
+        run, Setup(**setup, dataset=elsewhere, declaration=MIND2WEB)
+    ) as directory:
         assert directory.settled == {("t1_a", 0)}
         assert directory.spent == pytest.approx(0.5031)
         directory.finish({}, complete=True)
@@ -171,12 +159,12 @@ def test_a_run_is_continued_and_finished_as_it_was_written(run: Path) -> None:
 
 
 COLUMNS = (
-    "step_id repeat task_id action_uid index total_steps benchmark split website domain subdomain "
-    "invalid asked settled error source html_digest screenshot_digest page_size positives "
-    "negatives none_letter same_text related short prompt_tokens cost gold_operation gold_shown "
-    "choices calls status letter element operation value flags element_correct operation_exact "
-    "success operation_f1.mind2web operation_f1.mind2web-lc operation_f1.cl100k-lc input_tokens "
-    "cached_tokens output_tokens"
+    "kind step_id benchmark split repeat trial index total_steps invalid asked settled error "
+    "source prompt_tokens cost domain subdomain gold_operation task_id website action_uid "
+    "page_size positives negatives none_letter same_text related short html_digest "
+    "screenshot_digest gold_shown choices calls status letter element operation value flags "
+    "element_correct operation_exact success operation_f1.mind2web operation_f1.mind2web-lc "
+    "operation_f1.cl100k-lc input_tokens cached_tokens output_tokens"
 )
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs import CallRecord, RunDiffers, RunError, Setup, StepRecord, merge, open_run
+from harness.runs import CallRecord, RunDiffers, RunError, Setup, StepUnit, merge, open_run
 from tests.harness.runs.examples import SETUP, call, step, write
 
 
@@ -42,7 +42,7 @@ def test_equal_overlaps_are_kept_once(tmp_path: Path) -> None:
     "other", [(call("a"), step("a", letter="B")), (call("a", text="x"), step("a"))]
 )
 def test_overlaps_that_contradict_each_other_are_refused(
-    tmp_path: Path, other: tuple[CallRecord, StepRecord]
+    tmp_path: Path, other: tuple[CallRecord, StepUnit]
 ) -> None:
     one = write(tmp_path / "1", [call("a")], [step("a")])
     two = write(tmp_path / "2", [other[0]], [other[1]])

@@ -1,10 +1,8 @@
-"""Lines of units: every kind, with and without the type of its detail, in both schemas."""
+"""Lines of units: every kind, with and without the type of its detail."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.runs import KINDS, RunDirectory, RunError, Setup, UnitRecord, open_run
+from harness.runs import KINDS, RunError, Unit
 from harness.runs.files import sealed
 from harness.runs.lines import line_decoder
 from parsers.actions import Action
@@ -30,7 +28,7 @@ class Riddle:
 
 
 KINDS.add("riddle", f"{__name__}:Riddle")
-read = line_decoder(UnitRecord)
+read = line_decoder(Unit)
 words = st.text(max_size=20)
 names = st.dictionaries(words, words, max_size=3)
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), words)
@@ -68,7 +66,7 @@ def test_what_is_written_is_read_back_and_the_rest_is_refused(
     goal: str,
 ) -> None:
     kind, detail = of_kind
-    record: UnitRecord[Any] = UnitRecord(
+    record: Unit[Any] = Unit(
         kind=kind,
         unit_id="u",
         benchmark="b",
@@ -107,23 +105,6 @@ def test_an_action_of_any_name_is_written_and_read() -> None:
 
 
 def test_a_detail_of_another_shape_is_no_unit_of_its_kind() -> None:
-    record = UnitRecord(kind="riddle", unit_id="u", benchmark="b", split="s", detail={"a": 1})
+    record = Unit(kind="riddle", unit_id="u", benchmark="b", split="s", detail={"a": 1})
     with pytest.raises(RunError, match=r"riddle 'u' is not written.*question"):
         sealed(record)
-
-
-def test_a_run_of_schema_1_goes_on_as_one(tmp_path: Path) -> None:
-    setup = Setup(config={"seed": 1})
-    with RunDirectory.start(tmp_path / "run", setup) as run:
-        run.append_step(step("a"))
-    manifest = tmp_path / "run/manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "schema": 1}))
-    lines = tmp_path / "run/steps.jsonl"
-    lines.write_bytes(sealed(step("a"), schema=1))
-    with RunDirectory.start(tmp_path / "run", setup) as run:
-        assert run.settled == {("a", 0)}
-        run.append_step(step("b"))
-    first, second = map(json.loads, lines.read_text().splitlines())
-    assert first.keys() == second.keys()
-    assert second["step_id"] == "b" and "kind" not in second
-    assert open_run(tmp_path / "run").records() == [step("a"), step("b")]

@@ -14,6 +14,7 @@ import pytest
 
 from harness.runs import (
     DiskFull,
+    OtherFormat,
     RunDiffers,
     RunDirectory,
     RunError,
@@ -23,6 +24,7 @@ from harness.runs import (
     open_run,
     settled_before,
 )
+from parsers.mind2web import MIND2WEB
 from tests.harness.runs.examples import SETUP, call, step, write
 
 
@@ -71,22 +73,31 @@ def test_another_setup_is_refused_with_the_difference(tmp_path: Path) -> None:
 def test_a_run_in_which_nothing_happened_yet_may_be_started_with_other_settings(
     tmp_path: Path,
 ) -> None:
-    RunDirectory.start(tmp_path / "r", Setup(config={"model": "mistyped"})).close()
-    RunDirectory.start(tmp_path / "r", Setup(config={"model": "meant"})).close()
+    RunDirectory.start(
+        tmp_path / "r", Setup(declaration=MIND2WEB, config={"model": "mistyped"})
+    ).close()
+    RunDirectory.start(
+        tmp_path / "r", Setup(declaration=MIND2WEB, config={"model": "meant"})
+    ).close()
     assert open_run(tmp_path / "r").manifest.config == {"model": "meant"}
 
 
 def test_a_run_goes_on_after_its_data_was_moved(tmp_path: Path) -> None:
-    before, after = (Setup(config={}, dataset={"files": "abc", "data": p}) for p in ("x", "y"))
+    before, after = (
+        Setup(declaration=MIND2WEB, config={}, dataset={"files": "abc", "data": p})
+        for p in ("x", "y")
+    )
     path = write(tmp_path / "r", [call("a")], setup=before)
     RunDirectory.start(path, after).close()
     assert open_run(path).manifest.dataset["data"] == "y"
 
 
 def test_a_setting_that_was_added_or_dropped_is_a_difference(tmp_path: Path) -> None:
-    path = write(tmp_path / "r", [call("a")], setup=Setup(config={"old": None}))
+    path = write(
+        tmp_path / "r", [call("a")], setup=Setup(declaration=MIND2WEB, config={"old": None})
+    )
     with pytest.raises(RunDiffers) as caught:
-        RunDirectory.start(path, Setup(config={"new": [1]}))
+        RunDirectory.start(path, Setup(declaration=MIND2WEB, config={"new": [1]}))
     assert caught.value.lines == (
         "config.new: (not set) on record, [1] now",
         "config.old: null on record, (not set) now",
@@ -108,7 +119,9 @@ def test_a_run_that_somebody_writes_to_is_refused(tmp_path: Path) -> None:
         code = (
             "import pathlib, sys\n"
             "from harness.runs import RunDirectory, RunInUse, Setup\n"
-            "try: RunDirectory.start(pathlib.Path(sys.argv[1]), Setup(config={}))\n"
+            "from parsers import MIND2WEB\n"
+            "setup = Setup(config={}, declaration=MIND2WEB)\n"
+            "try: RunDirectory.start(pathlib.Path(sys.argv[1]), setup)\n"
             "except RunInUse: print('refused')"
         )
         command = [sys.executable, "-c", code, str(tmp_path / "r")]
@@ -143,15 +156,14 @@ def test_lines_without_a_manifest_are_not_taken_over(tmp_path: Path, name: str) 
     assert not (path / "manifest.json").exists()
 
 
-@pytest.mark.parametrize(("schema", "said"), [(0, "trial version"), (99, "newer version")])
-def test_runs_of_another_schema_are_refused_with_the_reason(
-    tmp_path: Path, schema: int, said: str
-) -> None:
+@pytest.mark.parametrize("schema", [2, 99])
+def test_runs_of_another_format_are_refused_with_the_reason(tmp_path: Path, schema: int) -> None:
     path = write(tmp_path / "r")
     manifest = msgspec.json.decode((path / "manifest.json").read_bytes())
     (path / "manifest.json").write_bytes(msgspec.json.encode({**manifest, "schema": schema}))
     for use in (lambda: open_run(path), lambda: RunDirectory.start(path, SETUP)):
-        with pytest.raises(RunError, match=said):
+        said = f"written by another version of vlm-eval .format {schema}; this one reads format 3"
+        with pytest.raises(OtherFormat, match=said):
             use()
 
 
@@ -206,7 +218,7 @@ def test_a_full_disk_ends_the_run_and_keeps_every_line_that_was_synced(
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path(__file__).parents[3])])
     spawn = multiprocessing.get_context("spawn")
     found = spawn.Queue()
-    process = spawn.Process(target=_fill, args=(tmp_path / "r", 5_000, found))
+    process = spawn.Process(target=_fill, args=(tmp_path / "r", 20_000, found))
     process.start()
     synced = found.get(timeout=60)
     process.join()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
+from harness.serve.settings import ServerSettings
 from harness.sweep.file import read_sweep
 from tests.harness.commands.tool import call
 
@@ -152,4 +153,5 @@ def test_the_files_of_the_document_are_what_it_says() -> None:
     ]
     read = read_sweep(written(models))
     assert len(read.cells) == 5 and read.max_cost_total == 200
-    assert read.cells[4].settings.with_server == "vllm serve {model} --port {port}"
+    server = ServerSettings.of(read.cells[4].settings)
+    assert server.with_server == "vllm serve {model} --port {port}"

@@ -41,7 +41,7 @@ def test_limits_given_one_after_the_other_never_add_up_to_more(
 def test_those_that_need_more_get_more_and_nobody_gets_what_another_holds() -> None:
     claims = {
         "done": Claim(spent=2.0),
-        "running": Claim(spent=1.0, held=3.0),
+        "running": Claim(spent=1.0, allotted=3.0),
         "small": Claim(needs=1.0),
         "begun": Claim(spent=1.0, needs=3.0),
     }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.serving import SHARED
+from harness.serve.server import SHARED
 from tests.harness.commands.tool import call, replying
 from tests.harness.sweep.test_sweeps import COMMON, plan, states
 from tests.servers import Ask

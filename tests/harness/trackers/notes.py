@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from harness.trackers import Ending, TrackedRun
+from harness.trackers.contract import Ending, TrackedRun
 
 PATIENCE_S = 60
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.trackers import sendable
+from harness.trackers.config import sendable
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from harness.trackers import Ending, Feed, Point, TrackedRun
-from harness.trackers.feed import MOST_POINTS, is_held
+from harness.trackers.contract import Ending, TrackedRun
+from harness.trackers.feed import MOST_POINTS, Feed, Point, is_held
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
 RUN = TrackedRun("a-run", {"seed": 42}, "steps", 9)

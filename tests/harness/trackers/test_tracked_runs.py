@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,10 @@ from adapters.contract import Fatal
 from adapters.registry import Entry
 from harness.errors import UserError
 from harness.runs import open_run
-from harness.trackers import TRACKERS, TrackedRun
+from harness.trackers.contract import TrackedRun
+from harness.trackers.names import TRACKERS
+from tests.harness.batches.deferring import Provider
+from tests.harness.batches.deferring import session as batch_session
 from tests.harness.commands.tool import (
     CLICK_A,
     DEV,
@@ -31,8 +35,6 @@ from tests.harness.commands.tool import (
     replying,
     summary,
 )
-from tests.harness.evaluation.deferring import Provider
-from tests.harness.evaluation.deferring import session as batch_session
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises, ToFile
 from tests.servers import Answer, Ask, WireServer, error
 
@@ -200,7 +202,7 @@ def test_a_tracker_that_raises_ends_no_run_and_is_told_once(
 def test_a_tracker_that_hangs_holds_up_the_end_for_no_longer_than_its_time(
     where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("harness.evaluation.tracking.END_S", 0.3)
+    monkeypatch.setattr("harness.trackers.tracking.END_S", 0.3)
     tracker = Hangs(where)
     # The test itself has a limit of minutes, which a run that waited for its tracker would reach.
     tracked(tracker, limit=4)
@@ -295,6 +297,12 @@ def test_a_killed_run_goes_on_as_the_same_tracked_run_and_tells_nothing_twice() 
 
     def react(ask: Ask) -> Answer:
         if ask.number == 60 and process is not None and process.poll() is None:
+            # Its tracker is a thread that may lag behind.
+            file, end = Path("told.jsonl"), time.monotonic() + PATIENCE_S
+            while time.monotonic() < end:
+                if file.exists() and file.read_bytes().count(b"\n") > 2:
+                    break
+                time.sleep(0.01)
             process.send_signal(signal.SIGKILL)
             process.wait(PATIENCE_S)
         return replying()(ask)
@@ -455,7 +463,7 @@ def test_python_takes_names_and_objects_side_by_side(known: list[Notes]) -> None
 
 STUCK = """
 import atexit, threading
-from harness.evaluation import tracking
+from harness.trackers import tracking
 tracking.END_S = 0.5
 class Stuck:
     def start(self, run):

@@ -228,6 +228,6 @@ def test_a_checkpoint_is_declared_as_its_own_family_is_but_for_batches(
         assert getattr(info, name) == getattr(ours, name)
     assert info.image_rule is not None and ours.image_rule is not None
     assert info.image_rule.fit(1280, 2000) == ours.image_rule.fit(1280, 2000)
-    assert (info.batch_size, info.concurrency) == (None, 48)
+    assert info.concurrency == 48
     assert info.settings["engine"] == "vllm"
     assert "attention" not in info.settings

@@ -93,7 +93,10 @@ def test_batch_invariance_is_on_record_and_handed_on(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine_args": {"max_num_seqs": 3}}, "engine_args: 'max_num_seqs' is set by an option"),
+        (
+            {"engine_args": {"max_num_seqs": 3}},
+            "engine_args: 'max_num_seqs' has its own option; leave it out",
+        ),
         ({"engine_args": {"load_format": "broken"}}, "cannot load the model: ValueError: No avail"),
         ({"engine_args": {"lora": 1}}, "cannot load the model: .*unexpected keyword argument"),
         ({"batch_size": 4}, "'vllm' takes no option 'batch_size'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
-from transformers import DynamicCache, StaticCache
+from transformers import DynamicCache
 
 from adapters.local.contract import Encoded, Loaded
 from adapters.local.padding import pad
@@ -89,37 +88,6 @@ def test_generate_finds_alpha_and_positions_by_itself(loaded: Loaded) -> None:
         padded.ids, attention_mask=padded.mask, max_new_tokens=8, do_sample=False
     )
     assert out[:, padded.ids.shape[1] :].tolist() == continued(loaded, rows)
-
-
-def test_a_cache_of_fixed_size_in_one_graph_says_the_same(loaded: Loaded) -> None:
-    """`--compile` decodes like this: no part of a single step may fall out of the graph."""
-    rows = [row(loaded, length, pictures=1) for length in (60, 140)]
-    padded = pad(rows, loaded.family.pad_id, "cpu")
-    model = loaded.model
-    cache = StaticCache(config=model.config, max_cache_len=200)
-    whole: Any = torch.compile(model.forward, fullgraph=True, backend="eager")
-    out = model.generate(
-        input_ids=padded.ids,
-        attention_mask=padded.mask,
-        past_key_values=cache,
-        max_new_tokens=1,
-        do_sample=False,
-        disable_compile=True,
-        **loaded.family.inputs(model, padded),
-    )
-    ids, mask = out[:, -1:], torch.cat([padded.mask, torch.ones(2, 1, dtype=torch.long)], 1)
-    prepared = model.prepare_inputs_for_generation(
-        ids,
-        past_key_values=cache,
-        attention_mask=mask,
-        position_ids=positions(mask)[:, -1:],
-        ntk_alpha=model.alphas(padded.mask.sum(-1)),
-        use_cache=True,
-    )
-    with torch.inference_mode():
-        second = whole(**prepared).logits[:, -1].argmax(-1)
-    expected = [line[:2] for line in continued(loaded, rows)]
-    assert torch.stack([out[:, -1], second], 1).tolist() == expected
 
 
 @pytest.mark.parametrize("length", [100, 300])

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adapters.conversation import Picture
-from harness.runs import RunError, StepRecord
+from harness.runs import RunError, StepUnit
 from reports.analyses.command import analyse
 from reports.output import FORMATS
 from tests.reports.runs import setup, worked, write
@@ -26,7 +26,7 @@ def _call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(analyse, [str(argument) for argument in arguments])
 
 
-def _seen(record: StepRecord) -> StepRecord:
+def _seen(record: StepUnit) -> StepUnit:
     picture = Picture("d", RECIPE, 1280, 900)
     gold = replace(record.detail.gold, boxes=((0.0, 5.0, 9.0, 9.0),))
     return changed(record, pictures=(picture,), gold=gold)

@@ -12,20 +12,18 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.runs import ChoiceRecord, RunError, StepRecord
+from harness.runs import RunError, StepUnit
 from parsers import t_interval
+from parsers.records import Choice
 from reports.analyses import distractor_curve, picture_effect
 from reports.formats import render
 from tests.reports.runs import setup, step, write
 from tests.units import changed, flat
 
 
-def _listed(record: StepRecord, negatives: int) -> StepRecord:
-    wrong = tuple(
-        ChoiceRecord(chr(66 + place), f"n{place}", "a", "Wrong", None, False)
-        for place in range(negatives)
-    )
-    return changed(record, choices=(ChoiceRecord("A", "7", "a", "Right", None, True), *wrong))
+def _listed(record: StepUnit, negatives: int) -> StepUnit:
+    wrong = tuple(Choice(chr(66 + place), f"n{place}", "a", "Wrong") for place in range(negatives))
+    return changed(record, choices=(Choice("A", "7", "a", "Right"), *wrong))
 
 
 def _run(path: Path, rights: Sequence[str], negatives: int, **settings: Any) -> Path:

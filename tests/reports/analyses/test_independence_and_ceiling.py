@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from adapters.conversation import Picture
-from harness.runs import RunError, StepRecord
+from harness.runs import RunError, StepUnit
 from reports.analyses import ceilings, task_independence
 from reports.analyses.ceiling import (
     BOTH,
@@ -29,7 +29,7 @@ from tests.reports.runs import setup, step, worked, write
 from tests.units import changed
 
 
-def _tasks(*texts: str) -> list[StepRecord]:
+def _tasks(*texts: str) -> list[StepUnit]:
     return [
         step(f"T{t}", i, None if sign == "-" else sign == "1", total_steps=len(text))
         for t, text in enumerate(texts)
@@ -123,9 +123,7 @@ def test_correlated_steps_succeed_together_more_often() -> None:
 RECIPE = "v1;policy=viewport;box={};size=10x10;filter=none;draft=1;encoder=jpeg;quality=90"
 
 
-def _shown(
-    record: StepRecord, boxes: str, *targets: tuple[float, float, float, float]
-) -> StepRecord:
+def _shown(record: StepUnit, boxes: str, *targets: tuple[float, float, float, float]) -> StepUnit:
     pictures = tuple(Picture("d", RECIPE.format(box), 10, 10) for box in boxes.split())
     gold = replace(record.detail.gold, boxes=targets, elements=tuple(map(str, range(len(targets)))))
     return changed(record, pictures=pictures, gold=gold)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import StepRecord
+from harness.runs import StepUnit
 from parsers import MIND2WEB
 from parsers.bootstrap import bootstrap
 from parsers.records import Status
@@ -22,7 +22,7 @@ from reports.output import FORMATS
 from tests.reports.runs import setup, step, worked, write
 
 
-def _mixed(tasks: int, split: str = "test_website") -> list[StepRecord]:
+def _mixed(tasks: int, split: str = "test_website") -> list[StepUnit]:
     """Task i of three steps has i % 4 right ones."""
     return [
         step(f"{split}-{task}", index, index < task % 4, split=split)

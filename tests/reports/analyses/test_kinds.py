@@ -19,7 +19,7 @@ from reports.analyses import (
     task_independence,
 )
 from reports.analyses.plots import independence, picture
-from reports.kinds import REPORTS, KindReports
+from reports.kind import REPORTS, KindReports
 from tests.reports.photos import photo, photo_run
 from tests.reports.runs import worked, write
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs import ChoiceRecord, StepRecord
+from harness.runs import StepUnit
 from parsers import MIND2WEB, Prediction, Status
-from parsers.records import F1_VARIANTS
+from parsers.records import F1_VARIANTS, Choice
 from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
 from reports.formats import render
 from reports.frames import steps_frame
@@ -21,13 +21,10 @@ from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, flat, step_scores
 
 
-def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) -> StepRecord:
+def _step(task: str, index: int, right: int, chosen: int | None, size: int = 3) -> StepUnit:
     record = step(task, index, chosen == right)
     letters = "ABCDEFGH"
-    choices = tuple(
-        ChoiceRecord(letters[place], str(place), "a", "x", None, place == right)
-        for place in range(size)
-    )
+    choices = tuple(Choice(letters[place], str(place), "a", "x") for place in range(size))
     said = (
         Prediction.of(Status.NONE)
         if chosen is None
@@ -74,7 +71,9 @@ def test_numbers_are_those_of_the_raw_lines(tmp_path: Path) -> None:
     for _, row in frame.iterrows():
         assert row["picked"] == picked[row["letter"]]
         there = [
-            line["scores"]["element"] for line in lines if line["choices"][row["place"]]["positive"]
+            line["scores"]["element"]
+            for line in lines
+            if line["choices"][row["place"]]["id"] in line["gold"]["elements"]
         ]
         assert (row["right_there"], row["accuracy"]) == (len(there), sum(there) / len(there))
     expected = (80 - picked[None]) / 6

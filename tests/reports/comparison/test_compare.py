@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from harness.runs import RunError, StepRecord, open_run
+from harness.runs import RunError, StepUnit, open_run
 from parsers import ELEMENT_ONLY, MIND2WEB, Prediction, Status
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
@@ -23,7 +23,7 @@ from tests.reports.runs import setup, step, worked, write
 from tests.units import flat
 
 
-def _run(folder: Path, name: str, steps: list[StepRecord], **more: Any) -> Path:
+def _run(folder: Path, name: str, steps: list[StepUnit], **more: Any) -> Path:
     complete = more.pop("complete", True)
     return write(folder / name, steps, setup(model={"name": name}, **more), complete=complete)
 
@@ -223,7 +223,7 @@ def test_splits_that_ask_about_the_same_units_are_compared_unit_by_unit(tmp_path
             [step("A", 0, right, split=split), step("B", 0, True, split=split)],
             replace(
                 setup(model={"name": "m"}, splits=[split]),
-                declared=replace(MIND2WEB, shared=shared),
+                declaration=replace(MIND2WEB, shared=shared),
             ),
         )
         for split, right in (("short", False), ("long", True))

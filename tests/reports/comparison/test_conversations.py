@@ -8,7 +8,7 @@ from statistics import fmean
 
 import pytest
 
-from harness.runs import StepRecord
+from harness.runs import StepUnit
 from harness.tables import parent_cells
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
@@ -21,7 +21,7 @@ Outcomes = dict[str, list[str]]
 GOLD = Gold("CLICK", "", ("7",))
 
 
-def steps(outcomes: Outcomes) -> list[StepRecord]:
+def steps(outcomes: Outcomes) -> list[StepUnit]:
     """Steps of conversations, as turns of 1 (right) and 0 (wrong)."""
     found = []
     for conversation, turns in outcomes.items():
@@ -45,7 +45,7 @@ def steps(outcomes: Outcomes) -> list[StepRecord]:
 
 
 def run(folder: Path, name: str, outcomes: Outcomes) -> Path:
-    made = replace(setup(model={"name": name}), declared=MT_MIND2WEB)
+    made = replace(setup(model={"name": name}), declaration=MT_MIND2WEB)
     return write(folder / name, steps(outcomes), made)
 
 

@@ -56,7 +56,7 @@ def test_two_settings_at_once_are_refused_and_named(tmp_path: Path) -> None:
 def test_a_model_and_a_setting_at_once_are_refused_unless_asked_for(tmp_path: Path) -> None:
     one = {"model": {"name": "m-1"}, "distractors": 20}
     other = {"model": {"name": "m-2"}, "distractors": 5}
-    with pytest.raises(RunError, match=r"beside the model they differ in distractors \(20 and 5\)"):
+    with pytest.raises(RunError, match=r"from the model they differ in distractors \(20 and 5\)"):
         _check(tmp_path / "x", one, other)
     found = _check(tmp_path / "y", one, other, vary=["distractors"])
     assert str(found) == "model, distractors"
@@ -125,12 +125,11 @@ def test_settings_of_one_protocol_only_follow_the_protocol(tmp_path: Path) -> No
     assert str(found) == "protocol (seeact-two-rounds against mindact-choice)"
 
 
-def test_a_ranker_is_one_setting_and_old_runs_have_none(tmp_path: Path) -> None:
-    as_before = {"candidates": "snapshot", "ranker": None, "top_k": None, "shuffles": 1}
-    assert _check(tmp_path / "x", {}, as_before).settings == {}
+def test_a_ranker_is_one_setting(tmp_path: Path) -> None:
+    drawn = {"candidates": "snapshot", "ranker": None, "top_k": None, "shuffles": 1}
     own = {"ranker": "lexical", "ranker_sha256": "1", "top_k": 50, "missed": "zero"}
     ranked = {"candidates": "ranker", "distractors": None, **own}
-    found = _check(tmp_path / "y", {}, ranked)
+    found = _check(tmp_path / "y", drawn, {**drawn, **ranked})
     assert str(found) == "candidates (snapshot against ranker)"
     other = {**ranked, "ranker": "mind2web", "ranker_sha256": "2"}
     assert str(_check(tmp_path / "z", ranked, other)) == "ranker (lexical against mind2web)"

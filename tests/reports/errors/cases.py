@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import CallRecord, ChoiceRecord, StepRecord
+from harness.runs import CallRecord, StepUnit
 from parsers import Gold, Prediction, Status, score
-from parsers.records import Operation
+from parsers.records import Box, Choice, Operation
 from tests.reports.runs import call, step
 from tests.units import changed
 
@@ -47,7 +47,7 @@ _LISTED = (
     ("31", "p", "<p id=9> Beside the button </p>", (0, 160, 50, 20)),
 )
 CHOICES = tuple(
-    ChoiceRecord(chr(65 + place), node, tag, text, box, node == TARGET)
+    Choice(chr(65 + place), node, tag, text, Box(*box))
     for place, (node, tag, text, box) in enumerate(_LISTED)
 )
 BOX = (0.0, 100.0, 100.0, 30.0)
@@ -61,7 +61,7 @@ def record(
     status: Status = Status.ANSWERED,
     gold: tuple[Operation, str] = ("CLICK", ""),
     **more: Any,
-) -> StepRecord:
+) -> StepUnit:
     """A step whose target is the button to save, answered as given and scored by the rules."""
     said = Prediction.of(status, None, element, more.pop("point", None), operation, value)
     right = Gold(gold[0], gold[1], (TARGET,), (BOX,))
@@ -74,13 +74,13 @@ def record(
     return step("A", 0, True, **{**values, **more})
 
 
-def not_offered(made: StepRecord) -> StepRecord:
+def not_offered(made: StepUnit) -> StepUnit:
     """The step with its target taken from the list."""
-    rest = tuple(choice for choice in made.detail.choices if not choice.positive)
+    rest = tuple(choice for choice in made.detail.choices if choice.id != TARGET)
     return changed(made, choices=rest, gold=replace(made.detail.gold, shown=None))
 
 
-def rounds(made: StepRecord, first: str) -> list[CallRecord]:
+def rounds(made: StepUnit, first: str) -> list[CallRecord]:
     """The calls of a step whose first reply is `first`."""
     one = call(made, first)
     return [one, replace(call(made, "ELEMENT: A"), id="second", place="round-2")]

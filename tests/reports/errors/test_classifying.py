@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.runs import StepRecord
+from harness.runs import StepUnit
 from parsers import ELEMENT_ONLY, OPERATIONS, Prediction, Status
-from reports.errors import CLASSES, ErrorClass, Relation, StepError, classify
+from reports.kinds.step.errors import CLASSES, ErrorClass, Relation, StepError, classify
 from tests.reports.errors.cases import CHOICES, PAGE, TARGET, not_offered, record, rounds
 from tests.units import changed
 
@@ -20,7 +20,7 @@ RIGHT_ELEMENT = {ErrorClass.WRONG_OPERATION, ErrorClass.WRONG_VALUE}
 SAID_TARGET = 'I click the button "Save address" to keep the town.'
 
 
-def _class(made: StepRecord, first: str = "", page: str | None = PAGE) -> ErrorClass:
+def _class(made: StepUnit, first: str = "", page: str | None = PAGE) -> ErrorClass:
     return classify(made, rounds(made, first), page).error_class
 
 
@@ -218,7 +218,7 @@ def test_a_point_is_taken_for_the_smallest_choice_that_it_lies_in() -> None:
 def test_a_point_beside_all_choices_is_near_or_elsewhere() -> None:
     assert (
         classify(record(None, point=(110.0, 220.0)), [], PAGE).detail
-        == "a point beside all choices"
+        == "a point outside all choices"
     )
     near = classify(not_offered(record(None, point=(120.0, 250.0))), [], None)
     assert near.error_class is ErrorClass.WRONG_ELSEWHERE
@@ -232,13 +232,13 @@ def test_texts_are_kept_to_one_harmless_line() -> None:
 
 
 # What each class means, said once more and independently, without an order among them.
-def _predicates(made: StepRecord, found: StepError) -> dict[str, bool]:
+def _predicates(made: StepUnit, found: StepError) -> dict[str, bool]:
     said, scores = made.prediction, made.scores
     valid = made.invalid is None
     settled = valid and made.settled and said is not None and scores is not None
     failed = settled and scores is not None and not scores["success"]
     status = said.status if said is not None else None
-    offered = any(choice.positive for choice in made.detail.choices)
+    offered = bool(made.detail.right)
     answered = failed and status is Status.ANSWERED
     right = answered and scores is not None and scores["element"] == 1
     wrong = answered and scores is not None and scores["element"] == 0
@@ -250,8 +250,9 @@ def _predicates(made: StepRecord, found: StepError) -> dict[str, bool]:
         "unsettled": valid and not settled,
         "success": settled and not failed,
         "truncated": failed and status is Status.TRUNCATED,
-        "refused": failed and status is Status.REFUSAL,
-        "no_answer": silent and status not in (Status.TRUNCATED, Status.REFUSAL),
+        "refused": failed and status in (Status.REFUSAL, Status.PROVIDER_REFUSED),
+        "no_answer": silent
+        and status not in (Status.TRUNCATED, Status.REFUSAL, Status.PROVIDER_REFUSED),
         "wrong_operation": right and (plain or not same),
         "wrong_value": right and same and not plain,
         "none_chosen": failed and status is Status.NONE and offered,
@@ -283,7 +284,7 @@ def wrong_element(error_class: ErrorClass) -> bool:
 @settings(max_examples=300, deadline=None)
 @given(_records, _pages, _replies, st.booleans())
 def test_every_row_has_exactly_one_class(
-    made: StepRecord, page: str | None, first: str, listed: bool
+    made: StepUnit, page: str | None, first: str, listed: bool
 ) -> None:
     made = made if listed else not_offered(made)
     found = classify(made, rounds(made, first), page)
@@ -297,7 +298,7 @@ def test_every_row_has_exactly_one_class(
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(_records, max_size=12))
-def test_counts_sum_to_the_rows(records: list[StepRecord]) -> None:
+def test_counts_sum_to_the_rows(records: list[StepUnit]) -> None:
     counts = Counter(_class(made) for made in records)
     assert counts.total() == len(records)
     assert set(counts) <= set(ErrorClass)

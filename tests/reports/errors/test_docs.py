@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from reports.errors import CLASSES, DEFAULT_LABELS
-from reports.errors.steps.classifying import NEAR_EDIT, NEAR_F1
-from reports.errors.steps.described import RARE
-from reports.errors.steps.relations import NEAR
+from reports.errors import DEFAULT_LABELS
+from reports.kinds.step.errors import CLASSES
+from reports.kinds.step.errors.classifying import NEAR_EDIT, NEAR_F1
+from reports.kinds.step.errors.described import RARE
+from reports.kinds.step.errors.relations import NEAR
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 

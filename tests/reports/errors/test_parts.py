@@ -13,11 +13,11 @@ from harness.benchmarks import open_steps
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
-from reports.errors.steps import classifying, described, relations
-from reports.errors.steps.classes import Relation
-from reports.errors.steps.classifying import edit_distance
-from reports.errors.steps.described import described_target, first_replies, quoted
-from reports.errors.steps.relations import PageNodes, gap, near
+from reports.kinds.step.errors import classifying, described, relations
+from reports.kinds.step.errors.classes import Relation
+from reports.kinds.step.errors.classifying import edit_distance
+from reports.kinds.step.errors.described import described_target, first_replies, quoted
+from reports.kinds.step.errors.relations import PageNodes, gap, near
 from tests.reports.errors.cases import CHOICES, record, rounds
 
 TARGET, CLEAR, LINK = CHOICES[2], CHOICES[4], CHOICES[8]

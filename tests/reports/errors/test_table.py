@@ -14,12 +14,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from harness.runs import DataGone, RunError, StepData, StepRecord, open_run
+from harness.runs import DataGone, RunError, StepData, StepUnit, open_run
 from harness.tables import FORMATS
 from parsers import Status
 from reports import steps_frame
 from reports.errors import (
-    ErrorClass,
     Label,
     add_labels,
     classify_run,
@@ -33,6 +32,7 @@ from reports.errors.frame import columns, keys
 from reports.errors.table import columns as table_columns
 from reports.errors.table import render
 from reports.frames.schema import schema
+from reports.kinds.step.errors import ErrorClass
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import write
 from tests.units import changed
@@ -41,7 +41,7 @@ DIGEST = hashlib.sha256(PAGE.encode()).hexdigest()
 NOTE = "Contains test data"
 
 
-def _records() -> list[StepRecord]:
+def _records() -> list[StepUnit]:
     """Ten rows on two sites: two successes, one invalid, one open, six errors."""
     made = [
         record(),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from harness.runs import Run, UnitRecord
+from harness.runs import Run, Unit
 from parsers import Declaration, Level, Measure, Prediction, Status
 from reports.errors import UnitError, UnitErrors, errors_frame, errors_table
 from reports.errors.classes import ClassInfo, general_classes
@@ -19,7 +19,7 @@ from reports.errors.command import errors
 from reports.errors.frame import keys
 from reports.errors.table import render
 from reports.frames.schema import Column
-from reports.kinds import REPORTS, KindReports
+from reports.kind import REPORTS, KindReports
 from tests.reports.photos import PHOTOS, photo, photo_run
 
 LEVELS = (Level("album"),)
@@ -35,15 +35,15 @@ POINTED = Declaration(
 GRADED = Declaration((Measure("grade", "Grade", "grade", binary=False, main=True),), LEVELS)
 
 
-def _unit(scores: Any, status: Status = Status.ANSWERED, **more: Any) -> UnitRecord[None]:
+def _unit(scores: Any, status: Status = Status.ANSWERED, **more: Any) -> Unit[None]:
     said = None if scores is None else Prediction(status, flags=more.pop("flags", ()))
     values = {"settled": said is not None, "asked": True, "scores": scores, "prediction": said}
-    return UnitRecord(
+    return Unit(
         kind="photo", unit_id="p", benchmark="photos", split="all", detail=None, **values | more
     )
 
 
-def _class(declared: Declaration, unit: UnitRecord[None]) -> tuple[str, str]:
+def _class(declared: Declaration, unit: Unit[None]) -> tuple[str, str]:
     found = by_outcome(unit, declared, {})
     assert found.error_class in {info.error_class for info in general_classes(declared)}
     return found.error_class, found.detail
@@ -157,7 +157,7 @@ class _Blurred(UnitErrors):
         return (*super().classes(declared), blurred)
 
     def classify(
-        self, run: Run, records: Sequence[UnitRecord[Any]], *, pages: bool = True
+        self, run: Run, records: Sequence[Unit[Any]], *, pages: bool = True
     ) -> list[UnitError]:
         general = super().classify(run, records, pages=pages)
         return [

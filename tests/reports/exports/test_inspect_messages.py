@@ -15,8 +15,8 @@ from harness.runs import EmbedRecord, Spent, open_run
 from parsers.records import Status
 from reports.exports import export
 from tests.harness.commands.tool import call
-from tests.reports.episodes.worlds import EPISODES, forms
 from tests.reports.exports.runs import HOSTILE, made_up
+from tests.reports.kinds.episode.worlds import EPISODES, forms
 
 pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
 

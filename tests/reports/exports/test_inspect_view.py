@@ -14,7 +14,7 @@ import pytest
 
 from harness.live.chromium import chromium
 from reports.exports import export
-from tests.reports.episodes.worlds import forms
+from tests.reports.kinds.episode.worlds import forms
 from tests.reports.view.conftest import ARGUMENTS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.mt_mind2web import MTMind2Web
+from harness.kinds.conversation.mt_mind2web import MTMind2Web
 from harness.protocols import of_steps, open_protocol
 from harness.runs import Run
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
@@ -138,7 +138,7 @@ def test_runs_stand_beside_the_rows_of_their_protocol(
     def beside(name: str, **changes: Any) -> list[str]:
         made = setup(benchmark="mt-mind2web", none=None, **{**config, **changes})
         rows, _ = published_beside(
-            write(tmp_path / name, steps, replace(made, declared=MT_MIND2WEB))
+            write(tmp_path / name, steps, replace(made, declaration=MT_MIND2WEB))
         )
         return [m for m, split in zip(rows["model"], rows["split"], strict=True) if split == TASK]
 

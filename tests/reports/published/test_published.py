@@ -10,7 +10,7 @@ import pytest
 
 from harness.benchmarks import SplitSize
 from harness.protocols import of_steps, open_protocol
-from harness.runs import Run, StepRecord, open_run
+from harness.runs import Run, StepUnit, open_run
 from harness.settings import SETTINGS
 from parsers import Declaration, Level, Measure
 from reports.published import (
@@ -220,7 +220,7 @@ def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Run, "benchmark", Whole)
 
 
-def tasks(*tasks: str, split: str = TASK, **more: Any) -> list[StepRecord]:
+def tasks(*tasks: str, split: str = TASK, **more: Any) -> list[StepUnit]:
     """A step per letter: tasks("A", "A", "B") are two steps of A and one of B."""
     return [
         step(task, tasks[:place].count(task), True, split=split, **more)
@@ -231,13 +231,11 @@ def tasks(*tasks: str, split: str = TASK, **more: Any) -> list[StepRecord]:
 def test_the_population_is_taken_from_the_tasks_and_rows_of_the_run(
     tmp_path: Path, declared: None
 ) -> None:
-    def population(
-        name: str, steps: list[StepRecord], split: str | None = None, **more: Any
-    ) -> str:
+    def population(name: str, steps: list[StepUnit], split: str | None = None, **more: Any) -> str:
         config = {"benchmark": "b", **more.pop("config", {})}
         run = open_run(write(tmp_path / name, steps, setup(**config), **more))
         held = None if split is None else ("split", split)
-        return keys_of(run, "macro", held=held)["population"]
+        return keys_of(run, "macro", within=held)["population"]
 
     whole = tasks("A", "A", "B")
     assert population("whole", whole) == "b"

@@ -62,8 +62,8 @@ def test_a_run_stands_beside_the_published_row(prompts: str) -> None:
     # Four made-up rows are no whole split.
     assert "population: a part of autowebbench here, autowebbench there" in said
     verdict = said[said.index("not comparable") :]
-    assert f"the model is {SAYS}, which was asked for here" in verdict
-    assert "not like the published row in population" in verdict
+    assert f"the model is {SAYS}, given on the command line" in verdict
+    assert "differs from the published row in population" in verdict
     run = open_run(Path("runs") / PROMPTS)
     assert run.complete and run.manifest.config["temperature"] == 0.95
     # The same line finds everything done.
@@ -127,12 +127,12 @@ def test_options_that_are_given_replace_declared_ones(prompts: str) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("gpt-5",), "unknown reproduction 'gpt-5'; there are gpt-4-autowebbench, "),
+        (("gpt-5",), "unknown reproduction 'gpt-5'; choose one of gpt-4-autowebbench, "),
         ((PROMPTS, "--limit", "x"), "expected a whole number of at least 1, not 'x'"),
         ((PROMPTS, "--", "--model"), "requires an argument"),
         ((PROMPTS, "--", "--no-such-option"), "No such option"),
         ((PROMPTS, "--model", "oracle"), "No such option '--model'"),
-        (("--limit", "3"), "need the NAME of one"),
+        (("--limit", "3"), "need a NAME"),
         ((PROMPTS, "--dry-run", "--data", "nowhere"), "nowhere"),
     ],
 )
@@ -175,13 +175,13 @@ def held() -> Callable[..., str]:
 
 def test_the_verdict_says_no_more_than_the_interval_does(held: Callable[..., str]) -> None:
     inside = held(0.85, 0.89)
-    assert inside.startswith("inside: ") and "smaller than about 2.0 points would not" in inside
+    assert inside.startswith("inside: ") and "below about 2.0 points would not" in inside
     assert held(0.863, 0.89).startswith("inside: ")
     assert "published figure lies above our" in held(0.80, 0.862)
     assert "published figure lies below our" in held(0.864, 0.9)
-    assert held(None, None) == "not comparable: there is no interval around our figure"
+    assert held(None, None) == "not comparable: our figure has no interval"
     apart = held(0.85, 0.89, apart={"prompt": "ours here, own there", "zoom": ""})
-    assert apart == "not comparable: the run is not like the published row in prompt, zoom"
+    assert apart == "not comparable: the run differs from the published row in prompt, zoom"
     # What else was changed is told above the verdict, and leaves it to the keys.
     assert held(0.85, 0.89, changed=("--batch-size 2",)) == inside
     assert held(0.85, 0.89, model="x").startswith("not comparable: the model is x")

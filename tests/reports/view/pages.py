@@ -15,15 +15,14 @@ from PIL import Image
 from adapters.conversation import Reply
 from harness.runs import (
     CallRecord,
-    ChoiceRecord,
     DataGone,
     MessageRecord,
     RunDirectory,
     StepData,
-    StepRecord,
+    StepUnit,
 )
 from harness.runs.files import encode
-from parsers.records import F1_VARIANTS, Gold, Prediction, Status
+from parsers.records import F1_VARIANTS, Box, Choice, Gold, Prediction, Status
 from reports.view.write import Made, Page
 from tests.reports.runs import call, setup, step, write
 from tests.units import step_scores
@@ -59,7 +58,7 @@ def step_data(
             yield step_id, StepData("<html><body></body></html>", PICTURE)
 
 
-def records(rights: str, tasks: int = 4) -> list[StepRecord]:
+def records(rights: str, tasks: int = 4) -> list[StepUnit]:
     """Steps by task, three each; a sign per step: right, element only, wrong, None, open."""
     made = []
     for number in range(tasks * 3):
@@ -69,10 +68,10 @@ def records(rights: str, tasks: int = 4) -> list[StepRecord]:
     return made
 
 
-def _record(task: str, index: int, sign: str, site: str, text: str) -> StepRecord:
+def _record(task: str, index: int, sign: str, site: str, text: str) -> StepUnit:
     operation = OPERATIONS[index]
-    right = ChoiceRecord("B", "7", "button", f"<button id=1> {text} </button>", BOX, True)
-    wrong = ChoiceRecord("A", "8", "a", f"<a id=2> {text} </a>", (0.0, 1900.0, 200.0, 40.0), False)
+    right = Choice("B", "7", "button", f"<button id=1> {text} </button>", Box(*BOX))
+    wrong = Choice("A", "8", "a", f"<a id=2> {text} </a>", Box(0.0, 1900.0, 200.0, 40.0))
     element, success = sign in "+~", sign == "+"
     letter = {"+": "B", "~": "B", "-": "A", "0": "C", "?": None}[sign]
     chosen = {"A": "8", "B": "7"}.get(letter or "")
@@ -104,7 +103,7 @@ def _record(task: str, index: int, sign: str, site: str, text: str) -> StepRecor
 BOX = (320.0, 1500.0, 240.0, 60.0)
 
 
-def calls(steps: list[StepRecord]) -> list[CallRecord]:
+def calls(steps: list[StepUnit]) -> list[CallRecord]:
     """Two rounds for every step, with hostile prompts and replies."""
     made = []
     for one in steps:

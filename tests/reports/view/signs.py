@@ -18,7 +18,7 @@ from harness.runs import (
     MessageRecord,
     RunDirectory,
     Setup,
-    UnitRecord,
+    Unit,
 )
 from parsers import Declaration, Status
 from parsers.actions import Action
@@ -49,11 +49,11 @@ def picture() -> bytes:
     return out.getvalue()
 
 
-def sign(number: int, digest: str) -> UnitRecord[Any]:
+def sign(number: int, digest: str) -> Unit[Any]:
     """The first sign of a street has no picture; goals and details are hostile."""
     text, iou = HOSTILE[number % 4], IOU[number % 5]
     answered = Prediction(Status.ANSWERED, Action("mark", None, (30.5, 40.0), {"name": text}))
-    return UnitRecord(
+    return Unit(
         kind="sign",
         unit_id=f"sign-{number}",
         benchmark="road-signs",
@@ -105,7 +105,7 @@ def signs(path: Path, count: int = 5, head: str = "IoU") -> Path:
         config={"benchmark": "road-signs", "repeats": 1},
         model={"name": path.name},
         dataset={"rows": count},
-        declared=signs_declared(head),
+        declaration=signs_declared(head),
     )
     with RunDirectory.start(path, setup) as run:
         digest = Blobs(path).put(picture())

@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from harness.runs import open_run
-from reports.episodes.page import EpisodePage
-from tests.reports.episodes.worlds import EPISODES, WIDE, Played, button, click, forms, point
+from reports.kinds.episode.page import EpisodePage
+from tests.reports.kinds.episode.worlds import EPISODES, WIDE, Played, button, click, forms, point
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page
 

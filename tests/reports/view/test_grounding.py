@@ -17,7 +17,7 @@ from PIL import Image
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
 from harness.runs import open_run
-from reports.grounding.page import LARGEST, GroundingPage
+from reports.kinds.grounding.page import LARGEST, GroundingPage
 from reports.view.serve import HOST, server
 from reports.view.write import Page
 from tests.grounding import SIZES, Screens, picture_bytes

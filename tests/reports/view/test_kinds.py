@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.runs import UnitRecord
-from reports.kinds import REPORTS, KindReports
+from harness.runs import Unit
+from reports.kind import REPORTS, KindReports
 from reports.view.parts import Drawn, Item, Listed, Part, UnitPage
 from reports.view.script import call
 from reports.view.tree import DEEPEST, MOST, tree
@@ -101,7 +101,7 @@ def test_every_benchmark_is_told_in_its_own_terms(tmp_path: Path) -> None:
 
 def test_a_kind_brings_its_part_as_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class SignPage(UnitPage):
-        def part(self, record: UnitRecord[Any]) -> Part:
+        def part(self, record: Unit[Any]) -> Part:
             box = tuple(map(float, record.detail["box"]))
             items = [Item(record.detail["asked"], "A", target=True)]
             drawn = [Drawn("target", box, "sign")]  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from PIL import Image
 from adapters.conversation import Picture
 from harness.pictures import PicturePolicy, imaging, plan, read_size
 from harness.pictures.recipe import Recipe
-from harness.runs import DataGone, RunDirectory, StepRecord, made_again, sent_picture
+from harness.runs import DataGone, RunDirectory, StepUnit, made_again, sent_picture
 from reports.view import serve
 from reports.view.write import Page
 from tests.reports.runs import setup, write
@@ -103,7 +103,7 @@ def test_names_of_files_hold_nothing_of_what_is_on_record() -> None:
         assert set(sent.name) <= set("0123456789abcdef.jpng")
 
 
-def going_on(path: Path, steps: list[StepRecord], *, complete: bool = False) -> None:
+def going_on(path: Path, steps: list[StepUnit], *, complete: bool = False) -> None:
     with RunDirectory.start(path, setup()) as run:
         for one in steps:
             run.append_step(one)

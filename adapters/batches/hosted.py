@@ -1,0 +1,164 @@
+"""Shared code of batches at providers: one call of their API and its possible answers."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Awaitable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from adapters.api import ApiAdapter
+from adapters.batches.contract import Gone, PackLimits, QueueFull, Torn
+from adapters.batches.lines import Lines
+from adapters.checks import read_loosely
+from adapters.contract import Fatal, Fault
+from adapters.conversation import Finish
+from adapters.faults import Failure, judge
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_PAGES = 100
+"""Pages of a listing that are looked through: a server may say for ever that there are more."""
+UPLOAD_S = 600.0
+"""Seconds that a server may take to answer an upload, once it has it."""
+_GRACE_S = 3600.0
+_YEAR_9999 = 253_370_764_800.0
+_ID = re.compile(r"[\w./:-]{1,200}", re.ASCII)
+_OVER = {400, 404, 409, 410}
+_ENQUEUED = re.compile(r"enqueued|queue", re.IGNORECASE)
+
+T = TypeVar("T")
+
+
+class HostedLines(Lines):
+    """Batches at a provider; a subclass knows its API."""
+
+    preflights = True
+
+    def __init__(self, adapter: ApiAdapter, limits: PackLimits) -> None:
+        super().__init__(adapter)
+        self.limits = limits
+
+    def told(self, path: Path) -> str | None:
+        return None
+
+    async def _ask(
+        self,
+        call: Awaitable[Any],
+        form: type[T],
+        *,
+        limit_s: float | None = None,
+        known: bool = True,
+    ) -> T:
+        """Return the provider's answer to a call. Arguments and errors are those of `_read`."""
+        answer, _ = await self._read(call, form, limit_s=limit_s, known=known)
+        return answer
+
+    async def _read(
+        self,
+        call: Awaitable[Any],
+        form: type[T],
+        *,
+        limit_s: float | None = None,
+        known: bool = True,
+    ) -> tuple[T, frozenset[str]]:
+        """Return the provider's answer to a call, and its unreadable fields.
+
+        limit_s: seconds for the whole call, None where a large file goes with it.
+        known: true if the object was there before: it is `Gone` if it is missing now.
+
+        Raises `QueueFull`, `Gone`, `Fault`, `Fatal`.
+        """
+        response = await self._made(call, limit_s=limit_s, known=known)
+        try:
+            return read_loosely(response.content, form)
+        except ValueError as error:
+            begins = response.content[:400].decode(errors="replace")
+            line = self._adapter.clean(f"reply cannot be read ({error}; it begins {begins!r})")
+        raise Fault("malformed", f"{self._adapter.speaker}: {line}")
+
+    async def _made(
+        self, call: Awaitable[T], *, limit_s: float | None = None, known: bool = True
+    ) -> T:
+        """Return the provider's answer to a call as it came. Raises as `_ask`."""
+        response = await self._adapter.attempt(call, limit_s)
+        if isinstance(response, Failure):
+            raise self._error(response, known)
+        return response
+
+    async def _unless_over(self, call: Awaitable[Any]) -> None:
+        """Make a call that is about what may be over or gone by now, which is as good."""
+        answer = await self._adapter.attempt(call)
+        if isinstance(answer, Failure) and answer.status not in _OVER:
+            raise self._error(answer, known=False)
+
+    def _error(self, failure: Failure, known: bool) -> Fault | Fatal:
+        speaker, clean = self._adapter.speaker, self._adapter.clean
+        line = clean(f"{speaker} answered {failure.status}: {failure.message}")
+        if known and failure.status in {404, 410}:
+            return Gone("server", line, status=failure.status)
+        if self._is_full(failure):
+            return QueueFull("rate_limit", line, failure.retry_after_s, failure.status)
+        if failure.status in {404, 405}:
+            return Fatal(f"{line}; it may take no batches")
+        verdict = judge(failure, speaker, clean)
+        return Fatal(line) if isinstance(verdict, Finish) else verdict
+
+    def _is_full(self, failure: Failure) -> bool:
+        """Return whether a failure says that the provider's queue is full for now."""
+        return failure.status == 429 and bool(_ENQUEUED.search(failure.message))
+
+    async def _lines(self, call: Awaitable[httpx2.Response]) -> AsyncIterator[bytes]:
+        """Return the lines that a streamed reply brings. Raises `Gone`, `Torn`, `Fault`,
+        `Fatal`."""
+        from adapters.transport import lines_of
+
+        lines = lines_of(await self._made(call))
+        while True:
+            line = await self._adapter.attempt(anext(lines, None))
+            if isinstance(line, Failure):
+                await lines.aclose()
+                error = self._error(line, known=False)
+                raise Torn(error.kind, str(error)) if isinstance(error, Fault) else error
+            if line is None:
+                return
+            yield line
+
+
+def checked_id(id: str) -> str:
+    """Return an id that a provider gave, which becomes part of an address and goes on record.
+
+    Raises `Fault` for what is none.
+    """
+    if not is_id(id):
+        raise Fault("malformed", f"{id[:80]!r} is not an id")
+    return id
+
+
+def is_id(id: str) -> bool:
+    """Return whether a text may be an id from a provider."""
+    return _ID.fullmatch(id) is not None and ".." not in id
+
+
+def over(expires_at: float | None) -> bool:
+    """Return whether a batch is an hour past its latest end.
+
+    This ends the wait for a batch in an unknown state.
+    """
+    return expires_at is not None and time.time() > expires_at + _GRACE_S
+
+
+def moment(seconds: float | None) -> float | None:
+    """Return a time in seconds since 1970 that a calendar has, None for any other."""
+    return seconds if seconds is not None and 0 <= seconds < _YEAR_9999 else None
+
+
+def seconds_of(moment: str | None) -> float | None:
+    """Return a moment in ISO 8601 as seconds since 1970, None for none and for what is not one."""
+    try:
+        return datetime.fromisoformat(moment).timestamp() if moment else None
+    except (ValueError, OverflowError):
+        return None

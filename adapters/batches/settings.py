@@ -1,0 +1,27 @@
+"""Settings of calls that a provider answers in batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapters.options import Count as AtLeastOne
+from adapters.settings import LeafSettings
+from adapters.settings import session_setting as _running
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchSettings(LeafSettings):
+    """Settings of waiting for batches."""
+
+    wait: bool = _running(
+        False,
+        "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
+        needs=("batches",),
+    )
+    queue_tokens: AtLeastOne | None = _running(
+        None,
+        "With --tier batch: prompt tokens that the provider lets wait at a time. Default: what it "
+        "is known to allow.",
+        metavar="N",
+        needs=("batches",),
+    )

@@ -1,0 +1,146 @@
+"""OpenAI's embedding models, and those of any server that speaks the protocol.
+
+Limits and forms are those of the API reference as the SDK has it, November 2026.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from adapters.api import Json, facts_of_endpoint
+from adapters.checks import checked_vectors
+from adapters.contract import Fatal, Fault
+from adapters.conversation import Finish, Usage
+from adapters.embedding import Embedded, Embedder, EmbedderInfo
+from adapters.endpoints import Endpoint, need_model, need_package
+from adapters.faults import Failure, error_line
+from adapters.openai import openai_endpoint
+from adapters.openai_client import OpenAIClient
+from adapters.options import Count
+
+CONTEXT_TOKENS = 8192
+TOKENS_PER_CALL = 300_000
+TEXTS_PER_CALL = 128
+"""Fewer than the 2048 that are allowed: a reply of long vectors in decimal must fit the size limit
+of replies."""
+
+
+def openai_embeddings(
+    model: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 120.0,
+    concurrency: int = 8,
+    dimensions: Count | None = None,
+) -> Embedder:
+    """Make an embedder for OpenAI's models, or with `base_url` for any server of the protocol.
+
+    `dimensions` shortens the vectors, where the model can. Raises `Fatal` for a missing key or a
+    bad address.
+    """
+    need_package("openai", "openai")
+    model = need_model(model, "openai:text-embedding-3-small")
+    endpoint = openai_endpoint(base_url, api_key)
+    info = EmbedderInfo(
+        **facts_of_endpoint(endpoint, model, {"api": "embeddings", "dimensions": dimensions}),
+        concurrency=concurrency,
+        context_tokens=CONTEXT_TOKENS if endpoint.is_official else None,
+        texts_per_call=TEXTS_PER_CALL,
+        bytes_per_call=TOKENS_PER_CALL,
+        dimensions=dimensions,
+    )
+    return OpenAIEmbedder(info, endpoint, timeout_s=timeout_s)
+
+
+class _Embedding(msgspec.Struct):
+    index: int
+    # Floats in base64, or in decimal from servers that know no other form.
+    embedding: str | list[float]
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Embedding]
+    model: str | None = None
+    usage: _Usage | None = None
+
+
+class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
+    """One embedding model."""
+
+    spellings: ClassVar[Mapping[str, tuple[str, ...]]] = {"encoding_format": ()}
+    answers = _Answer
+    path = "/embeddings"
+
+    def __init__(self, info: EmbedderInfo, endpoint: Endpoint, *, timeout_s: float) -> None:
+        super().__init__(info, endpoint, timeout_s=timeout_s)
+        self._dimensions = info.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts; `Fault` also for a text that is longer than the model takes.
+
+        The run continues: other texts may still be embedded.
+        """
+
+        async def compose() -> tuple[Json, Json]:
+            # The protocol takes no empty text.
+            content = {"model": self._info.model, "input": [text or " " for text in texts]}
+            wanted: Json = {"encoding_format": "base64"}
+            if self._info.dimensions is not None:
+                wanted["dimensions"] = self._info.dimensions
+            return content, wanted
+
+        def read(
+            answer: _Answer, headers: Mapping[str, str], *, sent: Json, latency_s: float
+        ) -> Embedded:
+            embedded = Embedded(_vectors(answer), _usage(answer), answer.model or "", latency_s)
+            embedded = checked_vectors(embedded, len(texts), self._dimensions)
+            self._dimensions = len(embedded.vectors[0])
+            return embedded
+
+        def end(finish: Finish, failure: Failure, sent: Json) -> Embedded:
+            if finish is Finish.PROVIDER_REFUSED:
+                raise Fatal(error_line(failure, self.speaker, self.clean))
+            longest = max(map(len, texts))
+            what = "too long" if finish is Finish.TOO_LONG else "not allowed"
+            line = (
+                f"{self.speaker} embeds no text that is {what} (the longest of these has "
+                f"{longest:,} characters): {failure.message}"
+            )
+            raise Fault("server", self.clean(line), status=failure.status)
+
+        return await self._exchange(compose, read, end)
+
+
+def _vectors(answer: _Answer) -> tuple[Any, ...]:
+    for place, item in enumerate(answer.data):
+        if item.index != place:
+            raise ValueError(f"the vector with index {item.index} stands at place {place}")
+    return tuple(_numbers(item.embedding) for item in answer.data)
+
+
+def _numbers(embedding: str | list[float]) -> Sequence[float]:
+    """Return the numbers of a vector. Raises ValueError."""
+    if not isinstance(embedding, str):
+        return embedding
+    numbers = array("f")
+    numbers.frombytes(b64decode(embedding, validate=True))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _usage(answer: _Answer) -> Usage | None:
+    if answer.usage is None or answer.usage.prompt_tokens is None:
+        return None
+    return Usage(input=answer.usage.prompt_tokens)

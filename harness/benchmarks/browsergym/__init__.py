@@ -1,1 +1,0 @@
-"""Tasks of BrowserGym, played in an environment of their own (docs/browsergym.md)."""

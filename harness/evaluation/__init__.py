@@ -1,1 +1,0 @@
-"""One run, from its settings to its numbers: what the commands call."""

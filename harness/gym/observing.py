@@ -1,0 +1,115 @@
+"""Observations of recorded steps, under BrowserGym's names for what means the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.candidates import everything
+from harness.gym.spaces import Pixels
+from harness.kinds.step.questions import StepQuestion
+from harness.page import Box, Page
+from harness.pictures import PictureError, decode
+from harness.records import Choice, Row
+from parsers.tokens import count_tokens
+
+HTML_TOKENS = 400
+"""Longest HTML of a candidate, in tokens; a cut is marked."""
+
+
+def observe(
+    row: Row,
+    question: StepQuestion,
+    page: Page,
+    *,
+    instructions: Sequence[str],
+    last_action: str = "",
+    last_action_error: str = "",
+) -> dict[str, Any]:
+    """Build the observation of a step, a new one on every call.
+
+    Args:
+        row: the recorded step; the observation does not reveal its right element.
+        question: the listed candidates.
+        page: the page.
+        instructions: the user's instructions so far, oldest first; the last is the goal.
+        last_action: the text of the action before this observation.
+        last_action_error: the reason why that action was not possible; "" if it was.
+
+    Raises `DataError` if the screenshot does not decode.
+    """
+    info = row.info
+    url = f"offline://{info.split}/{info.task_id}/{info.index}"
+    return {
+        "goal": info.task,
+        "goal_object": ({"type": "text", "text": info.task},),
+        "chat_messages": tuple(
+            {"role": "user", "timestamp": 0.0, "message": message} for message in instructions
+        ),
+        # Neither addresses nor titles are recorded.
+        "url": url,
+        "open_pages_urls": (url,),
+        "open_pages_titles": (info.website,),
+        "active_page_index": np.zeros(1, np.int64),
+        "screenshot": screenshot_of(row),
+        "has_screenshot": int(row.screenshot is not None),
+        "pruned_html": page.refined({c.id: c.id for c in question.choices}, style="xml"),
+        "cleaned_html": row.html,
+        "candidates": tuple(_candidate(choice, page) for choice in question.choices),
+        "extra_element_properties": dict(_properties(row, question, page)),
+        "previous_actions": row.history,
+        "step_index": info.index,
+        "last_action": last_action,
+        "last_action_error": last_action_error,
+        "elapsed_time": np.zeros(1, np.float64),
+    }
+
+
+def screenshot_of(row: Row) -> Pixels:
+    """Read the recorded picture of the page; without one, a black pixel. Raises `DataError`."""
+    if row.screenshot is None:
+        return np.zeros((1, 1, 3), np.uint8)
+    try:
+        picture = decode(row.screenshot)
+    except PictureError as error:
+        raise PictureError(f"{row.source or row.step_id}: {error}") from error
+    pixels = np.frombuffer(picture.data, np.uint8)
+    return pixels.reshape(picture.height, picture.width, 3).copy()
+
+
+def _candidate(choice: Choice, page: Page) -> dict[str, Any]:
+    return {
+        "bid": choice.id,
+        "letter": choice.letter,
+        "tag": choice.tag,
+        "text": choice.text,
+        "html": page.compact(choice.id, max_tokens=HTML_TOKENS, count=count_tokens),
+        "bbox": _corners(choice.box),
+    }
+
+
+def _properties(
+    row: Row, question: StepQuestion, page: Page
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Describe every candidate of the page, in document order."""
+    known = {candidate.id: candidate for candidate in (*row.negatives, *row.positives)}
+    listed = {choice.id for choice in question.choices}
+    for node_id in everything(row, page).ids:
+        candidate = known[node_id]
+        seen = candidate.box is not None and candidate.box.is_visible
+        yield (
+            node_id,
+            {
+                "bbox": _corners(candidate.box),
+                "visibility": float(seen),
+                "clickable": candidate.attributes.get("is_clickable") == "true",
+                "set_of_marks": seen and node_id in listed,
+            },
+        )
+
+
+def _corners(box: Box | None) -> list[float] | None:
+    """Return left, top, width and height in pixels of the screenshot."""
+    return None if box is None else [box.x, box.y, box.width, box.height]

@@ -1,0 +1,338 @@
+"""Kinds of units as a run asks about them: questions made of data, and of lines on record.
+
+General code asks a `UnitKind` for all that depends on the kind. The base class serves
+units that come ready from their benchmark (`harness.benchmarks.items`). A kind whose units have to
+be prepared derives from it and is listed in `UNIT_KINDS`, or in the entry-point group
+`vlm_eval.units`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from adapters.contract import AdapterInfo, ImageRule
+from adapters.conversation import Picture
+from adapters.registry import Registry, UnknownName
+from harness.benchmarks import Benchmark, Dataset, benchmark
+from harness.benchmarks.items import Items
+from harness.dialogue import Observation
+from harness.engine import Environment
+from harness.errors import DataError, UserError
+from harness.kinds.extras import Extras
+from harness.kinds.scoring import Scorer, scorer_of
+from harness.pictures import PictureError, PicturePolicy, plan, read_size
+from harness.policies.contract import Secret
+from harness.protocols import AskingProtocol
+from harness.records import Item
+from harness.runs import Unit
+from harness.settings import (
+    ELEMENTS,
+    EPISODES,
+    PICTURES,
+    SETTINGS,
+    STEPS,
+    Settings,
+)
+from parsers.records import Prediction
+
+if TYPE_CHECKING:
+    from harness.kinds.prediction_file import Predictions
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything about one unit before it is asked about.
+
+    Attributes:
+        record: its record so far; `record.invalid` says why no model is asked, None for a valid
+            unit.
+        asked: what the protocol's `dialogue` and `spell` are given.
+        secret: the right answer, for policies that need it.
+        sources: encoded pictures that those in `asked` are made from, by digest.
+        outcome: the prediction of a valid unit that needs no model call; None for all others.
+        environment: opens what the dialogue acts in; None for units that are not acted upon.
+        glimpse: what is observed of it in its stead where calls are estimated.
+    """
+
+    record: Unit[Any]
+    asked: tuple[Any, ...]
+    secret: Secret
+    sources: Mapping[str, bytes] = field(default_factory=dict)
+    outcome: Prediction | None = None
+    environment: Callable[[], Awaitable[Environment]] | None = None
+    glimpse: Observation | None = None
+
+    @property
+    def unit_id(self) -> str:
+        """Id of the unit."""
+        return self.record.unit_id
+
+    @property
+    def count(self) -> int:
+        """Number of candidates, from which a protocol estimates its calls."""
+        return 1
+
+    def shuffled(self, number: int) -> Self:
+        """The question as the shuffle of that number asks it."""
+        return self
+
+    def repeated(self) -> Question:
+        """The question for another of its dialogues."""
+        return self
+
+    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
+        """Return the arguments for a policy: no more than `protocol` shows a model."""
+        return self.asked
+
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The pictures that the dialogue has requested while it was open."""
+        return ()
+
+
+class UnitKind:
+    """Base class of kinds of units; an instance belongs to one run.
+
+    Attributes:
+        pictures: the picture policy of the run.
+        extras: bounds and extra counts of such units.
+    """
+
+    extras: ClassVar[Extras] = Extras()
+
+    def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
+        self.settings = settings
+        self.protocol = protocol
+        self.pictures = picture_policy(settings)
+
+    @classmethod
+    def asks_with(
+        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
+    ) -> AskingProtocol:
+        """The protocol as it asks about such units. `info` is the model's, None for policies."""
+        return protocol
+
+    @classmethod
+    def given(cls, settings: Settings) -> Settings:
+        """The settings of a run, with those that its data fixes.
+
+        Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
+        """
+        return settings
+
+    @classmethod
+    def never_has(cls, source: Benchmark) -> frozenset[str]:
+        """Return the features that a benchmark's units lack (`STEPS`, `PICTURES`, ...)."""
+        return frozenset({STEPS, ELEMENTS, *(() if source.pictures else (PICTURES,))})
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        """The features that settings may need and this kind lacks, each with where and what to do.
+
+        Raises `UserError` for settings that do not go together.
+        """
+        source = benchmark(settings.benchmark)
+        where = f"on {source.name}, whose {{}}; leave it out"
+        are = where.format(f"units are of kind '{source.kind}'")
+        lacks = dict.fromkeys((STEPS, ELEMENTS, EPISODES), are)
+        if not source.pictures:
+            lacks[PICTURES] = where.format("units have no pictures")
+        known = _groups(source)
+        for setting in SETTINGS.values():
+            if setting.selects and setting.selects not in known:
+                lacks[setting.selects] = where.format(f"units have no {setting.selects}")
+        return lacks
+
+    @classmethod
+    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        """The settings that were left open. Raises `UserError`."""
+        if not benchmark(settings.benchmark).pictures:
+            if protocol.needs.sees:
+                raise UserError(
+                    f"'{protocol.name}' cannot be asked without pictures, and {settings.benchmark} "
+                    "has none; choose another --protocol"
+                )
+            return {"image_policy": "none"}
+        policy = settings.image_policy or protocol.needs.picture_policy
+        if policy.partition(":")[0] not in ("full", "none"):
+            raise UserError(
+                f"--image-policy {policy}: a picture of {settings.benchmark} is shown unchanged "
+                "(full) or not at all (none)"
+            )
+        return {"image_policy": policy}
+
+    @classmethod
+    def usual_count(cls, settings: Settings) -> int:
+        """Return the typical number of candidates per unit, used to estimate calls."""
+        return 1
+
+    @classmethod
+    def predictions(cls, settings: Settings) -> Predictions:
+        """Return the reader for external prediction files. Raises `UserError`."""
+        kind = benchmark(settings.benchmark).kind
+        raise UserError(f"--predictions: how those about units of kind '{kind}' look is not known")
+
+    def open(self) -> None:
+        """Open what the units need in addition to their data. Raises `UserError`."""
+
+    async def close(self) -> None:
+        """Close what questions have opened."""
+
+    def check(self, selected: Dataset[Any]) -> None:
+        """Raise `UserError` if these units cannot be asked about with the run's settings."""
+
+    def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the run records about its questions, in addition to the settings.
+
+        `roles` has the names of the other models that the protocol asks, by role.
+        """
+        return {}
+
+    def offered(self) -> str:
+        """Where the candidates come from, for the user; "" where there are none."""
+        return ""
+
+    def shown(self) -> str:
+        """Say what a model is shown of a unit."""
+        history = self.settings.history
+        told = "" if history is None else f", history: {history}"
+        return f"picture: {self.pictures.text}{told}"
+
+    @classmethod
+    def listed(cls, dataset: Dataset[Any]) -> Iterator[Unit[Any]]:
+        """The units of a selection, for a list. Raises `DataError` for a damaged file."""
+        return iter(dataset.entries)
+
+    @classmethod
+    def outlined(cls, dataset: Dataset[Any]) -> Iterator[tuple[str, str]]:
+        """List the selected units without preparing them, in order: the goal
+        and the right answer in words, "" for what is not. Raises `DataError`."""
+        return ((unit.goal, cls.right(unit)) for unit in cls.listed(dataset))
+
+    @classmethod
+    def right(cls, record: Unit[Any]) -> str:
+        """The right answer of a unit in a few words, with the reason if it is invalid."""
+        gold = getattr(record.detail, "gold", "")
+        text = str(gold)
+        return f"{text} ({record.invalid})" if record.invalid else text
+
+    def about(self, record: Unit[Any]) -> str:
+        """A line about a unit that is going to be asked about."""
+        where = ", ".join((record.split, *record.parents.values()))
+        unit = benchmark(record.benchmark).declared.unit
+        return f"{unit} {record.unit_id} ({where})"
+
+    def why_unasked(self, question: Question) -> str:
+        """Give the reason that a valid unit needs no model call."""
+        status = question.outcome.status if question.outcome else "unknown"
+        return f"its outcome is known: {status}; no model is asked about it"
+
+    @classmethod
+    def ended(cls, record: Unit[Any]) -> str:
+        """Say how a unit ended, with the action that was answered."""
+        said = record.prediction
+        if said is None:
+            return "unsettled"
+        return f"{said.status}: {said.action}" if said.action else str(said.status)
+
+    @classmethod
+    def answer(cls, record: Unit[Any]) -> str:
+        """A line with the right answer of a unit."""
+        return f"right: {cls.right(record)}"
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Iterator[Question]:
+        """Prepare the units of a data set, in order, one at a time.
+
+        `whole` holds all units of the groups that they belong to, selected or not. Raises
+        `DataError` for a unit that cannot be read.
+        """
+        if not isinstance(dataset, Items):
+            raise TypeError(f"units of kind '{dataset.kind}' need their own kind")
+        for unit in dataset.entries:
+            try:
+                data = () if self.pictures.name == "none" else dataset.pictures(unit)
+                yield self._question(unit, data, info.image_rule)
+            except PictureError as error:
+                raise DataError(f"{unit.source or unit.unit_id}: {error}") from error
+
+    def _question(self, unit: Unit[Any], data: Sequence[bytes], rule: ImageRule | None) -> Question:
+        sizes = [read_size(encoded) for encoded in data]
+        pictures = tuple(
+            picture for size in sizes for picture in plan(self.pictures, size, (), rule)
+        )
+        sources = {size.digest: encoded for size, encoded in zip(sizes, data, strict=True)}
+        record = replace(unit, pictures=pictures)
+        return replace(self.of_record(record), sources=sources)
+
+    def scored(self, record: Unit[Any]) -> Unit[Any]:
+        """The record with the scores of its prediction, or without any if it has none.
+
+        Raises `UserError` for scores that the benchmark does not declare.
+        """
+        said = record.prediction
+        return replace(record, scores=self._score(said, record.detail) if said else None)
+
+    @cached_property
+    def _score(self) -> Scorer:
+        return scorer_of(self.settings, benchmark(self.settings.benchmark).declared)
+
+    @classmethod
+    def of_record(cls, record: Unit[Any], *, scene: bool = True) -> Question:
+        """The question of a unit on record, without its data.
+
+        `scene` says whether the dialogue may look up what is on record of the unit's surroundings.
+        Raises `UserError` if the type of its detail is not at hand.
+        """
+        detail = record.detail
+        if isinstance(detail, dict):
+            raise UserError(
+                f"units of kind '{record.kind}' cannot be asked about here: the package that has "
+                "this kind is not installed"
+            )
+        item = Item(record.unit_id, detail.asked, record.pictures)
+        return Question(record, (item,), Secret(detail.gold))
+
+
+def picture_policy(settings: Settings, usual: str = "none") -> PicturePolicy:
+    """The picture policy of completed settings. Raises `UserError`."""
+    text = settings.image_policy or usual
+    if settings.pixels is not None:
+        if not text.startswith("full"):
+            raise UserError("--pixels is the budget of --image-policy full; leave it out")
+        text += ("," if ":" in text else ":") + f"pixels={settings.pixels}"
+    return PicturePolicy.parse(text)
+
+
+UNIT_KINDS: Registry[type[UnitKind]] = Registry("kind of unit", "vlm_eval.units")
+UNIT_KINDS.add("episode", "harness.kinds.episode.kind:Episodes", "episodes on live pages")
+UNIT_KINDS.add(
+    "grounding", "harness.kinds.grounding.kind:GroundingItems", "instructions about pictures"
+)
+UNIT_KINDS.add("prompt", "harness.kinds.prompt.kind:Prompts", "finished prompts")
+UNIT_KINDS.add("step", "harness.kinds.step.kind:RecordedSteps", "recorded steps")
+
+
+def unit_kind(kind: str) -> type[UnitKind]:
+    """Return the class of a kind: its own, or the base class for units that come ready."""
+    try:
+        found: type[UnitKind] = UNIT_KINDS.get(kind)
+    except UnknownName:
+        return UnitKind
+    return found
+
+
+def kind_of(settings: Settings) -> type[UnitKind]:
+    """The kind of the units of a run. Raises `DataError` for an unknown benchmark."""
+    return unit_kind(benchmark(settings.benchmark).kind)
+
+
+def _groups(source: Benchmark) -> frozenset[str]:
+    """Return the levels and labels that select units of a benchmark."""
+    levels = [level.name for level in source.declared.levels]
+    return frozenset((*levels, *(group.name for group in source.declared.groups)))

@@ -1,0 +1,292 @@
+"""MindAct's tournament with a memory of a conversation (Deng et al. 2024, MT-Mind2Web).
+
+The current page and the options of a group are asked about as in a single turn. Before them stand
+pages of finished turns, each with its question and the recorded action as the answer, as far as a
+limit of tokens allows. Every piece of a prompt (page, question, answer; instructions of fine-tuned
+models) is cut at its end to its own limit, the memory as a whole at its beginning.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import groupby
+from typing import Literal
+
+from adapters.contract import AdapterInfo
+from adapters.conversation import Conversation, Message, Picture, Reply, Text, user
+from harness.dialogue import Asks, Dialogue, Replies
+from harness.kinds.conversation.memory import Count, Piece, Snippet, cut_left, piece
+from harness.page import Brackets
+from harness.protocols.contract import Needs
+from harness.protocols.groups import Group, history_lines
+from harness.protocols.mindact import MindAct
+from harness.protocols.mindact_choice import (
+    Reader,
+    lettered,
+    opening,
+    read_choice,
+    spell_choice,
+)
+from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
+from harness.protocols.texts import Schema
+from harness.records import Choice, Step
+from parsers import count_tokens
+from parsers.records import Prediction
+
+_NONE: frozenset[str] = frozenset()
+_ASKED = frozenset({"task", "history"})
+COMMON = {
+    "page": frozenset({"page"}),
+    "history_line": frozenset({"number", "action"}),
+    "no_history": _NONE,
+}
+CHOICE = {
+    "none_option": _NONE,
+    "choice_question": _ASKED | {"choices"},
+    "choice_remembered": frozenset({"task", "choices"}),
+}
+GENERATE = {"generate_question": _ASKED, "generate_remembered": frozenset({"task"})}
+CHOICE_CHAT, GENERATE_CHAT, REWRITE_CHAT, RATIONALE_CHAT = (
+    {f"{way}_system": _NONE}
+    | {f"{way}_{part}_{n}": _NONE for n in range(1, last + 1) for part in ("example", "solution")}
+    for way, last in (("choice", 1), ("generate", 1), ("rewrite", 2), ("rationale", 2))
+)
+SEQ2SEQ = dict.fromkeys(("seq2seq_system", "seq2seq_human", "seq2seq_assistant"), _NONE)
+REWRITE = {**REWRITE_CHAT, "rewrite_question": frozenset({"task", "earlier"})}
+RATIONALE = {
+    **RATIONALE_CHAT,
+    "reflected": frozenset({"answer", "rationale"}),
+    "rationale_question": frozenset({"page", "task", "history", "answer"}),
+    "rationale_none": _NONE,
+}
+_FURTHER = CHOICE | CHOICE_CHAT | GENERATE | GENERATE_CHAT | SEQ2SEQ | REWRITE | RATIONALE
+SCHEMA = Schema(
+    "multi_turn.toml",
+    allowed={**COMMON, **_FURTHER},
+    needed={
+        "page": frozenset({"page"}),
+        "history_line": frozenset({"action"}),
+        **{key: allowed - {"history"} for key, allowed in _FURTHER.items()},
+    },
+    further=frozenset(_FURTHER),
+)
+LIMIT = (50,)
+"""Published token limit of the replies of fine-tuned models."""
+
+
+@dataclass(frozen=True)
+class MultiTurn(MindAct):
+    """The tournament; a protocol adds what it recalls of the finished turns."""
+
+    generation: bool = False
+    """True if the model writes the element instead of an option's letter."""
+    form: Literal["auto", "chat", "seq2seq"] = "auto"
+    """Messages, or one text for fine-tuned models; `auto` chooses by the model (`chat` for
+    policies)."""
+    reader: Literal["strict", "reference"] = "strict"
+    """Parser of letters from chat models: `strict`, as for other protocols, or `reference`,
+    MindAct's."""
+    piece_tokens: int = 512
+    """Token limit of every piece."""
+    total_tokens: int = 2048
+    """Token limit of a prompt, which decides how much of the memory it has."""
+
+    of_model = ("form", "prompts_sha256")
+    paper = "Deng et al. 2024 (MT-Mind2Web)"
+    schema = SCHEMA
+    needs = Needs(
+        sources=("ranker", "snapshot", "all"),
+        picture_policy="none",
+        shuffles=True,
+        turns=True,
+    )
+
+    def __post_init__(self) -> None:
+        """Raise `UserError` for a wrong prompt file, ValueError for options without a meaning."""
+        for name in ("piece_tokens", "total_tokens"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+        if self.reader == "reference" and (self.generation or self.tuned):
+            raise ValueError("reader=reference reads letters of chat models; leave it out")
+        super().__post_init__()
+
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """Add the form of prompts that the model takes, and the limit of a fine-tuned one."""
+        filled = dict(values)
+        if filled.get("form", "auto") == "auto":
+            filled["form"] = "seq2seq" if model.name.startswith("seq2seq:") else "chat"
+        if filled["form"] == "seq2seq":
+            filled.setdefault("max_tokens", LIMIT)
+        return filled
+
+    @property
+    @abstractmethod
+    def memory(self) -> str:
+        """Return what is remembered, in the words of published rows."""
+
+    @abstractmethod
+    def recalled(self, step: Step) -> Generator[Asks, Replies, list[Snippet]]:
+        """Return what is remembered, in the order shown."""
+
+    @property
+    def way(self) -> str:
+        """The way to ask, in the words of published rows."""
+        words = ["tournament of five", *(["generated"] if self.generation else []), self.memory]
+        if self.total_tokens != MultiTurn.total_tokens:
+            words.append(f"{self.total_tokens} tokens")
+        if self.piece_tokens != MultiTurn.piece_tokens:
+            words.append(f"pieces of {self.piece_tokens} tokens")
+        return ", ".join(words)
+
+    @property
+    def written(self) -> bool:
+        return self.generation
+
+    @property
+    def none_rule(self) -> str:
+        """The first option means none of them, unless the model says so in words."""
+        return "in words" if self.generation else "first"
+
+    @property
+    def tuned(self) -> bool:
+        """True if prompts are those of fine-tuned models."""
+        return self.form == "seq2seq"
+
+    @property
+    def brackets(self) -> Brackets:
+        """The brackets around elements in the page's text."""
+        return "round" if self.tuned else "angle"
+
+    @property
+    def further(self) -> frozenset[str]:
+        """The texts that this way of asking uses."""
+        asked, chat = (GENERATE, GENERATE_CHAT) if self.generation else (CHOICE, CHOICE_CHAT)
+        return frozenset({*asked, *(SEQ2SEQ if self.tuned else chat)})
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        """Recall what the protocol remembers, and hold the tournament.
+
+        Raises ValueError if there are no choices.
+        """
+        if not choices:
+            raise ValueError(f"step {step.step_id} has no choices to offer")
+        snippets = yield from self.recalled(step)
+        count = lru_cache(maxsize=256)(step.tokens or count_tokens)
+        question = partial(self._question, step, count, self._memory(snippets, count))
+        prediction = yield from self._tournament(step, choices, {}, question)
+        return prediction
+
+    def conversation(self, step: Step, group: Group) -> Conversation:
+        """The question about one group, without a memory."""
+        return self._question(step, step.tokens or count_tokens, (), group)
+
+    def read(self, reply: Reply, group: Group) -> Prediction:
+        """The answer about one group; a winner has an element."""
+        if self.generation:
+            return read_written(reply, group)
+        return read_choice(reply, group, self._reader)
+
+    def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
+        """The reply that picks the group's choice at `position`, or none of them."""
+        operation, value = prediction.operation, prediction.value
+        if not self.generation:
+            return spell_choice(len(group.choices), position, operation, value, self._reader)
+        choice = None if position is None else group.choices[position]
+        return spell_written(choice, position, operation, value)
+
+    def settings(self) -> dict[str, object]:
+        """The fields, with `auto` resolved."""
+        return {**super().settings(), "form": "seq2seq" if self.tuned else "chat"}
+
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        return [*matched_notes(flags), *super().notes(flags)]
+
+    @property
+    def _reader(self) -> Reader:
+        return "first-character" if self.tuned else self.reader
+
+    @property
+    def _way(self) -> str:
+        """The beginning of the keys of the texts that ask."""
+        return "generate_" if self.generation else "choice_"
+
+    def _question(
+        self, step: Step, count: Count, memory: Sequence[Piece], group: Group
+    ) -> Conversation:
+        """The question about a group, behind as much of the memory as there is room for."""
+        asked = self.texts.fill(
+            f"{self._way}question",
+            task=step.info.task,
+            history=history_lines(self.texts, step.history, self.history),
+            choices="" if self.generation else lettered(self.texts, group.shown),
+        )
+        current = self._asked(group.snippet, asked, count)
+        room = self.total_tokens - sum(one.tokens for one in current)
+        if self.tuned:
+            ends = (self.texts["seq2seq_system"], self.texts["seq2seq_assistant"])
+            first, last = (piece("user", text, self.piece_tokens, count) for text in ends)
+            kept = cut_left(memory, room - first.tokens - last.tokens, count)
+            parts = [one.text for one in (first, *kept, *current, last)]
+            return Conversation((user(*step.pictures, *parts),))
+        told = opening(self.texts, self._way)
+        kept = cut_left(memory, room - sum(count(message.text) for message in told), count)
+        return Conversation((*told, *_turns(kept), *_turns(current, step.pictures)))
+
+    def _asked(self, page: str, question: str, count: Count) -> list[Piece]:
+        """Return the question about a page."""
+        page = self.texts.fill("page", page=page)
+        if self.tuned:
+            page = f"{self.texts['seq2seq_human']}\n{page}"
+        return [piece("user", text, self.piece_tokens, count) for text in (page, question)]
+
+    def _memory(self, snippets: Sequence[Snippet], count: Count) -> list[Piece]:
+        """The last pieces of the memory, at least as many as there can be room for."""
+        pieces: list[Piece] = []
+        for snippet in reversed(snippets):
+            if sum(one.tokens for one in pieces) >= self.total_tokens:
+                break
+            pieces[:0] = self._remembered(snippet, count)
+        return pieces
+
+    def _remembered(self, snippet: Snippet, count: Count) -> list[Piece]:
+        """A finished action: its page, the question about it, and what was done as the answer."""
+        action, wanted = snippet.action, snippet.asked(self.seed)
+        listing = action.scene.listing(snippet.shown(self.seed), brackets=self.brackets)
+        # Elements are numbered among all that are shown, and lettered among those asked about.
+        listed = [(n, text) for n, text in enumerate(listing.texts) if text[0] in wanted]
+        question = self.texts.fill(
+            f"{self._way}remembered",
+            task=snippet.turn.task,
+            choices="" if self.generation else lettered(self.texts, (t for _, (_, t) in listed)),
+        )
+        right = snippet.positive(self.seed)
+        place = next((n for n, (_, (one, _)) in enumerate(listed) if one == right), None)
+        if not self.generation:
+            told = len(listed), place, action.operation, action.value
+            answer = spell_choice(*told, self._reader)
+        elif place is None:
+            answer = spell_written(None, None, None, "")
+        else:
+            number, (node_id, text) = listed[place]
+            element = Choice("", node_id, "", text)
+            answer = spell_written(element, number, action.operation, action.value)
+        if snippet.rationale:
+            answer = self.texts.fill("reflected", answer=answer, rationale=snippet.rationale)
+        if self.tuned:
+            answer = f"{self.texts['seq2seq_assistant']} {answer}"
+        asked = self._asked(listing.snippet, question, count)
+        return [*asked, piece("assistant", answer, self.piece_tokens, count)]
+
+
+def _turns(pieces: Sequence[Piece], pictures: Sequence[Picture] = ()) -> list[Message]:
+    """Pieces as messages, without an answer whose question was cut off."""
+    messages: list[Message] = []
+    for role, of_role in groupby(pieces, lambda one: one.role):
+        text = Text("\n\n".join(one.text for one in of_role if one.text))
+        if messages or role == "user":
+            messages.append(Message(role, (*(pictures if role == "user" else ()), text)))
+    return messages

@@ -1,0 +1,145 @@
+"""Self-MAP: reflected memories of single actions (Deng et al. 2024, section 4).
+
+Three parts can be switched off one by one, as in the paper's Table 3; the fourth switch is the
+answer itself, an element written out (`generation`) or a letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from adapters.conversation import Conversation, user
+from harness.dialogue import Ask, Asks, Embed, Replies, replies_of
+from harness.kinds.conversation.memory import Order, Snippet, bank, nearest
+from harness.kinds.conversation.mt_mindact import EMBEDDING, at_least_one, said
+from harness.kinds.conversation.multi_turn import RATIONALE, MultiTurn
+from harness.protocols.contract import Role
+from harness.protocols.groups import history_lines
+from harness.protocols.mindact_choice import opening
+from harness.records import Choice, Step
+from parsers.mindact import spell
+from parsers.records import Prediction
+
+_SPELLED = "It is what the instruction asks for."
+
+
+@dataclass(frozen=True)
+class SelfMap(MultiTurn):
+    """The single actions that are most like the current step, shown briefly, with rationales."""
+
+    generation: bool = True
+    """True if the model writes the element instead of an option's letter."""
+    multifaceted_matching: bool = True
+    """True if the nearest actions are remembered, instead of all of them, oldest first."""
+    memory_simplification: bool = True
+    """True if a remembered page is shown around the element and four others, instead of around all
+    candidates."""
+    memory_refinement: bool = True
+    """True if a remembered answer has a rationale."""
+    k: int = 3
+    """Number of different actions that are remembered."""
+    sort_by: Order = "relevance"
+    """Order of these: by similarity, the most similar one first, or by time."""
+
+    name = "self-map"
+    paper = "Deng et al. 2024 (Self-MAP)"
+
+    def __post_init__(self) -> None:
+        """Raise as `MultiTurn` does."""
+        at_least_one("k", self.k)
+        super().__post_init__()
+
+    @property
+    def memory(self) -> str:
+        """Return what is remembered, in the words of published rows."""
+        words = ["whole conversation"]
+        if self.multifaceted_matching:
+            by_time = "" if self.sort_by == "relevance" else " by time"
+            words = [f"{self.k} nearest actions{by_time}"]
+        words += ["simplified"] if self.memory_simplification else []
+        words += ["with rationales"] if self.memory_refinement else []
+        return ", ".join(words)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Return the roles that write rationales and find actions; see `AskingProtocol.roles`."""
+        asked = Role("rationale", "says in a sentence why a remembered action was right")
+        return (
+            *((EMBEDDING,) if self.multifaceted_matching else ()),
+            *((asked,) if self.memory_refinement else ()),
+        )
+
+    @property
+    def further(self) -> frozenset[str]:
+        """The texts that this way of asking uses."""
+        return super().further | (RATIONALE.keys() if self.memory_refinement else frozenset())
+
+    def recalled(self, step: Step) -> Generator[Asks, Replies, list[Snippet]]:
+        """A snippet of a conversation is embedded and explained once."""
+        snippets = bank(step.turns)
+        if self.multifaceted_matching:
+            found = yield from nearest(*_texts(step), self.k, self.sort_by)
+            snippets = [snippets[position] for position in found]
+        if self.memory_refinement:
+            snippets = yield from self._explained(step, snippets)
+        return [replace(one, brief=self.memory_simplification) for one in snippets]
+
+    def spell(
+        self, step: Step, choices: Sequence[Choice], prediction: Prediction
+    ) -> Mapping[str, str]:
+        """The replies of the tournament, with a rationale for every action that has an element."""
+        explained = [one for one in bank(step.turns) if one.action.positives]
+        rationales = {_place(one): _SPELLED for one in explained}
+        return {**rationales, **super().spell(step, choices, prediction)}
+
+    def _explained(
+        self, step: Step, snippets: Sequence[Snippet]
+    ) -> Generator[Asks, Replies, list[Snippet]]:
+        """Return the snippets with their rationales; none is asked for where nothing was right."""
+        asked = [one for one in snippets if one.action.positives]
+        told: dict[str, str] = {}
+        if asked:
+            results = yield tuple(self._why(step, one) for one in asked)
+            replies = replies_of(results)
+            told = {one.name: said(reply) for one, reply in zip(asked, replies, strict=True)}
+        none = self.texts["rationale_none"]
+        return [replace(one, rationale=told.get(one.name, none)) for one in snippets]
+
+    def _why(self, step: Step, snippet: Snippet) -> Ask:
+        """The question why a remembered action was right, with the page around its element."""
+        action, right = snippet.action, snippet.positive(self.seed)
+        assert right is not None
+        question = self.texts.fill(
+            "rationale_question",
+            page=action.scene.listing((right,)).snippet,
+            task=snippet.turn.task,
+            history=history_lines(self.texts, snippet.history, None),
+            # The action, without the letter or the element.
+            answer=spell("", action.operation, action.value).strip(),
+        )
+        conversation = Conversation((*opening(self.texts, "rationale_"), user(question)))
+        shared = step.info.conversation
+        return Ask(conversation, _place(snippet), role="rationale", shared=shared)
+
+
+def _place(snippet: Snippet) -> str:
+    return f"rationale-{snippet.name}"
+
+
+def _texts(step: Step) -> tuple[Embed, list[Embed]]:
+    """The text of the current step, and those of the bank, by turn.
+
+    The earlier actions of a remembered turn are left out on purpose (section 5.4).
+    """
+    query = f"Task: {step.info.task}\nActions: {'; '.join(step.history)}"
+    snippets = [
+        Embed(
+            tuple(f"Task: {turn.task}\nActions: {action.told}" for action in turn.actions),
+            f"actions-{turn.turn_id}",
+            shared=step.info.conversation,
+        )
+        for turn in step.turns
+        if turn.actions
+    ]
+    return Embed((query,), "current-step"), snippets

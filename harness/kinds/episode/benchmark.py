@@ -1,0 +1,62 @@
+"""Benchmarks of episodes on live pages.
+
+@dataclass(frozen=True)
+class Counting(EpisodeBenchmark):
+    world = "package.module:CountingWorld"      # a harness.live.World
+    def open(self, *, splits=None, data=None):
+        return Items.of([self.unit("count-3", EpisodeDetail(EpisodeTask({"to": 3})))])
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from harness.benchmarks.contract import Benchmark
+from harness.live.pool import Foreign, Limits
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes
+from harness.settings import Settings
+
+
+@dataclass(frozen=True)
+class EpisodeBenchmark(Benchmark):
+    """A benchmark whose units are episodes: a live page and an agent taking turns.
+
+    Attributes:
+        seed: the run's seed, which decides how its episodes begin.
+    """
+
+    seed: int = 42
+
+    protocol = "coordinates"
+    pictures = True
+
+    @property
+    @abstractmethod
+    def world(self) -> str | Foreign:
+        """Where its episodes take place: `package.module:Class` of a `harness.live.World`, or a
+        program. Raises `UserError`."""
+
+    @property
+    def limits(self) -> Limits:
+        """Return the time limits of an action and an episode."""
+        return Limits()
+
+    @property
+    def viewport(self) -> tuple[int, int]:
+        """Width and height of screenshots in pixels, for estimates."""
+        return 1280, 720
+
+    @property
+    def attributes(self) -> Attributes:
+        """What AutoWebGLM's form of its pages shows of elements."""
+        return MIND2WEB_ATTRIBUTES
+
+    def of_run(self, settings: Settings) -> Self:
+        return replace(self, seed=settings.seed)
+
+    def options(self) -> Mapping[str, Any]:
+        """Return the values that its world is opened with. Raises `UserError`."""
+        return {}

@@ -1,0 +1,1 @@
+"""Tasks of BrowserGym, played in their own environment (docs/browsergym.md)."""

@@ -1,0 +1,140 @@
+"""Tasks of BrowserGym as a benchmark: `browsergym:webarena.*`, or any other pattern of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.files import check_splits
+from harness.benchmarks.items import Items
+from harness.errors import DataError, UserError, suggestion
+from harness.kinds.episode.benchmark import EpisodeBenchmark
+from harness.kinds.episode.browsergym import answers
+from harness.kinds.episode.browsergym.program import Gym, ask, options_of, python_at
+from harness.kinds.episode.browsergym.suites import SUITES, Suite
+from harness.kinds.episode.miniwob.tasks import episode_of
+from harness.kinds.episode.record import EpisodeDetail, EpisodeTask
+from harness.kinds.episode.settings import EpisodeSettings
+from harness.live.pool import Limits
+from harness.page import Attributes
+from harness.runs.records import Unit
+from harness.settings import Settings
+from parsers.records import Prediction, Scores
+
+NAME = "browsergym"
+
+
+@dataclass(frozen=True)
+class BrowserGym(EpisodeBenchmark):
+    """Some tasks of a suite.
+
+    suite: the suite.
+    pattern: of the names of tasks, without the suite.
+    python: the Python of the environment that BrowserGym is installed in.
+    """
+
+    suite: Suite = SUITES["miniwob"]
+    pattern: str = "*"
+    python: str | None = None
+    guarded: bool = False
+    note: str = ""
+
+    own_python = True
+
+    @property
+    def world(self) -> Gym:
+        return Gym(python_at(self.python), self.suite.viewport)
+
+    @property
+    def limits(self) -> Limits:
+        return self.suite.limits
+
+    @property
+    def viewport(self) -> tuple[int, int]:
+        return self.suite.viewport
+
+    @property
+    def attributes(self) -> Attributes:
+        return self.suite.attributes
+
+    def of_run(self, settings: Settings) -> Self:
+        return replace(super().of_run(settings), python=EpisodeSettings.of(settings).env_python)
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open the tasks that the program has installed."""
+        if data is not None:
+            raise UserError(f"{self.name} has its tasks from BrowserGym: leave out --data")
+        check_splits(splits, self.splits, self.name)
+        tasks, versions = _installed(python_at(self.python), self.suite.name)
+        matching = [task for task in tasks if fnmatchcase(task, self.pattern)]
+        if not matching:
+            hint = suggestion(self.pattern, tasks)
+            raise DataError(f"{self.suite.title} has no task '{self.pattern}'; {hint}")
+        return Items.of(
+            self._units(matching, splits or self.default_splits),
+            origin={"origin": "local", "packages": versions},
+            remarks=[f"{name} {version or '(unknown)'}" for name, version in versions.items()],
+        )
+
+    def options(self) -> Mapping[str, Any]:
+        return options_of(self.suite)
+
+    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+        """The measures are those of the suite."""
+        scorers = self.suite.scoring.scorers.items()
+        return {name: scorer(prediction, detail) for name, scorer in scorers}
+
+    def _units(self, tasks: Sequence[str], splits: Sequence[str]) -> Iterator[Unit[Any]]:
+        for task in tasks:
+            split = self.suite.split_of(task)
+            if split is None or split not in splits:
+                continue
+            steps, episodes = self.suite.lasts(task)
+            for number in range(episodes):
+                drawn = episode_of(self.seed, f"{self.suite.name}.{task}", number)
+                begins = {"task": task, "seed": int(drawn["seed"], 16) % 2**31}
+                yield self.unit(
+                    f"{task}-{number}" if self.suite.episodes > 1 else task,
+                    EpisodeDetail(EpisodeTask(begins, steps), {"task": task}),
+                    split,
+                    parents={"task": task},
+                )
+
+
+def browsergym(tasks: str = "") -> BrowserGym:
+    """The benchmark of the tasks that match a pattern, such as `webarena.*` or `miniwob.click-*`.
+
+    Raises `DataError` unless it begins with the name of a suite.
+    """
+    name, _, pattern = tasks.partition(".")
+    suite = SUITES.get(name)
+    if suite is None or not pattern:
+        known = ", ".join(f"{NAME}:{one}.*" for one in SUITES)
+        raise DataError(f"'{NAME}:{tasks}' names no tasks of a suite: write {known}, or a part")
+    splits = suite.splits or ("test",)
+    whole = suite.whole if pattern == "*" and suite.whole else {}
+    return BrowserGym(
+        name=f"{NAME}:{tasks}",
+        description=f"{suite.title}, played live by BrowserGym in an environment of its own",
+        splits=splits,
+        default_splits=splits[:1],
+        sizes=tuple(SplitSize(split, *sizes) for split, sizes in whole.items()),
+        declared=suite.declared,
+        suite=suite,
+        pattern=pattern,
+    )
+
+
+@lru_cache(maxsize=8)
+def _installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The tasks of a suite in an environment, and versions of packages. Raises `UserError`."""
+    told = ask(python, SUITES[suite], "tasks")
+    try:
+        return answers.listed(told)
+    except ValueError as error:
+        raise UserError(f"--env-python {python}: what it answers is {error}") from None

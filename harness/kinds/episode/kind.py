@@ -1,0 +1,201 @@
+"""Episodes as a run asks about them: a live page in a worker process, and an agent taking turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any
+
+from adapters.contract import AdapterInfo
+from adapters.processes import available_cpus
+from harness.benchmarks import Benchmark, Dataset, actions_of, benchmark
+from harness.benchmarks.items import Items
+from harness.engine import Environment
+from harness.errors import UserError
+from harness.kinds.contract import Question, UnitKind
+from harness.kinds.episode.benchmark import EpisodeBenchmark
+from harness.kinds.episode.record import EPISODE, EpisodeDetail
+from harness.kinds.episode.settings import EpisodeSettings
+from harness.kinds.episode.step_by_step import Episode, StepByStep
+from harness.kinds.step.settings import image_policy_of, lacks_of, source_of
+from harness.live.contract import LivePage, Seen, element
+from harness.live.pool import Worlds
+from harness.pictures import grey, show_answers
+from harness.policies.contract import Secret
+from harness.protocols import AskingProtocol, check_actions, of_steps
+from harness.rankers import open_ranks
+from harness.runs import Unit
+from harness.settings import ELEMENTS, EPISODES, Settings
+
+EpisodeRecord = Unit[EpisodeDetail]
+
+
+class EpisodeQuestion(Question):
+    """An episode before it begins."""
+
+    def repeated(self) -> EpisodeQuestion:
+        """Return the same with its own pictures."""
+        return replace(self, asked=(replace(self.episode, shown=[]),))
+
+    @property
+    def episode(self) -> Episode:
+        episode: Episode = self.asked[0]
+        return episode
+
+    def looked_up(self) -> tuple[Any, ...]:
+        """The pictures that were shown, each once."""
+        return tuple(dict.fromkeys(self.episode.shown))
+
+
+class Episodes(UnitKind):
+    """Episodes on live pages."""
+
+    protocol: StepByStep
+
+    def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
+        super().__init__(settings, protocol)
+        self.protocol = replace(_step_by_step(protocol), run=settings)
+        self._worlds: Worlds | None = None
+
+    @classmethod
+    def asks_with(
+        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
+    ) -> AskingProtocol:
+        """A protocol for recorded steps is asked step by step."""
+        if protocol.kind == EPISODE:
+            return protocol
+        return StepByStep(of_steps(protocol), settings, info.image_rule if info else None)
+
+    @classmethod
+    def never_has(cls, source: Benchmark) -> frozenset[str]:
+        """Its pages have elements."""
+        return super().never_has(source) - {ELEMENTS}
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        lacks = super().lacks(settings, protocol, is_policy=is_policy)
+        for feature in (ELEMENTS, EPISODES):
+            del lacks[feature]
+        lacks |= lacks_of(settings, protocol, is_policy=is_policy)
+        lacks.pop("seed", None)  # Episodes are drawn by it, whatever is offered in them.
+        return lacks
+
+    @classmethod
+    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        check_actions(_step_by_step(protocol).inner, actions_of(settings.benchmark))
+        source = source_of(settings, protocol)
+        completed: dict[str, Any] = {"candidates": source}
+        if benchmark(settings.benchmark).pictures:
+            shown = completed["image_policy"] = image_policy_of(settings, protocol)
+            if show_answers(shown):
+                raise UserError(
+                    f"--image-policy {shown}: the right answer on a live page is unknown; "
+                    "leave it out"
+                )
+        else:
+            completed |= super().completed(settings, protocol)
+        if source == "ranker":
+            completed["top_k"] = settings.top_k or protocol.needs.top_k
+            if settings.ranker is None:
+                raise UserError(
+                    f"'{protocol.name}' asks about the first {completed['top_k']} elements of a "
+                    "ranker: name one that ranks any page with --ranker (lexical)"
+                )
+        return completed
+
+    @classmethod
+    def usual_count(cls, settings: Settings) -> int:
+        """Elements of a page according to the settings; 100 if it depends on the page."""
+        return settings.top_k or 100
+
+    def open(self) -> None:
+        """Open the ranker of elements. Raises `UserError`."""
+        if self.settings.ranker is not None:
+            self.protocol = replace(self.protocol, ranks=open_ranks(self.settings.ranker))
+
+    async def close(self) -> None:
+        """End the processes that episodes run in."""
+        if self._worlds is not None:
+            await self._worlds.close()
+
+    @classmethod
+    def right(cls, record: EpisodeRecord) -> str:
+        """Return what the world is given; nothing is right before it has been tried."""
+        given = record.detail.asked.parameters.items()
+        text = ", ".join(f"{name}={value}" for name, value in given)
+        return f"{text} ({record.invalid})" if record.invalid else text
+
+    @classmethod
+    def ended(cls, record: EpisodeRecord) -> str:
+        """Return why the episode ended, with its reward."""
+        said = record.prediction
+        if said is None:
+            return record.invalid or "unsettled"
+        end, steps, reward = (said.parsed.get(name) for name in ("end", "steps", "reward"))
+        after = f"{steps} step{'s' * (steps != 1)}"
+        return f"{said.status}: {end} after {after}, reward {reward}"
+
+    @classmethod
+    def answer(cls, record: EpisodeRecord) -> str:
+        return f"episode: {cls.right(record)}"
+
+    def offered(self) -> str:
+        if self.settings.candidates == "ranker":
+            return f"the first {self.settings.top_k} of ranker {self.settings.ranker}"
+        return "every element in view"
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Iterator[Question]:
+        """Nothing is opened before a dialogue acts."""
+        assert isinstance(dataset, Items)
+        for unit in dataset.entries:
+            question = _question(unit, None)
+            opens = partial(self._open, unit)
+            yield replace(question, environment=opens, glimpse=self._blank)
+
+    @classmethod
+    def of_record(cls, record: EpisodeRecord, *, scene: bool = True) -> Question:
+        """Observations and pictures are those on record."""
+        return _question(record, record.pictures)
+
+    async def _open(self, unit: EpisodeRecord) -> Environment:
+        if self._worlds is None:
+            source = self._source
+            count = EpisodeSettings.of(self.settings).environments or available_cpus()
+            self._worlds = Worlds(source.world, source.options(), count=count, limits=source.limits)
+        return await self._worlds.open(unit.detail.asked.parameters)
+
+    @property
+    def _source(self) -> EpisodeBenchmark:
+        source = benchmark(self.settings.benchmark).of_run(self.settings)
+        if not isinstance(source, EpisodeBenchmark):
+            raise TypeError(f"{source.name} has episodes and no world for them")
+        return source
+
+    @cached_property
+    def _blank(self) -> Any:
+        """An empty page, for estimates: no browser is started for them."""
+        width, height = self._source.viewport
+        body = element("2", "body", (0, 0, width, height))
+        html = '<html backend_node_id="1"><body backend_node_id="2"></body></html>'
+        page = LivePage(html, (body,), frozenset({"2"}))
+        return Seen(viewport=(width, height)).observation(grey(width, height), page)
+
+
+def _step_by_step(protocol: AskingProtocol) -> StepByStep:
+    assert isinstance(protocol, StepByStep)
+    return protocol
+
+
+def _question(record: EpisodeRecord, recorded: tuple[Any, ...] | None) -> EpisodeQuestion:
+    detail = record.detail
+    if isinstance(detail, dict):
+        raise UserError(f"units of kind '{record.kind}' cannot be asked about here")
+    episode = Episode(
+        record.unit_id, record.benchmark, record.split, detail.asked, record.parents, recorded
+    )
+    return EpisodeQuestion(record, (episode,), Secret(detail.gold))

@@ -1,0 +1,106 @@
+"""The tasks of MiniWoB++: which there are, where their pages lie, and what is special about some.
+
+The pages come with the package `miniwob`, which is looked for and never imported: it would import
+Selenium and register hundreds of environments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UserError
+
+INSTALL = 'pip install "vlm-web-eval[miniwob]"'
+# fmt: off
+PUBLISHED = (
+    "book-flight", "choose-date", "choose-date-easy", "choose-date-medium", "choose-list",
+    "click-button", "click-button-sequence", "click-checkboxes", "click-checkboxes-large",
+    "click-checkboxes-soft", "click-checkboxes-transfer", "click-collapsible",
+    "click-collapsible-2", "click-color", "click-dialog", "click-dialog-2", "click-link",
+    "click-menu", "click-option", "click-pie", "click-scroll-list", "click-shades",
+    "click-shape", "click-tab", "click-tab-2", "click-tab-2-hard", "click-test", "click-test-2",
+    "click-widget", "count-shape", "email-inbox", "email-inbox-forward-nl",
+    "email-inbox-forward-nl-turk", "email-inbox-nl-turk", "enter-date", "enter-password",
+    "enter-text", "enter-text-dynamic", "enter-time", "focus-text", "focus-text-2",
+    "grid-coordinate", "guess-number", "identify-shape", "login-user", "login-user-popup",
+    "multi-layouts", "multi-orderings", "navigate-tree", "search-engine", "social-media",
+    "social-media-all", "social-media-some", "tic-tac-toe", "use-autocomplete", "use-spinner",
+)
+# fmt: on
+"""The 56 tasks that AutoWebGLM (Lai et al. 2024, Table 8) and the work before it report."""
+
+SIZE = (160, 210)
+"""Width and height of a task in pixels of its page."""
+WINDOW = (500, 320)
+"""Size of the window, as in the package: next to the task it shows the last rewards."""
+SCALE = 2
+"""Pixels of a screenshot for one of the page, on which letters are ten pixels high."""
+EPISODES = 100
+"""Episodes of a task, as published."""
+STEPS = 10
+LONG_STEPS = 30
+LONG = ("choose-date", "guess-number", "use-slider")
+"""The tasks that SeeClick (Cheng et al. 2024) gives 30 steps instead of 10."""
+
+AT_ONCE, DELAYED = 0.1, 0.35
+ANIMATED: Mapping[str, float] = {
+    "book-flight": DELAYED,
+    "book-flight-nodelay": AT_ONCE,
+    "choose-date": AT_ONCE,
+    "choose-date-easy": AT_ONCE,
+    "choose-date-medium": AT_ONCE,
+    "click-collapsible": AT_ONCE,
+    "click-collapsible-2": AT_ONCE,
+    "click-menu": DELAYED,
+    "click-pie": AT_ONCE,
+    "use-autocomplete": DELAYED,
+    "use-autocomplete-nodelay": AT_ONCE,
+}
+"""Tasks whose pages still move after an action, with the seconds until that can be seen: menus of
+jQuery UI open after 0.3 s, and its animations begin slowly."""
+
+
+def pages() -> Path:
+    """The folder of the pages. Raises `UserError` if the package is not there."""
+    spec = find_spec("miniwob")
+    for place in (spec and spec.submodule_search_locations) or ():
+        folder = Path(place) / "html" / "miniwob"
+        if folder.is_dir():
+            return folder
+    raise UserError(f"miniwob: its pages are not installed: {INSTALL}")
+
+
+def all_tasks() -> tuple[str, ...]:
+    """All tasks that have a page, by name. Raises `UserError` as `pages` does."""
+    return tuple(sorted(page.stem for page in pages().glob("*.html")))
+
+
+def package() -> str:
+    """The version of the pages; "" if nothing says which."""
+    try:
+        return version("miniwob")
+    except PackageNotFoundError:
+        return ""
+
+
+def episode_of(seed: int, task: str, number: int) -> dict[str, Any]:
+    """The start of an episode: the task, and the text that its page draws everything from.
+
+    The seed of a page is a text: the generator of the pages draws other numbers from the text "5"
+    than from the number.
+
+    >>> episode_of(42, "click-test", 0)
+    {'task': 'click-test', 'seed': '...'}
+    """
+    digest = hashlib.sha256(f"{seed}\n{task}\n{number}".encode()).hexdigest()
+    return {"task": task, "seed": digest[:16]}
+
+
+def most_steps(task: str) -> int:
+    """Return the largest number of actions of an episode."""
+    return LONG_STEPS if task in LONG else STEPS

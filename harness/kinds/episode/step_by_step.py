@@ -1,0 +1,353 @@
+"""Episodes step by step: every observation becomes a step that a protocol can be asked about.
+
+The protocols are those of recorded steps. A live page has no right answer: all of its elements that
+are in view are offered, or the first of a ranker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+from adapters.contract import AdapterInfo, ImageRule
+from adapters.conversation import Picture
+from harness.benchmarks import actions_of, benchmark
+from harness.dialogue import SCREENSHOT, Act, Ask, Asks, Dialogue, Observation, Replies, as_tuple
+from harness.kinds.contract import picture_policy
+from harness.kinds.episode.record import EPISODE, STEPS, EpisodeTask
+from harness.kinds.episode.settings import EpisodeSettings
+from harness.kinds.step.questions import Preparer, StepQuestion
+from harness.live.contract import PAGE, LivePage, Seen, decode_page
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
+from harness.pictures import PicturePolicy
+from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, dialogue_about, spelled
+from harness.rankers import Ranks
+from harness.records import SEGMENT_ID, Earlier, Row, Window
+from harness.settings import Settings
+from parsers.actions import Action
+from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
+from parsers.records import OPERATIONS, Prediction, Status, StepInfo
+from parsers.reply_text import ENDED
+
+BEGIN = "begin"
+"""Name of the call that begins an episode."""
+IN_A_ROW = 3
+"""Steps in a row without an action after which an episode is over."""
+WORDS = 10
+"""Words of an element that the history of an episode shows."""
+_NO_PAGE = LivePage("<html></html>")
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """An episode as a dialogue sees it.
+
+    recorded: pictures of an episode on record; None where its pictures are still to be planned.
+    shown: the pictures that were shown so far.
+    """
+
+    unit_id: str
+    benchmark: str
+    split: str
+    task: EpisodeTask
+    parents: Mapping[str, str] = field(default_factory=dict)
+    recorded: tuple[Picture, ...] | None = None
+    shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The actions of an episode so far.
+
+    history: in the words of Mind2Web's representations, `[button]  Search -> CLICK`.
+    earlier: those of them that recorded steps have, too.
+    """
+
+    history: tuple[str, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
+
+    def then(self, words: str, earlier: Earlier | None = None) -> _Told:
+        known = () if earlier is None else (replace(earlier, index=len(self.history)),)
+        return _Told((*self.history, words), (*self.earlier, *known))
+
+
+@dataclass(frozen=True)
+class StepByStep(AskingProtocol):
+    """A protocol for recorded steps, asked about each observation of an episode in turn."""
+
+    inner: StepProtocol
+    run: Settings
+    rule: ImageRule | None = None
+    ranks: Ranks | None = field(default=None, compare=False, repr=False)
+
+    kind = EPISODE
+    step_kind = "step"
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def paper(self) -> str:
+        return self.inner.paper
+
+    @property
+    def needs(self) -> Needs:
+        """Return the protocol's needs, for elements that are not drawn around a right answer.
+
+        Those in view are few: all can be offered where a whole page's could not.
+        """
+        needs = self.inner.needs
+        without = needs.sources == ("ranker",)
+        return replace(needs, sources=needs.sources if without else ("all", "ranker"))
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        return self.inner.roles
+
+    @property
+    def of_model(self) -> tuple[str, ...]:
+        return self.inner.of_model
+
+    def settings(self) -> dict[str, object]:
+        return self.inner.settings()
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        self.inner.check(pictures, model)
+
+    def notes(self, flags: Mapping[str, int]) -> list[str]:
+        return self.inner.notes(flags)
+
+    def calls(self, count: int) -> tuple[int, int]:
+        """Those of one step, and of as many as there may be."""
+        least, most = self.inner.calls(count)
+        return least, most * (EpisodeSettings.of(self.run).max_steps or STEPS)
+
+    def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
+        steps = EpisodeSettings.of(self.run).max_steps or STEPS
+        calls = self.inner.role_calls(count).items()
+        return {role: (least, most * steps) for role, (least, most) in calls}
+
+    def spell(self, *asked: Any, **_: Any) -> Mapping[str, str]:
+        """The replies about one step, given the step, its choices and the prediction."""
+        *step, prediction = asked
+        return spelled(self.inner, tuple(step), prediction, self._space)
+
+    def dialogue(self, episode: Episode) -> Dialogue:
+        """Act until the episode is over.
+
+        Returns the last action. `Prediction.parsed` has the raw `reward`, the number of `steps` and
+        why it came to its `end`.
+        """
+        episode.shown.clear()
+        limit = EpisodeSettings.of(self.run).max_steps or episode.task.max_steps
+        observation, seen = _seen((yield Act(None, BEGIN)))
+        told, idle, end = _Told(), 0, ""
+        last, flags = Prediction(Status.ANSWERED), set[str]()
+        action: Action | None = None
+        number = 0
+        while not (end := end or seen.reason or ("ended" if seen.ended else "")):
+            if number == limit:
+                end = LIMIT
+                break
+            number += 1
+            page, parsed = _page(observation)
+            question = self._question(episode, number, seen, page, observation, told)
+            if question.choices or self.needs.point:
+                about = question.for_policy(self.inner)
+                dialogue = dialogue_about(self.inner, question.asked, self._space)
+                last = yield from _numbered(number, dialogue, about)
+            else:
+                last = Prediction(Status.NO_ELEMENT)
+            episode.shown.extend(question.looked_up() or question.step.pictures)
+            flags.update(last.flags)
+            if last.status in ENDED.values():
+                end = WITHHELD
+            elif last.status is not Status.ANSWERED or last.action is None:
+                idle += 1
+                end = IDLE if idle == IN_A_ROW else ""
+                told = told.then(f"no action: {_why_none(last)}")
+            else:
+                idle, action = 0, last.action
+                plain, words, earlier = self._done(action, page, parsed, seen)
+                observation, seen = _seen((yield Act(plain, f"act-{number}")))
+                if seen.error:
+                    words += f" (failed: {seen.error})"
+                    # The element from its page would not say so.
+                    earlier = earlier and replace(earlier, segment="")
+                told = told.then(words, earlier)
+                if action.name in STOPS and not seen.ended:
+                    end = STOPPED
+        found = {"reward": seen.reward, "steps": number, "end": end}
+        # Few steps can be over before three replies in a row named no action.
+        without = action is None or end in (WITHHELD, IDLE)
+        status = last.status if without else Status.ANSWERED
+        return Prediction(status, action, tuple(sorted(flags)), parsed=found)
+
+    def _question(
+        self,
+        episode: Episode,
+        number: int,
+        seen: Seen,
+        page: LivePage,
+        observation: Observation,
+        told: _Told,
+    ) -> StepQuestion:
+        """The question about an observation: a step without a right answer."""
+        info = StepInfo(
+            task_id=episode.unit_id,
+            action_uid=f"step-{number}",
+            index=number - 1,
+            total_steps=EpisodeSettings.of(self.run).max_steps or episode.task.max_steps,
+            benchmark=episode.benchmark,
+            split=episode.split,
+            website=next(iter(episode.parents.values()), ""),
+            domain="",
+            subdomain="",
+            task=seen.goal,
+        )
+        shows = seen.screenshot and episode.recorded is None
+        candidates = tuple(one for one in page.candidates if one.id in page.in_view)
+        row = Row(
+            info=info,
+            history=told.history,
+            html=page.html,
+            screenshot=observation.blobs[SCREENSHOT] if shows else None,
+            positives=(),
+            negatives=candidates or page.candidates,
+            operation="CLICK",
+            value="",
+            source=f"{episode.unit_id}, step {number}",
+        )
+        question = self._preparer.prepare(row)
+        window = Window(seen.url, seen.title, seen.tabs, seen.tab)
+        step = replace(question.step, earlier=told.earlier, page_size=seen.viewport, window=window)
+        if episode.recorded is not None and self.inner.needs.pictures == "page":
+            again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
+            step = replace(step, pictures=again)
+        return replace(question, asked=(step, question.choices))
+
+    def _done(
+        self, action: Action, page: LivePage, parsed: Page, seen: Seen
+    ) -> tuple[dict[str, Any], str, Earlier | None]:
+        """An action for the world, in words, and as recorded steps have it."""
+        box = next((c.box for c in page.candidates if c.id == action.element and c.box), None)
+        point = action.point
+        if point is None and box is not None:
+            point = (box.x + box.width / 2, box.y + box.height / 2)
+        words = _words(action, parsed)
+        plain = {
+            "name": action.name,
+            "element": action.element,
+            "point": action.point,
+            "arguments": dict(action.arguments),
+            "told": words,
+            "box": None if box is None else (box.x, box.y, box.width, box.height),
+        }
+        operation = next((one for one in OPERATIONS if one == action.name), None)
+        if operation is None:
+            return plain, words, None
+        width, height = seen.viewport
+        share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
+        segment = ""
+        if self.inner.needs.segments and action.element is not None:
+            segment = _segment(parsed, action.element, self._attributes)
+        value = str(action.arguments.get("value", ""))
+        return plain, words, Earlier(operation, value, share, segment=segment)
+
+    @cached_property
+    def _preparer(self) -> Preparer:
+        pictures = picture_policy(self.run, "full")
+        shown = self._attributes
+        return Preparer(
+            self.run, self.inner, pictures, self.rule, ranks=self.ranks, attributes=shown
+        )
+
+    @property
+    def _attributes(self) -> Attributes:
+        source = benchmark(self.run.benchmark)
+        return getattr(source, "attributes", MIND2WEB_ATTRIBUTES)
+
+    @cached_property
+    def _space(self) -> Any:
+        return actions_of(self.run.benchmark)
+
+
+def _seen(observation: object) -> tuple[Observation, Seen]:
+    assert isinstance(observation, Observation)
+    return observation, Seen.from_plain(observation.content)
+
+
+def _page(observation: Observation) -> tuple[LivePage, Page]:
+    """The page of an observation; an empty one where none can be read, as pages are hostile."""
+    if PAGE in observation.blobs:
+        with suppress(ValueError, PageError):
+            page = decode_page(observation.blobs[PAGE])
+            return page, Page.parse(page.html)
+    return _NO_PAGE, Page.parse(_NO_PAGE.html)
+
+
+def _why_none(said: Prediction) -> str:
+    """Return the reason that nothing was done in a step, as the model sees it."""
+    if "other_action" in said.flags:
+        return "this cannot be done here"
+    if said.status is Status.NONE:
+        return "none of the elements"
+    if said.status in (Status.NO_ELEMENT, Status.OUT_OF_RANGE):
+        return "no element or point that is there was named"
+    return "the reply could not be read"
+
+
+def _numbered(
+    number: int, dialogue: Dialogue, about: tuple[Any, ...]
+) -> Generator[Asks, Replies, Prediction]:
+    """The dialogue about a step, whose calls have its number in their names."""
+    replies: Replies | None = None
+    try:
+        while True:
+            try:
+                asks = next(dialogue) if replies is None else dialogue.send(replies)
+            except StopIteration as stop:
+                return cast(Prediction, stop.value)
+            named = tuple(_named(call, number, about) for call in as_tuple(asks))
+            replies = yield named if isinstance(asks, tuple) else named[0]
+    finally:
+        dialogue.close()
+
+
+def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:
+    more = {"about": about} if isinstance(call, Ask) else {}
+    return replace(call, place=f"{number}/{call.place}", **more)
+
+
+def _words(action: Action, page: Page) -> str:
+    """An action in the words of Mind2Web's representations."""
+    given = [value for value in action.arguments.values() if not isinstance(value, bool)]
+    value = action.arguments.get("value", ", ".join(map(str, given)))
+    done = f"{action.name}: {value}" if value != "" else action.name
+    if action.element is not None:
+        facts, text = _described(page, action.element)
+        return f"[{facts}]  {text} -> {done}"
+    if action.point is not None:
+        return f"({action.point[0]:.0f}, {action.point[1]:.0f}) -> {done}"
+    return done
+
+
+def _described(page: Page, node_id: str) -> tuple[str, str]:
+    """Role or tag of an element, and its label or text."""
+    try:
+        facts = page.role_of(node_id)
+        text = page.text_of(node_id, WORDS)
+    except ValueError:
+        return "element", ""
+    return facts.role or facts.tag, " ".join((text or next(iter(facts.labels), "")).split())
+
+
+def _segment(page: Page, node_id: str, attributes: Attributes) -> str:
+    try:
+        return page.segment(node_id, {node_id: SEGMENT_ID}, attributes=attributes)
+    except ValueError:
+        return ""

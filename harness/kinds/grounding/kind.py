@@ -1,0 +1,149 @@
+"""Grounding items as a run asks about them: whole pictures, chance, the form's rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from adapters.contract import ImageRule
+from harness.benchmarks import actions_of, declared
+from harness.errors import DataError, UserError
+from harness.kinds.contract import Question, UnitKind
+from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, UnitKey, key_of
+from harness.kinds.oracle import as_oracle
+from harness.kinds.protocols import open_with
+from harness.kinds.scoring import Scorer, scorer_of
+from harness.pictures import read_size
+from harness.protocols import AskingProtocol
+from harness.runs import Unit
+from harness.settings import Settings
+from parsers import Counts
+from parsers.grounding import GroundingDetail, Target
+from parsers.records import Scores, Status
+from parsers.reply_text import ENDED
+
+if TYPE_CHECKING:
+    from harness.kinds.grounding.predictions import GroundingPredictions
+
+GroundingRecord = Unit[GroundingDetail]
+UNREAD = (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.EMPTY)
+
+
+class GroundingExtras(Extras):
+    """Of instructions about pictures."""
+
+    def bounds(self, records: Sequence[GroundingRecord], settings: Settings) -> Bounds | None:
+        source = declared(settings.benchmark)
+        if source is None:
+            return None
+        score = scorer_of(settings, source.declared)
+        chance = {key_of(record): expected(record.detail) for record in records}
+        return UnitBounds(source.declared, chance, _oracle(records, settings, score))
+
+    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
+        known = any(bound["hit"] is not None for bound in ceilings)
+        ceiling = "the middle of every target, in the numbers of the form" if known else "unknown"
+        yield f"floor: a random point, expected; ceiling: {ceiling}"
+
+    def answers(
+        self, records: Sequence[GroundingRecord], counts: Counts, top_k: int | None
+    ) -> Iterator[str]:
+        shown: tuple[tuple[str, tuple[Status, ...]], ...] = (
+            ("declined", (Status.NONE,)),
+            ("unread", UNREAD),
+            ("cut off", (Status.TRUNCATED,)),
+            ("out of range", (Status.OUT_OF_RANGE,)),
+            ("withheld", tuple(ENDED.values())),
+            ("missing", (Status.NO_REPLY,)),
+        )
+        shares = []
+        for name, statuses in shown:
+            number = sum(counts.statuses.get(status, 0) for status in statuses)
+            share = 100 * number / counts.n_settled if counts.n_settled else 0.0
+            shares.append(f"{name} {number} ({share:.1f} %)")
+        yield f"of {counts.n_settled} answers: {', '.join(shares)}"
+        if absent := [record for record in records if record.detail.gold.kind == "absent"]:
+            right = sum(bool(record.scores and record.scores["hit"]) for record in absent)
+            yield (
+                f"absent targets, which Present leaves out: {right} of {len(absent)} declined, as "
+                "is right"
+            )
+
+
+class GroundingItems(UnitKind):
+    """Pictures, each shown whole with an instruction."""
+
+    extras = GroundingExtras()
+
+    @classmethod
+    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        """Reject settings that cut the picture: a point needs all of it."""
+        completed = super().completed(settings, protocol)
+        policy = str(completed["image_policy"])
+        if not policy.startswith("full"):
+            raise UserError(
+                f"--image-policy {policy}: a picture of {settings.benchmark} is shown whole (full)"
+            )
+        return completed
+
+    @classmethod
+    def predictions(cls, settings: Settings) -> GroundingPredictions:
+        from harness.kinds.grounding.predictions import GroundingPredictions
+
+        return GroundingPredictions(settings)
+
+    def _question(
+        self, unit: GroundingRecord, data: Sequence[bytes], rule: ImageRule | None
+    ) -> Question:
+        width, height = unit.detail.size
+        for size in map(read_size, data):
+            if (size.width, size.height) != (width, height):
+                raise DataError(
+                    f"{unit.source or unit.unit_id}: its picture has {size.width} x {size.height} "
+                    f"pixels, and its row says {width} x {height}: is the picture another one, or "
+                    "made smaller?"
+                )
+        return super()._question(unit, data, rule)
+
+
+def expected(detail: GroundingDetail) -> Scores:
+    """Return the mean scores of a point drawn uniformly from the picture."""
+    width, height = detail.size
+    share = min(1.0, _visible(detail.gold, detail.size) / (width * height))
+    other = "declined" if detail.gold.kind == "absent" else "present"
+    return dict.fromkeys(("hit", other, *detail.classes), share)
+
+
+def _visible(target: Target, size: tuple[int, int]) -> float:
+    """Return the area of a target, of a box that within the picture; 0 where it is absent."""
+    if target.kind != "box":
+        return target.area
+    left, top, right, bottom = target.bounds
+    across = min(right, size[0]) - max(left, 0)
+    down = min(bottom, size[1]) - max(top, 0)
+    return max(0.0, across) * max(0.0, down)
+
+
+def _oracle(
+    records: Sequence[GroundingRecord], settings: Settings, score: Scorer
+) -> dict[UnitKey, Scores] | None:
+    """Return the scores of the oracle as the protocol reads it; None where it cannot be asked."""
+    if any(record.invalid is None and not record.pictures for record in records):
+        return None
+    try:
+        protocol = open_with(replace(settings, prompts=None))
+    except UserError:
+        return None
+    space = actions_of(settings.benchmark)
+    found: dict[UnitKey, Scores] = {}
+    for record in records:
+        if key_of(record) in found or record.invalid is not None:
+            continue
+        try:
+            prediction = as_oracle(protocol, GroundingItems.of_record(record), space)
+        except Exception:
+            # A protocol of a plugin may need more than the record; a table is still printed.
+            return None
+        found[key_of(record)] = score(prediction, record.detail)
+    return found

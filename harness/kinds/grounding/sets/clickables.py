@@ -1,0 +1,122 @@
+"""Lists clickable elements in a part of a recorded page, under unambiguous names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from harness.page import Candidate, Page, decode_candidates
+
+LEAST_PX, MOST_WORDS = 8, 8
+"""Smallest side of an element that is asked about, and most words of its name."""
+
+_LABELS = ("aria_label", "label", "alt", "title", "placeholder")
+_ROLES = {
+    "a": "link",
+    "button": "button",
+    "summary": "button",
+    "select": "combobox",
+    "textarea": "textbox",
+    "input": "textbox",
+}
+_INPUTS = {"checkbox": "checkbox", "radio": "radio", "submit": "button", "button": "button"}
+_KNOWN = frozenset((*_ROLES.values(), *_INPUTS.values(), "tab"))
+_CLICKABLE = '\\"is_clickable\\": \\"true\\"'
+
+
+class Clickable(NamedTuple):
+    """An element: its role, its accessible name, and its box as left, top, right, bottom in px."""
+
+    id: str
+    role: str
+    name: str
+    box: tuple[float, float, float, float]
+
+    def holds(self, other: Clickable) -> bool:
+        """Return whether the other one's box lies inside."""
+        mine, its = self.box, other.box
+        return mine[0] <= its[0] and mine[1] <= its[1] and its[2] <= mine[2] and its[3] <= mine[3]
+
+
+def clickables(
+    page: Page, candidates: Iterable[str], top: int, size: tuple[int, int]
+) -> list[Clickable]:
+    """Elements wholly inside a window of the page, with names that no other one there has.
+
+    Boxes are from the top left corner of the window, whose first row of pixels is `top`. Elements
+    that are smaller than `LEAST_PX` or have no name of `MOST_WORDS` words or less are left out.
+    """
+    there = list(_there(page, candidates, top, size))
+    counts = Counter(one.name.casefold() for one in there)
+    return [
+        one
+        for one in there
+        if counts[one.name.casefold()] == 1
+        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) >= LEAST_PX
+        and one.box[0] >= 0
+        and one.box[1] >= 0
+        and one.box[2] <= size[0]
+        and one.box[3] <= size[1]
+    ]
+
+
+def _there(
+    page: Page, candidates: Iterable[str], top: int, size: tuple[int, int]
+) -> Iterator[Clickable]:
+    """Named elements with a part in the window."""
+    for one in decode_candidates(text for text in candidates if _CLICKABLE in text):
+        box = one.box
+        if box is None or not box.is_visible or box.bottom <= top or box.y >= top + size[1]:
+            continue
+        named = _named(page, one)
+        if named is not None:
+            role, name = named
+            yield Clickable(one.id, role, name, (box.x, box.y - top, box.right, box.bottom - top))
+
+
+def _named(page: Page, one: Candidate) -> tuple[str, str] | None:
+    attributes = one.attributes
+    role = attributes.get("role") or _ROLES.get(one.tag, "")
+    if one.tag == "input":
+        role = _INPUTS.get(attributes.get("type", ""), role)
+    if role not in _KNOWN:
+        return None
+    name = next(filter(None, (attributes.get(label, "").strip() for label in _LABELS)), "")
+    if not name and one.tag == "input" and role == "button":
+        name = attributes.get("value", "")
+    elif not name and one.tag not in ("input", "select", "textarea"):
+        name = page.text_of(one.id, MOST_WORDS + 1)
+    return (role, name) if name and len(name.split()) <= MOST_WORDS else None
+
+
+def direction(one: Clickable, others: Sequence[Clickable]) -> str:
+    """Return the direction of an element from its nearest neighbour; "" without one.
+
+    >>> home = Clickable("1", "link", "Home", (0, 0, 40, 20))
+    >>> direction(Clickable("2", "link", "Cart", (50, 0, 90, 20)), [home])
+    'to the right of “Home”'
+    """
+    neighbours = [other for other in others if not (other.holds(one) or one.holds(other))]
+    if not neighbours:
+        return ""
+    nearest = min(neighbours, key=lambda other: (*_away(one, other), other.id))
+    across, down = (
+        (one.box[side] + one.box[side + 2] - nearest.box[side] - nearest.box[side + 2]) / 2
+        for side in (0, 1)
+    )
+    if abs(across) > abs(down):
+        side = "to the right of" if across > 0 else "to the left of"
+    else:
+        side = "below" if down > 0 else "above"
+    return f"{side} “{nearest.name}”"
+
+
+def _away(one: Clickable, other: Clickable) -> tuple[float, float]:
+    """Return the gap between two boxes, and the distance of their centres, squared."""
+    gap = centres = 0.0
+    for side in (0, 1):
+        ahead, behind = other.box[side] - one.box[side + 2], one.box[side] - other.box[side + 2]
+        gap += max(ahead, behind, 0.0) ** 2
+        centres += (one.box[side] + one.box[side + 2] - other.box[side] - other.box[side + 2]) ** 2
+    return gap, centres

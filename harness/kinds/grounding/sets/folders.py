@@ -1,0 +1,227 @@
+"""Where the files of a set are: a folder of the user's, or a commit of a data set on the hub.
+
+Pictures are read one at a time, from folders or directly from zip files. Pictures from the hub
+that are in no zip file are downloaded on their first use.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+import msgspec
+
+from harness.benchmarks.files import DataFile
+from harness.benchmarks.hub import fetch, fetch_one
+from harness.errors import DataError
+from harness.kinds.grounding.sets.parquet_pictures import Cell, ParquetPictures
+from harness.pictures import MAX_PIXELS, PictureError, read_size
+
+T = TypeVar("T")
+CONVERTED = "-converted"
+"""Suffix of folders with files that others have converted."""
+
+_HEAD = 1 << 16
+"""Bytes at the start of a picture that are read first to find its size."""
+_LFS = b"version https://git-lfs"
+_LARGEST = 4 * MAX_PIXELS
+"""Most bytes of an accepted picture in its stored form."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of a set.
+
+    Attributes:
+        root: where they are, or where those that were downloaded are.
+        origin: `repo` and `revision`, or `local`.
+        pictures: folders and zip files with pictures, relative to `root`; "" for `root` itself.
+        repo: the data set on the hub that other pictures are downloaded from; "" for none.
+        stored: pictures in parquet files, by name.
+    """
+
+    root: Path
+    origin: Mapping[str, object]
+    pictures: Sequence[str] = ("images",)
+    repo: str = ""
+    stored: dict[str, Cell] = field(default_factory=dict, repr=False, compare=False)
+    parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("image"))
+    _sizes: dict[str, tuple[int, int]] = field(default_factory=dict, repr=False, compare=False)
+    _zips: dict[str, zipfile.ZipFile] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def given(cls, data: Path, name: str, pictures: Sequence[str]) -> Folder:
+        """Return a folder given with --data: that of the set, or the one that the set's folder is
+        in."""
+        if not data.is_dir():
+            raise DataError(f"{data} is not a folder; {name} is read from a folder with its files")
+        return cls(set_folder(data, name) or data, {"origin": "local"}, pictures)
+
+    @classmethod
+    def of_hub(
+        cls, repo: str, revision: str | None, files: Sequence[str], pictures: Sequence[str]
+    ) -> Folder:
+        """Return the newest or the named commit of a data set, with its files of some patterns."""
+        copy = fetch(repo, revision, [partial(_matches, pattern) for pattern in files], suffix="")
+        first = copy.files[0]
+        root = first.path.parents[len(PurePosixPath(first.name).parts) - 1]
+        origin = {"origin": "hub", "repo": repo, "revision": copy.revision}
+        return cls(root, origin, pictures, repo)
+
+    def files(self, pattern: str, what: str) -> list[DataFile]:
+        """Return the files of a pattern, by name; `what` describes them if there are none."""
+        paths = sorted(path for path in self.root.glob(pattern) if path.is_file())
+        if not paths:
+            raise DataError(f"{self.root} has no {pattern}, {what}")
+        return [
+            DataFile(path, None, path.relative_to(self.root).as_posix(), path.stat().st_size)
+            for path in paths
+        ]
+
+    def picture(self, name: str) -> bytes:
+        """Return the bytes of a picture. Raises `DataError` if it is missing."""
+        if name in self.stored:
+            return self.parquet(self.stored[name])
+        return self._read(name, None)
+
+    def size(self, name: str) -> tuple[int, int]:
+        """Width and height of a picture, by its header. Raises `DataError` as `picture`."""
+        if name not in self._sizes:
+            try:
+                found = read_size(self._read(name, _HEAD), name)
+            except PictureError:  # perhaps the header is longer
+                found = read_size(self.picture(name), name)
+            self._sizes[name] = found.width, found.height
+        return self._sizes[name]
+
+    def _read(self, name: str, most: int | None) -> bytes:
+        path = PurePosixPath(name.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+            raise DataError(f"{self.root}: {name!r} is not a picture name within a folder")
+        for place in self.pictures:
+            if place.endswith(".zip"):
+                if (data := self._unzipped(place, str(path), most)) is not None:
+                    return data
+                continue
+            with suppress(FileNotFoundError, NotADirectoryError):
+                return _head(self.root / place / path, most)
+        if self.repo:
+            folder = next(place for place in self.pictures if not place.endswith(".zip"))
+            whole = (PurePosixPath(folder) / path).as_posix()
+            return _head(fetch_one(self.repo, str(self.origin["revision"]), whole), most)
+        places = ", ".join(place or "." for place in self.pictures)
+        raise DataError(
+            f"{self.root} has no picture {path} (looked for in {places}); copy it there"
+        )
+
+    def _unzipped(self, place: str, name: str, most: int | None) -> bytes | None:
+        """Read a picture in a zip file; None without the file, or if the picture is not in it."""
+        if place not in self._members:
+            return None
+        info = self._members[place].get(name)
+        if info is None:
+            if name in self._members[place]:
+                raise DataError(f"{self.root / place} has different pictures named {name}")
+            return None
+        if info.file_size > _LARGEST:
+            raise DataError(f"{self.root / place}: {name} takes {info.file_size:,} bytes unpacked")
+        try:
+            with self._zips[place].open(info) as file:
+                return file.read(info.file_size if most is None else most)
+        except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError) as error:
+            raise DataError(f"{self.root / place}: {name} cannot be read: {error}") from error
+
+    @cached_property
+    def _members(self) -> dict[str, dict[str, zipfile.ZipInfo | None]]:
+        """Index the existing zip files by member name, with and without the first folders.
+
+        None marks different files that differ only in their folders.
+        """
+        found: dict[str, dict[str, zipfile.ZipInfo | None]] = {}
+        for place in self.pictures:
+            if not place.endswith(".zip") or not (self.root / place).is_file():
+                continue
+            try:
+                self._zips[place] = zipfile.ZipFile(self.root / place)
+            except (zipfile.BadZipFile, OSError) as error:
+                raise DataError(f"{self.root / place} is not a zip file: {error}") from error
+            members = found[place] = {}
+            stored = [
+                info
+                for info in self._zips[place].infolist()
+                if not info.is_dir() and not info.filename.startswith("__MACOSX/")
+            ]
+            for info in stored:
+                parts = info.filename.split("/")
+                for first in range(1, len(parts)):
+                    name = "/".join(parts[first:])
+                    other = members.setdefault(name, info)
+                    if other and (other.CRC, other.file_size) != (info.CRC, info.file_size):
+                        members[name] = None
+            members |= {info.filename: info for info in stored}
+        return found
+
+
+def set_folder(data: Path, name: str) -> Path | None:
+    """Return the folder of a set by its name: the one given, or one in it; None if neither is."""
+    names = (name, name + CONVERTED)
+    if data.name in names:
+        return data
+    return next((data / one for one in names if (data / one).is_dir()), None)
+
+
+def decoded(path: Path, rows: type[T]) -> T:
+    """Return the rows of a JSON file. Raises `DataError` if it does not hold such rows."""
+    try:
+        data = path.read_bytes()
+        if data.startswith(_LFS):
+            raise DataError(f"{path} is a git-lfs pointer, not the data; run: git lfs pull")
+        return msgspec.json.decode(data, type=rows)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"{path} is not a file of this set: {error}") from error
+
+
+def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
+    """Yield the rows of JSON lines with their numbers from 1. Raises `DataError` as `decoded`."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                yield number, msgspec.json.decode(line, type=row)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                raise DataError(f"{path}, line {number}: {error}") from error
+
+
+def converted(record: object, row: type[T], where: str) -> T:
+    """Return a row of a table. Raises `DataError` if it lacks a value or has one of another
+    type."""
+    try:
+        return msgspec.convert(record, row, strict=False)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}: {error}") from error
+
+
+def _head(path: Path, most: int | None) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read() if most is None else file.read(most)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _matches(pattern: str, name: str) -> bool:
+    """Return whether a path in a data set matches a pattern; a star matches folders, too."""
+    return fnmatchcase(name, pattern)

@@ -1,0 +1,245 @@
+"""Shared code of all grounding sets: files to rows, rows to items, and the checks in between.
+
+A set is one small module that says where its files are and what a row of them means. Everything
+that can be wrong with boxes, sizes, counts and pictures is found here, for the whole of its files.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.files import check_splits, fingerprint
+from harness.benchmarks.items import Items
+from harness.errors import DataError
+from harness.kinds.grounding.sets.boxes import (
+    MEANING,
+    Convention,
+    Finding,
+    Size,
+    as_shares,
+    findings,
+    target_of,
+)
+from harness.kinds.grounding.sets.folders import Folder, set_folder
+from harness.runs.records import Unit
+from harness.settings import Settings
+from harness.tables import counted, test_data_note
+from parsers.grounding import SCORERS, GroundingDetail, Target
+from parsers.records import Prediction, Scores
+
+NOTE = test_data_note("a model that was trained on it cannot be measured with it")
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A row of a set, as its files have it.
+
+    where: file within the set's folder and row, for messages.
+    unit_id: the same in all splits that ask about the same target in other words.
+    picture: the name of its picture.
+    box: four numbers in the set's convention, or the target itself.
+    size: that of the picture, where the row has it.
+    parents: groups that contain it, in addition to its picture.
+    labels: values that results are grouped by.
+    classes: those it belongs to, of several.
+    """
+
+    where: str
+    unit_id: str
+    picture: str
+    instruction: str
+    box: Sequence[float] | Target
+    size: Size | None = None
+    parents: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    classes: tuple[str, ...] = ()
+
+
+class Rows(NamedTuple):
+    """The rows of a split, the convention of their boxes, and the files that they are from."""
+
+    rows: Sequence[Row]
+    convention: Convention
+    files: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class GroundingSet(Benchmark):
+    """Pictures, each with instructions and the place that they refer to.
+
+    Attributes:
+        repo, revision: the data set on the hub, and its commit (None for the newest, which goes on
+            record); "" for a set that is on no hub.
+        files: patterns of the files to download from there, pictures that are downloaded one by
+            one left out.
+        folders: folders and zip files with pictures, relative to the set's own folder.
+        cells: how many rows a default split holds of each combination of labels.
+        cell_labels: the labels that are combined.
+        known: how many items may at most have each of the things that are refused (`outside`,
+            `empty`), because the published files have them.
+        elsewhere: what to do for a set that is on no hub.
+        caveats: what else those who look at the data should know.
+    """
+
+    repo: str = ""
+    revision: str | None = None
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ("images",)
+    cell_labels: tuple[str, ...] = ()
+    cells: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    known: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: str = ""
+    caveats: tuple[str, ...] = ()
+    note: str = NOTE
+
+    protocol = "grounding"
+    pictures: ClassVar[bool] = True
+    scorers: ClassVar = SCORERS
+
+    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+        """Return the hits of each class."""
+        scores = dict(super().score(prediction, detail, settings))
+        for name in self.declared.scores:
+            if name not in scores:
+                scores[name] = scores["hit"] if name in detail.classes else None
+        return scores
+
+    @abstractmethod
+    def rows(self, folder: Folder, split: str) -> Rows:
+        """Return the rows of a split, in the order of the files. Raises `DataError`."""
+
+    def holds(self, data: Path) -> bool:
+        """Return whether a folder is this set's, or has a folder of its name."""
+        return set_folder(data, self.name) is not None
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open `data`: the set's own folder or the one above it."""
+        check_splits(splits, self.splits, self.name)
+        folder = self.folder(data)
+        units: list[Unit[Any]] = []
+        unusual: list[Finding] = []
+        files: dict[str, Any] = {}
+        for split in dict.fromkeys(splits or self.default_splits):
+            found = self.rows(folder, split)
+            files |= {file.name: file for file in found.files}
+            made = list(self._units(found, folder, split))
+            self._check_counts(made, split)
+            units += made
+            unusual += _unusual(made)
+        return Items.of(
+            units,
+            origin={**folder.origin, "files": fingerprint(list(files.values()))},
+            notices=self._judged(unusual, folder),
+            remarks=(*(_told(what, of) for what, of in _by_kind(unusual).items()), *self.caveats),
+            pictures=partial(_picture, folder),
+        )
+
+    def folder(self, data: Path | None) -> Folder:
+        """Find the set's files and pictures. Raises `DataError`."""
+        if data is not None:
+            return Folder.given(data, self.name, self.folders)
+        if self.repo:
+            return Folder.of_hub(self.repo, self.revision, self.files, self.folders)
+        raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
+
+    def _units(self, found: Rows, folder: Folder, split: str) -> Iterator[Unit[Any]]:
+        stored = [row.box.numbers if isinstance(row.box, Target) else row.box for row in found.rows]
+        if found.convention != "xyxy-unit" and as_shares(stored):
+            raise DataError(
+                f"{folder.root}: every box lies within 0 to 1, as shares of the picture "
+                f"would, and those of {self.name} are pixels ({found.convention})"
+            )
+        for row in found.rows:
+            size = row.size or folder.size(row.picture)
+            if not (row.unit_id and row.instruction.strip() and min(size) > 0):
+                content = f"id '{row.unit_id}', instruction '{row.instruction}', size {size}"
+                raise DataError(f"{folder.root}/{row.where}: nothing to ask about ({content})")
+            try:
+                target = row.box
+                if not isinstance(target, Target):
+                    target = target_of(target, found.convention, size)
+            except ValueError as error:
+                raise DataError(
+                    f"{folder.root}/{row.where}: {error}; boxes of {self.name} are "
+                    f"{found.convention}"
+                ) from error
+            yield self.unit(
+                row.unit_id,
+                GroundingDetail(asked=row.instruction, gold=target, size=size, classes=row.classes),
+                split,
+                parents={"picture": row.picture, **row.parents},
+                labels=row.labels,
+                goal=row.instruction,
+                source=row.where,
+            )
+
+    def _check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
+        published = next((size for size in self.sizes if size.split == split), None)
+        pictures = len({unit.parents["picture"] for unit in units})
+        for what, found, known in (
+            ("row", len(units), published and published.rows),
+            ("picture", pictures, published and published.tasks),
+        ):
+            if known and found != known:
+                raise DataError(
+                    f"{self.name}, {split}: {counted(found, what)} where {known:,} are published; "
+                    "are files missing, or changed?"
+                )
+        if self.cells and split in self.default_splits:
+            cells = Counter(tuple(unit.labels[name] for name in self.cell_labels) for unit in units)
+            for cell, count in self.cells.items():
+                if cells[cell] != count:
+                    raise DataError(
+                        f"{self.name}, {split}: {counted(cells[cell], 'row')} of "
+                        f"{' '.join(cell)} where {count:,} are published; are files changed?"
+                    )
+
+    def _judged(self, unusual: Sequence[Finding], folder: Folder) -> list[str]:
+        """Notices of what published files have. Raises `DataError` for more than that."""
+        notices = []
+        for what, found in _by_kind(unusual).items():
+            if what not in ("outside", "empty"):
+                continue
+            if len(found) > self.known.get(what, 0):
+                raise DataError(
+                    f"{folder.root}: {_told(what, found)}; are boxes of {self.name} stored in "
+                    "another convention there, or sizes of other pictures?"
+                )
+            notices.append(f"{_told(what, found)}, as in the published files")
+        return notices
+
+
+def _unusual(units: Sequence[Unit[Any]]) -> Iterator[Finding]:
+    seen: dict[tuple[str, str], str] = {}
+    for unit in units:
+        detail = unit.detail
+        yield from findings(unit.unit_id, detail.gold, detail.size)
+        first = seen.setdefault((unit.parents["picture"], detail.asked), unit.unit_id)
+        if first != unit.unit_id:
+            yield Finding("twice", unit.unit_id, f"'{detail.asked}', as {first}")
+
+
+def _by_kind(unusual: Iterable[Finding]) -> dict[str, list[Finding]]:
+    found: dict[str, list[Finding]] = {}
+    for one in unusual:
+        found.setdefault(one.what, []).append(one)
+    return found
+
+
+def _told(what: str, found: Sequence[Finding]) -> str:
+    shown = ", ".join(f"{one.unit_id}: {one.numbers}" for one in found[:_SHOWN])
+    more = ", ..." if len(found) > _SHOWN else ""
+    return f"{counted(len(found), 'item')} {MEANING[what]} ({shown}{more})"
+
+
+def _picture(folder: Folder, unit: Unit[Any]) -> tuple[bytes]:
+    """Return the picture of an item. Raises `DataError` if it is missing."""
+    return (folder.picture(unit.parents["picture"]),)

@@ -1,0 +1,218 @@
+"""The sample of grounding: places on screenshots of the recorded sample, found when it is opened.
+
+Each screenshot is cut to a window; in it, at most two elements that can be clicked are asked about
+by their names. Every tenth item asks for something that is not there. Every choice is made
+by hash, and windows are cut without decoding: items and pictures are the same on every
+machine. The `refined` splits ask about the same targets, and name what is next to them as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.files import DataFile
+from harness.benchmarks.parquet import opened, small_columns
+from harness.errors import DataError
+from harness.kinds.grounding.sets.clickables import Clickable, clickables, direction
+from harness.kinds.grounding.sets.declaring import PICTURE, declaration
+from harness.kinds.grounding.sets.folders import Folder
+from harness.kinds.grounding.sets.jpeg_rows import BLOCK_ROW, jpeg_rows
+from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
+from harness.kinds.grounding.sets.parquet_pictures import Cell, ParquetPictures
+from harness.page import Page
+from harness.pictures import read_size
+from parsers.declaration import Declaration, Group, Level
+from parsers.grounding import Target
+
+SIZE = (1280, 720)
+PER_PICTURE, ABSENT_EVERY = 2, 10
+REFINED = "-refined"
+"""Suffix of splits with instructions that name a neighbour."""
+
+_DOING = {
+    "link": "open “{}”",
+    "button": "press “{}”",
+    "textbox": "type into “{}”",
+    "combobox": "choose from “{}”",
+    "checkbox": "tick “{}”",
+    "radio": "select “{}”",
+    "tab": "switch to “{}”",
+}
+_AREAS = ((1_800, "small"), (5_000, "medium"))
+DECLARED = declaration(
+    levels=(PICTURE, Level("website", shared=True)),
+    clusters=("picture", "website"),
+    groups=(
+        Group("role", "what is asked for"),
+        Group("size", "the size of the target"),
+        Group("target", "whether there is a target"),
+    ),
+    cells=("role", "size"),
+    absent=True,
+    shared=True,
+)
+
+
+@dataclass(frozen=True)
+class GroundingSample(GroundingSet):
+    """Places on pages of made-up sites; scores do not measure a model's ability."""
+
+    name: str = "sample-grounding"
+    description: str = "places on pages of the sample, shipped with the package"
+    splits: tuple[str, ...] = ("dev", "test", f"dev{REFINED}", f"test{REFINED}")
+    default_splits: tuple[str, ...] = ("test",)
+    sizes: tuple[SplitSize, ...] = (
+        SplitSize("dev", 65, 117),
+        SplitSize("test", 114, 205),
+        SplitSize(f"dev{REFINED}", 65, 117),
+        SplitSize(f"test{REFINED}", 114, 205),
+    )
+    guarded: bool = False
+    declared: Declaration = DECLARED
+
+    def holds(self, data: Path) -> bool:
+        return False
+
+    def folder(self, data: Path | None) -> Folder:
+        from harness.sample import files
+
+        if data is not None:
+            raise DataError(
+                f"{self.name} ships with the package; to read {data}, name its --benchmark"
+            )
+        return _Windows(files()["test"].parent, {"origin": "package"})
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        assert isinstance(folder, _Windows)
+        name = split.removesuffix(REFINED)
+        file = folder.root / f"{name}.parquet"
+        if not file.exists():
+            raise DataError(f"the sample is missing from this installation ({file})")
+        stored = DataFile(file, None, file.name, file.stat().st_size)
+        windows = list(_windows(folder, file))
+        return Rows(list(_rows(windows, refined=split != name)), "xyxy-px", [stored])
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A part of a screenshot, and what can be clicked in it, all and those that are asked about."""
+
+    name: str
+    website: str
+    where: str
+    words: str
+    shown: Sequence[Clickable]
+    targets: Sequence[Clickable]
+
+
+@dataclass(frozen=True)
+class _Windows(Folder):
+    """The sample's files, with windows as pictures."""
+
+    cells: dict[str, tuple[Cell, int]] = field(default_factory=dict)
+    screenshots: ParquetPictures = field(default_factory=lambda: ParquetPictures("screenshot"))
+
+    def picture(self, name: str) -> bytes:
+        cell, top = self.cells[name]
+        return jpeg_rows(self.screenshots(cell), top, SIZE[1])
+
+
+def _windows(folder: _Windows, file: Path) -> Iterator[_Window]:
+    """Yield the window of every distinct screenshot, in the order of the file."""
+    columns = ["website", "cleaned_html", "pos_candidates", "neg_candidates", "screenshot"]
+    seen = set[str]()
+    with opened(file) as table:
+        for number, (group, offset, record) in enumerate(small_columns(table, columns), start=1):
+            data = (record["screenshot"] or {}).get("bytes")
+            if not data:
+                continue
+            size = read_size(data)
+            if size.digest in seen or size.height < SIZE[1]:
+                continue
+            seen.add(size.digest)
+            top = _hash(size.digest) % ((size.height - SIZE[1]) // BLOCK_ROW + 1) * BLOCK_ROW
+            name = f"{record['website']}-{size.digest[:8]}"
+            folder.cells[name] = Cell(file, group, offset), top
+            page = Page.parse(record["cleaned_html"])
+            candidates = (*record["pos_candidates"], *record["neg_candidates"])
+            shown = clickables(page, candidates, top, SIZE)
+            words = page.text_of(_root(record["cleaned_html"]), 1_000_000).casefold()
+            yield _Window(
+                name,
+                record["website"],
+                f"{file.name}, row {number}",
+                words,
+                shown,
+                _chosen(shown, size.digest),
+            )
+
+
+def _root(html: str) -> str:
+    """Return the id of the first element of a page."""
+    return html.partition('backend_node_id="')[2].partition('"')[0]
+
+
+def _chosen(shown: Sequence[Clickable], digest: str) -> list[Clickable]:
+    kept = [
+        one for one in shown if not any(one.holds(other) for other in shown if other is not one)
+    ]
+    return sorted(kept, key=lambda one: _hash(digest, one.id))[:PER_PICTURE]
+
+
+def _rows(windows: Sequence[_Window], *, refined: bool) -> Iterator[Row]:
+    names = [(w.website, one) for w in windows for one in w.targets]
+    number = 0
+    for window in windows:
+        for place, one in enumerate(window.targets, start=1):
+            number += 1
+            unit_id = f"{window.name}-{place}"
+            absent = number % ABSENT_EVERY == 0
+            asked = _of_another_site(unit_id, window, names, one) if absent else one
+            text = _DOING[asked.role].format(asked.name)
+            if refined and (next_to := direction(one, window.shown)):
+                text += f", {next_to}"
+            yield Row(
+                where=window.where,
+                unit_id=unit_id,
+                picture=window.name,
+                instruction=text,
+                box=Target("absent") if absent else one.box,
+                size=SIZE,
+                parents={"website": window.website},
+                labels={
+                    "role": asked.role,
+                    "size": "absent" if absent else _size(one),
+                    "target": "absent" if absent else "present",
+                },
+            )
+
+
+def _of_another_site(
+    unit_id: str, window: _Window, names: Sequence[tuple[str, Clickable]], instead: Clickable
+) -> Clickable:
+    """Something of that role that only other sites have."""
+    others = (
+        one
+        for website, one in sorted(names, key=lambda pair: _hash(unit_id, pair[1].name))
+        if website != window.website
+        and one.role == instead.role
+        and one.name.casefold() not in window.words
+    )
+    return next(others)
+
+
+def _size(one: Clickable) -> str:
+    left, top, right, bottom = one.box
+    area = (right - left) * (bottom - top)
+    return next((name for most, name in _AREAS if area < most), "large")
+
+
+def _hash(*parts: str) -> int:
+    return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
+
+
+BENCHMARK = GroundingSample()

@@ -1,0 +1,85 @@
+"""Files of predictions: JSON lines, each about one unit, as a kind of units has them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from harness.benchmarks import Dataset
+from harness.errors import UserError
+from harness.runs import Unit
+from harness.settings import Settings
+from parsers.records import Prediction
+
+
+class Predictions(ABC):
+    """Reader of predictions about one kind of units; an instance belongs to one file.
+
+    line: what a line holds, the id of its unit under the key `unit`.
+    missing: what units without a prediction are, unless the user says so: left out, or failed.
+    """
+
+    line: ClassVar[type[msgspec.Struct]]
+    unit: ClassVar[str]
+    missing: ClassVar[Literal["exclude", "fail"]] = "exclude"
+
+    def __init__(self, settings: Settings) -> None:
+        given = "unattempted" in settings.given
+        self.settings = settings if given else replace(settings, unattempted=self.missing)
+
+    @abstractmethod
+    def read(self, line: Any, where: str) -> Any:
+        """Read a line. Raises `UserError`, naming the line by `where`."""
+
+    @abstractmethod
+    def records(self, said: Mapping[str, Any], units: Dataset[Any]) -> Iterator[Unit[Any]]:
+        """The units, each with its prediction if there is one, in order; not scored."""
+
+    def counts(self) -> dict[str, int]:
+        """Counts of what looks like a mistake in the file, for JSON."""
+        return {}
+
+    def notes(self, said: Mapping[str, Any]) -> Iterator[str]:
+        """Lines about what looks like a mistake in the file."""
+        return iter(())
+
+
+def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:
+    """Read what a file says of units, by their ids.
+
+    Raises `UserError` naming the line that is wrong.
+    """
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise UserError(f"--predictions {path}: {error.strerror or error}") from error
+    said: dict[str, Any] = {}
+    decoder = msgspec.json.Decoder(kind.line)
+    for number, data in enumerate(lines, 1):
+        if not data.strip():
+            continue
+        where = f"{path} line {number}"
+        try:
+            line = decoder.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UserError(f"{where}: {error}") from error
+        unit_id = str(getattr(line, kind.unit))
+        if unit_id in said:
+            raise UserError(f"{where}: a second prediction for {kind.unit} {unit_id}")
+        said[unit_id] = kind.read(line, where)
+    if not said:
+        raise UserError(f"{path} holds no predictions")
+    return said
+
+
+def with_prediction(record: Unit[Any], prediction: Prediction | None) -> Unit[Any]:
+    """The line of a unit, asked and settled if there is a prediction."""
+    if record.invalid is not None:
+        return replace(record, settled=True)
+    answered = prediction is not None
+    return replace(record, asked=answered, settled=answered, prediction=prediction)

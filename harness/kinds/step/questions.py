@@ -1,0 +1,313 @@
+"""From rows to questions: choices, pictures, the step that a protocol sees, and the record.
+
+`Preparer.prepare` does the page work of a step: parsing, choosing and rendering candidates,
+planning pictures. It decodes no picture and asks no model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.contract import ImageRule
+from adapters.conversation import Picture
+from harness.benchmarks import StepDataset, StoredStep
+from harness.candidates import (
+    page_of,
+    restrict,
+)
+from harness.errors import DataError
+from harness.kinds.contract import Question
+from harness.kinds.step.history import EarlierActions, FinishedTurns, latest
+from harness.kinds.step.listing import Listed, Lister, as_listed, target_of
+from harness.kinds.step.records import (
+    step_of_record,
+    step_of_row,
+    turn_record,
+    unasked_record,
+)
+from harness.kinds.step.scene import PageScene, RecordedScene
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
+from harness.pictures import (
+    PictureError,
+    PicturePolicy,
+    Screenshot,
+    check_picture,
+    plan,
+    read_size,
+    stored_picture,
+)
+from harness.policies.contract import Secret
+from harness.protocols import AskingProtocol, StepProtocol
+from harness.rankers import Ranks
+from harness.records import (
+    NO_POSITIVE,
+    NO_SCREENSHOT,
+    UNREADABLE,
+    Choice,
+    Row,
+    Scene,
+    Step,
+    StoredQuestion,
+)
+from harness.runs import StepUnit
+from harness.runs.steps import info_of
+from harness.settings import Settings
+from parsers.records import Gold, Prediction, Status
+
+POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
+NOT_OFFERED = Prediction(Status.NOT_OFFERED)
+"""The outcome of a step whose acceptable elements a ranker does not offer."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepQuestion(Question):
+    """Everything about one step before it is asked; only the step's `scene` may hold the page."""
+
+    @property
+    def step(self) -> Step:
+        step: Step = self.asked[0]
+        return step
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        choices: tuple[Choice, ...] = self.asked[1]
+        return choices
+
+    @property
+    def count(self) -> int:
+        return len(self.choices)
+
+    @property
+    def missed(self) -> bool:
+        """Return whether the ranker misses the acceptable elements of a valid step."""
+        return self.record.invalid is None and self.secret.shown is None
+
+    def shuffled(self, number: int) -> StepQuestion:
+        """The question with candidates dealt out anew, for protocols that do so."""
+        return replace(self, asked=(replace(self.step, shuffle=number), self.choices))
+
+    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
+        """The step with no more previous actions than the protocol shows."""
+        last = protocol.settings().get("history")
+        history = latest(self.step.history, last if isinstance(last, int) else None)
+        return replace(self.step, history=history), self.choices
+
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The crops that the dialogue has requested from the scene."""
+        scene = self.step.scene
+        return tuple(scene.shown) if isinstance(scene, PageScene) else ()
+
+
+class Preparer:
+    """Prepares the rows of a run under its settings.
+
+    rule: what the model's provider does to pictures; None if unknown.
+    ranks: scores of candidates; needed where a ranker chooses them.
+    texts: whether anybody reads the texts of choices.
+    earlier: where earlier actions took place, for protocols that show it.
+    tokens: counts the tokens of a text as the model does; None: by cl100k.
+    conversations: all rows of the conversations, for protocols that show finished turns.
+    attributes: what AutoWebGLM's form shows of elements.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        protocol: StepProtocol,
+        pictures: PicturePolicy,
+        rule: ImageRule | None = None,
+        *,
+        ranks: Ranks | None = None,
+        texts: bool = True,
+        earlier: EarlierActions | None = None,
+        tokens: Callable[[str], int] | None = None,
+        conversations: StepDataset | None = None,
+        attributes: Attributes = MIND2WEB_ATTRIBUTES,
+    ) -> None:
+        if settings.candidates == "ranker" and ranks is None:
+            raise ValueError("candidates of a ranker need its ranks")
+        self._settings = settings
+        self._protocol = protocol
+        self._policy = pictures
+        self._rule = rule
+        self._ranks = ranks
+        self._earlier = earlier
+        self._tokens = tokens
+        self._attributes = attributes
+        self._lister = Lister(settings, protocol, ranks, texts=texts)
+        self._turns = (
+            FinishedTurns(conversations, self._lister.offered)
+            if conversations is not None
+            else None
+        )
+
+    def questions(self, dataset: StepDataset) -> Iterator[StepQuestion]:
+        """Prepare the rows of a data set, in file order, one at a time.
+
+        A row that cannot be read becomes an invalid question where such rows are to be skipped.
+
+        Raises:
+            DataError: a file is damaged, or a row cannot be read.
+        """
+        for entry, row in dataset.decoded():
+            yield self._question(entry, row)
+
+    def _question(self, entry: StoredStep, row: Row | DataError) -> StepQuestion:
+        skip = self._settings.skip_bad_rows
+        try:
+            if isinstance(row, DataError):
+                raise row
+            question = self.prepare(row)
+            if skip:
+                _check_pictures(row)
+        except DataError as error:
+            if not skip:
+                hint = "--skip-bad-rows counts such rows as invalid"
+                raise DataError(f"{error}; {hint}") from error
+            known = row if isinstance(row, Row) else blank(entry)
+            unit = unreadable(known, str(error))
+            return StepQuestion(unit, (step_of_row(known, ()), ()), Secret(known.gold))
+        return question
+
+    def prepare(self, row: Row) -> StepQuestion:
+        """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
+        page: Page | None = None
+        try:
+            screenshot = read_size(row.screenshot) if row.screenshot else None
+            if row.stored is not None:
+                listed = as_listed(row, row.stored, self._settings.distractors)
+                pictures = _as_sent(row.stored)
+            else:
+                page = page_of(row)
+                listed = self._lister.listed(row, page)
+                pictures = self._plan(screenshot, listed)
+        except PictureError as error:
+            raise DataError(f"{row.source or row.step_id}: {error}") from error
+        gold = restrict(row, self._lister.options).gold
+        record = self._record(row, listed, gold, screenshot, pictures)
+        scene: Scene | None = None
+        if page is not None and self._protocol.needs.scene:
+            scene = self._scene(page, listed, screenshot)
+        step = step_of_row(row, pictures, scene, record.detail.page_size)
+        step = replace(step, tokens=self._tokens)
+        missed = record.invalid is None and listed.shown is None
+        if self._earlier is not None:
+            step = replace(step, earlier=self._earlier.before(step.info))
+        if self._turns is not None and (turns := self._turns.before(step.info)):
+            step = replace(step, turns=turns)
+            detail = replace(record.detail, turns=tuple(map(turn_record, turns)))
+            record = replace(record, detail=detail)
+        return StepQuestion(
+            record,
+            (step, listed.choices),
+            Secret(gold, listed.shown),
+            _sources(row, pictures, screenshot),
+            NOT_OFFERED if missed and self._settings.missed != "ask" else None,
+        )
+
+    def _record(
+        self,
+        row: Row,
+        listed: Listed,
+        gold: Gold,
+        size: Screenshot | None,
+        pictures: tuple[Picture, ...],
+    ) -> StepUnit:
+        line = unasked_record(row, gold)
+        detail = replace(
+            line.detail,
+            page_size=(size.width, size.height) if size else None,
+            gold=replace(gold, shown=listed.shown),
+            choices=listed.choices,
+            none_letter=self._protocol.letters(len(listed.choices)).none,
+            same_text=listed.facts.same_text,
+            related=listed.facts.related,
+            short=listed.facts.short,
+        )
+        digests = {**line.digests, **({"screenshot": size.digest} if size else {})}
+        return replace(
+            line,
+            invalid=self._invalid(row, listed),
+            digests=digests,
+            pictures=pictures,
+            detail=detail,
+        )
+
+    def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
+        # Crops are planned later, when the protocol asks the scene for them.
+        if screenshot is None or self._protocol.needs.pictures != "page":
+            return ()
+        boxes = [choice.box for choice in listed.choices]
+        return plan(self._policy, screenshot, boxes, self._rule, target_of(listed))
+
+    def _scene(self, page: Page, listed: Listed, screenshot: Screenshot | None) -> PageScene:
+        # Only oracle policies may know where the correct element is.
+        target = target_of(listed) if self._policy.oracle else None
+        return PageScene(
+            page, listed.choices, self._policy, screenshot, self._rule, target, self._attributes
+        )
+
+    def _invalid(self, row: Row, listed: Listed) -> str | None:
+        if row.counts:
+            return row.invalid
+        if listed.facts.lost:
+            return POSITIVE_NOT_ON_PAGE
+        if listed.shown is None and not self._lister.may_miss(row):
+            return NO_POSITIVE
+        if row.invalid == NO_SCREENSHOT and self._settings.lost_rows:
+            return None
+        return row.invalid
+
+
+def _check_pictures(row: Row) -> None:
+    stored = row.stored.pictures if row.stored is not None else ()
+    for data in stored or ((row.screenshot,) if row.screenshot else ()):
+        try:
+            check_picture(data)
+        except PictureError as error:
+            raise DataError(f"{row.source or row.step_id}: {error}") from error
+
+
+def blank(entry: StoredStep) -> Row:
+    """Return a row with its narrow columns only; its operation is a placeholder."""
+    return Row(
+        info=info_of(entry),
+        history=(),
+        html="",
+        screenshot=None,
+        positives=(),
+        negatives=(),
+        operation="CLICK",
+        value="",
+        source=str(entry.detail),
+    )
+
+
+def unreadable(row: Row, reason: str) -> StepUnit:
+    """Return the unit of a row that cannot be read."""
+    return replace(unasked_record(row, row.gold), invalid=UNREADABLE, error=reason)
+
+
+def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
+    """The question of a step on record; with a `scene`, that knows the recorded texts."""
+    choices = record.detail.choices
+    step = step_of_record(record)
+    if scene:
+        step = replace(step, scene=RecordedScene(choices))
+    gold = record.detail.gold
+    return StepQuestion(record, (step, choices), Secret(gold, gold.shown))
+
+
+def _sources(
+    row: Row, pictures: Sequence[Picture], screenshot: Screenshot | None
+) -> dict[str, bytes]:
+    if row.stored is not None:
+        return {p.digest: data for p, data in zip(pictures, row.stored.pictures, strict=True)}
+    return {screenshot.digest: row.screenshot} if screenshot and row.screenshot else {}
+
+
+def _as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:
+    """Return the pictures of a stored question. Raises `PictureError` if one is not a picture."""
+    return tuple(stored_picture(data) for data in stored.pictures)

@@ -1,0 +1,151 @@
+"""Page lookups for a protocol while it asks: the step's page, or a run's record of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from adapters.contract import ImageRule
+from adapters.conversation import Picture
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Box, Brackets, Page, Style
+from harness.pictures import PicturePolicy, Screenshot, plan
+from harness.records import Choice, Listing
+
+
+class PageScene:
+    """A scene with the page itself, which is released with the step when its dialogue is over.
+
+    page: the parsed page.
+    target: box of the correct element, used by oracle picture policies only.
+    attributes: what AutoWebGLM's form shows of elements.
+    shown: pictures that were handed out, each once, in the order of asking.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        choices: Sequence[Choice],
+        policy: PicturePolicy,
+        screenshot: Screenshot | None,
+        rule: ImageRule | None,
+        target: Box | None,
+        attributes: Attributes = MIND2WEB_ATTRIBUTES,
+    ) -> None:
+        self.page = page
+        self._attributes = attributes
+        self._boxes: Mapping[str, Box | None] = {choice.id: choice.box for choice in choices}
+        self._policy = policy
+        self._screenshot = screenshot
+        self._rule = rule
+        self._target = target
+        self.shown: dict[Picture, None] = {}
+
+    def listing(
+        self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
+    ) -> Listing:
+        """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
+        if snippet:
+            cut = self.page.snippet(ids, brackets=brackets)
+            return Listing(cut.text, tuple((c.id, c.text) for c in cut.choices))
+        choices = self.page.choices(ids, brackets=brackets)
+        return Listing("", tuple((c.id, c.text) for c in choices))
+
+    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
+        """Plan the pictures that the run's policy shows for candidates; () without a screenshot."""
+        return self._plan(ids, ())
+
+    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
+        """Plan the same with a mark on each candidate that has a box.
+
+        Raises `ValueError` if there are not as many marks as candidates.
+        """
+        boxes = [self._boxes.get(node_id) for node_id in ids]
+        pairs = zip(marks, boxes, strict=True)
+        return self._plan(ids, [(mark, box) for mark, box in pairs if box is not None])
+
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
+        """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
+        return self.page.refined(ids, attributes=self._attributes, style=style)
+
+    def _plan(self, ids: Sequence[str], letters: Sequence[tuple[str, Box]]) -> tuple[Picture, ...]:
+        if self._screenshot is None:
+            return ()
+        boxes = [self._boxes.get(node_id) for node_id in ids]
+        pictures = plan(
+            self._policy, self._screenshot, boxes, self._rule, self._target, letters=letters
+        )
+        self.shown.update(dict.fromkeys(pictures))
+        return pictures
+
+
+class PastScene:
+    """The page of an action in an earlier turn, without pictures.
+
+    The page is read and parsed when something is asked that was not asked before, and not kept:
+    what was told about it is, since every later step of the conversation asks for the same.
+    """
+
+    def __init__(self, read: Callable[[], str]) -> None:
+        self._read = read
+        self._listings: dict[tuple[tuple[str, ...], Brackets, bool], Listing] = {}
+        self._refined: dict[tuple[tuple[str, str], ...], str] = {}
+
+    def listing(
+        self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
+    ) -> Listing:
+        """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
+        key = (tuple(ids), brackets, snippet)
+        if key not in self._listings:
+            page = self._page()
+            self._listings[key] = page.listing(ids, brackets=brackets, snippet=snippet)
+        return self._listings[key]
+
+    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing: models are shown the current page only."""
+        return ()
+
+    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing, as `crop`."""
+        return ()
+
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
+        """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
+        key = (*ids.items(), ("", style))
+        if key not in self._refined:
+            self._refined[key] = self._page().refined(ids, style=style)
+        return self._refined[key]
+
+    def _page(self) -> PageScene:
+        page = Page.parse(self._read())
+        return PageScene(page, (), PicturePolicy(name="none"), None, None, None)
+
+
+class RecordedScene:
+    """A scene from a run's record: the texts of the choices, without snippets or pictures.
+
+    The texts are those of the whole list; rendered among fewer candidates, they may have differed a
+    little.
+    """
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        self._choices = {choice.id: choice for choice in choices}
+
+    def listing(
+        self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
+    ) -> Listing:
+        """Return the recorded texts, in document order if that is on record, else as in `ids`."""
+        known = [self._choices[node_id] for node_id in dict.fromkeys(ids)]
+        if all(choice.place is not None for choice in known):
+            known.sort(key=lambda choice: choice.place or 0)
+        return Listing("", tuple((choice.id, choice.text) for choice in known))
+
+    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing: pictures are on record with the calls that showed them."""
+        return ()
+
+    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing, as `crop`."""
+        return ()
+
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
+        """Return nothing: the page is not on record."""
+        return ""

@@ -1,0 +1,123 @@
+"""Settings of recorded steps, and what of their data, protocol and pictures goes together."""
+
+from __future__ import annotations
+
+from harness.benchmarks import step_benchmark
+from harness.errors import UserError
+from harness.kinds.contract import picture_policy
+from harness.pictures import PicturePolicy
+from harness.protocols import AskingProtocol, Source, StepProtocol
+from harness.settings import Settings
+
+
+def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
+    """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
+    sources = protocol.needs.sources
+    source = settings.candidates or sources[0]
+    if source not in sources:
+        raise UserError(
+            f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
+        )
+    return source
+
+
+def image_policy_of(settings: Settings, protocol: AskingProtocol) -> str:
+    """Return the picture policy. Raises `UserError` for one that the protocol cannot use."""
+    needs = protocol.needs
+    if needs.pictures == "none":
+        for option, value in (
+            ("--image-policy", settings.image_policy),
+            ("--pixels", settings.pixels),
+        ):
+            if value not in (None, "none"):
+                raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
+        return "none"
+    text = settings.image_policy or needs.picture_policy
+    if needs.sees and text.partition(":")[0] == "none":
+        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
+    return text
+
+
+def pictures_of(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
+    """The screenshot policy of completed settings.
+
+    Raises `UserError` for pictures that the benchmark or the protocol has no use for.
+    """
+    policy = picture_policy(settings, "full")
+    if settings.lost_rows and policy.name != "none":
+        raise UserError("--lost-rows is for text-only runs; add --image-policy none")
+    _check_pictures(settings, protocol, policy)
+    return policy
+
+
+def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
+    name = settings.benchmark
+    has = step_benchmark(name).screenshots
+    if has:
+        return
+    if settings.lost_rows:
+        raise UserError(
+            f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
+            "rows are asked about; leave it out"
+        )
+    if has is False:
+        check_seen(name, protocol, policy)
+
+
+def check_seen(name: str, protocol: StepProtocol, policy: PicturePolicy, here: str = "") -> None:
+    """Raise `UserError` if pictures would be shown of a benchmark that has none here.
+
+    here: where there are none, in words.
+    """
+    if policy.name == "none":
+        return
+    blind = "" if protocol.needs.sees else "--image-policy none or "
+    raise UserError(
+        f"{name} has no screenshots{here}, and '{protocol.name}' would show them: ask with {blind}"
+        "a protocol that shows none (vlm-eval protocols)"
+    )
+
+
+def check_stored(settings: Settings, protocol: StepProtocol) -> None:
+    """Reject settings and protocols that do not fit a data set that stores its questions."""
+    name = settings.benchmark
+    fixes = step_benchmark(name).fixes
+    if "prompts" in fixes and not protocol.can_be_stored:
+        raise UserError(
+            f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
+            "and needs multimodal-mind2web"
+        )
+    if "choices" in fixes and settings.candidates not in (None, "snapshot"):
+        raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
+
+
+def lacks_of(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -> dict[str, str]:
+    """Return the features that settings may need and a way to offer elements lacks.
+
+    See `UnitKind.lacks`: which candidates there are decides what has an effect.
+    """
+    source = source_of(settings, protocol)
+    name, needs = protocol.name, protocol.needs
+    lacks: dict[str, str] = {}
+    if source != "snapshot":
+        offered = "the first of a ranker is" if source == "ranker" else "everything on the page is"
+        where = f"where {offered} offered; leave it out, or add --candidates snapshot"
+        lacks["drawn choices"] = where
+        if not is_policy:  # A baseline draws by the seed, too.
+            lacks["seed"] = where
+    if source != "ranker":
+        lacks["ranked choices"] = (
+            "unless the first candidates of a ranker are offered; add --candidates ranker, or "
+            "leave it out"
+        )
+    if not needs.point:
+        lacks["points"] = f"on '{name}', which asks for no points; leave it out"
+    if settings.no_element_zeroes_operation:
+        lacks["operations without an element"] = (
+            "next to --no-element-zeroes-operation, which covers it; leave one of them out"
+        )
+    if settings.wrong_element_zeroes_operation:
+        lacks["operations with a wrong element"] = (
+            "next to --wrong-element-zeroes-operation, which covers it; leave one of them out"
+        )
+    return lacks

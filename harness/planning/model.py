@@ -1,0 +1,336 @@
+"""The model of a run: an adapter, or a policy wrapped as one, with its prices and estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from adapters import (
+    Adapter,
+    AdapterInfo,
+    AdapterSpec,
+    Conversation,
+    Fatal,
+    ModelInfo,
+    PictureSource,
+    Reply,
+    Request,
+    Text,
+    UnknownName,
+    describe,
+    resolve,
+)
+from adapters.contract import Generation
+from adapters.conversation import Tier
+from adapters.prices import PriceSheet
+from adapters.registry import Registry
+from harness.benchmarks import actions_of
+from harness.engine import Pricing
+from harness.errors import UserError
+from harness.planning.resolve import refuse_without_effect
+from harness.planning.tiers import Tariff, check_tiers
+from harness.policies import POLICIES, policies_for, policy_named
+from harness.policies.as_model import PolicyAdapter
+from harness.policies.contract import Policy
+from harness.protocols.contract import AskingProtocol
+from harness.settings import SETTINGS, Settings, written
+from parsers import count_tokens
+
+UPPER_TEXT = 1.25
+"""Upper bound for the tokens of a text, as a multiple of the adapter's estimate."""
+TURN_TOKENS = 8
+"""Generous upper bound for the tokens that a message adds to those of its parts."""
+DEAREST_PICTURE = 40_000
+"""Tokens assumed for a picture if the model's rule is unknown (gpt-4o-mini takes 36,835)."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """Who answers: a model, or a policy wrapped as one."""
+
+    adapter: Adapter
+    """The adapter; before the model is loaded, a stand-in that only has its `info`."""
+    policy: PolicyAdapter | None
+    """The same adapter, if it wraps a policy."""
+    sheet: PriceSheet
+    load: Callable[[], Adapter] | None = None
+    """Loads the model; None once it is loaded."""
+    on_this_machine: bool = False
+    is_borrowed: bool = False
+    """True if the caller supplied the adapter and may go on using it."""
+    tiers: tuple[Tier, ...] = ()
+    """The provider's tiers that its calls are to be served on."""
+
+    def loaded(self) -> Model:
+        """The same with its adapter loaded. Raises `Fatal`, for example for a missing key."""
+        if self.load is None:
+            return self
+        return replace(self, adapter=self.load(), load=None)
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self.adapter.info
+
+    @property
+    def priced(self) -> bool:
+        return self.sheet.has_price(self.info, self.tiers)
+
+    @property
+    def spends(self) -> bool:
+        """True if calls may cost money: there is a price, or none is known for a billed model."""
+        return self.policy is None and may_spend(self.sheet, self.info)
+
+    def pricing(self) -> Pricing | None:
+        """Return the prices of calls, for the engine; None without a price."""
+        if self.policy is not None or not self.priced:
+            return None
+        tariff = Tariff(self.sheet, self.info, self.tiers)
+
+        def upper_cost(request: Request) -> float:
+            tokens = tokens_of(request.conversation, self.info, upper=True)
+            return tariff.upper(request, tokens)
+
+        return Pricing(tariff.cost_of, upper_cost, tariff.served, tariff.notices)
+
+    def upper_reply(self, limit: int) -> int:
+        """Upper bound for what a reply of at most `limit` tokens adds to the next prompt."""
+        return round(limit * self.info.text_factor * UPPER_TEXT)
+
+
+def may_spend(sheet: PriceSheet, info: ModelInfo) -> bool:
+    """Return whether calls of a model may cost money."""
+    return info.billed or sheet.upper_bound(info, 1000, 1000) not in (0.0, None)
+
+
+def open_policy(
+    settings: Settings, protocol: AskingProtocol, instance: Policy | None = None
+) -> Model:
+    """The policy named in the settings, which answers in the protocol's format.
+
+    `instance` is a policy object of the caller instead, recorded by its name and class. Raises
+    `UserError` for a policy that answers units of another kind.
+    """
+    policy = instance or policy_named(settings.model, protocol.kind)
+    kind = getattr(policy, "kind", "step")
+    answers = {protocol.kind}
+    if protocol.step_kind == protocol.kind or not policy.needs_gold:
+        # No step has a right answer where a unit has several.
+        answers |= {"", protocol.step_kind}
+    if kind not in answers:
+        does = f"answers units of kind '{kind}'" if kind else "repeats the recorded answer"
+        others = ", ".join(policies_for(protocol.kind, protocol.step_kind))
+        raise UserError(
+            f"the policy '{policy.name}' {does}, and those of {settings.benchmark} are of kind "
+            f"'{protocol.kind}': ask a model, or a policy for them ({others})"
+        )
+    adapter = PolicyAdapter(
+        policy,
+        protocol,
+        settings.seed,
+        space=actions_of(settings.benchmark),
+        identified=instance is not None,
+    )
+    return Model(adapter, adapter, prices_of(settings))
+
+
+def model_of(adapter: Adapter, settings: Settings) -> Model:
+    """An adapter object of the caller, recorded by its `info`."""
+    sheet = prices_of(settings)
+    check_tiers(settings, adapter.info, sheet)
+    return Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
+
+
+def open_model(settings: Settings, *, asks: bool = True) -> Model:
+    """The model named in the settings: what it declares, and how to load it.
+
+    No key is needed until it is loaded, nor with `asks` false at all. Raises `UserError` for an
+    unknown name, `Fatal` for what the adapter refuses (an unknown option, an unreadable
+    checkpoint).
+    """
+    options, wrapper = options_of(settings), _wrapper(settings)
+    try:
+        known = resolve(settings.model, base_url=settings.base_url)
+        here = known.runs_here
+        refuse_without_effect(settings, _missing(settings.model, here))
+        if wrapper is not None:
+            options = wrapper.options(known, options)
+        # The key of a hosted model is looked up when it is loaded.
+        described = describe(settings.model, loads=asks and here, **options)
+    except UnknownName as error:
+        raise UserError(_with_policies(settings.model, error)) from error
+    info = described.info
+    sheet = prices_of(settings)
+    check_tiers(settings, info, sheet)
+    return Model(
+        Unasked(info),
+        None,
+        sheet,
+        described.load if wrapper is None else _around(wrapper, described.load),
+        on_this_machine=here,
+        tiers=settings.tier,
+    )
+
+
+class Wrapper(Protocol):
+    """Puts an adapter of its own around that of the model under test."""
+
+    settings: Settings
+    """The settings of the run, completed."""
+
+    def options(self, model: AdapterSpec, options: dict[str, Any]) -> dict[str, Any]:
+        """Change the options of the model's adapter. Raises `UserError`."""
+
+    def around(self, adapter: Adapter) -> Adapter:
+        """Wrap the loaded adapter."""
+
+
+WRAPPERS: Registry[Wrapper] = Registry(
+    "wrapper", "vlm_eval.wrappers", has=("settings", "options", "around")
+)
+"""Wrappers by the setting that asks for them; `plain` is the address that runs record of one."""
+WRAPPERS.add(
+    "with_server",
+    "harness.serve.adapter:Served",
+    "a model behind a server that is started for the run",
+    plain=("serve",),
+)
+
+
+def _wrapper(settings: Settings) -> Wrapper | None:
+    for name in WRAPPERS.names():
+        if getattr(settings, name, None) or settings.base_url in WRAPPERS.plain(name):
+            return WRAPPERS.make(name, settings=settings)
+    return None
+
+
+def with_wrapper(settings: Settings) -> Settings:
+    """Complete settings that ask for a wrapper around the model. Raises `UserError`."""
+    wrapper = _wrapper(settings)
+    return settings if wrapper is None else wrapper.settings
+
+
+def _around(wrapper: Wrapper, load: Callable[[], Adapter]) -> Callable[[], Adapter]:
+    return lambda: wrapper.around(load())
+
+
+def prices_of(settings: Settings) -> PriceSheet:
+    """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
+    return PriceSheet.read(Path(settings.prices)) if settings.prices else PriceSheet()
+
+
+def options_of(settings: Settings) -> dict[str, Any]:
+    """Return the adapter's options. Raises `UserError` for one that is a setting itself."""
+    _refuse_secrets(settings)
+    options: dict[str, Any] = dict(settings.adapter_options)
+    for name, setting in SETTINGS.items():
+        if not setting.to_adapter:
+            continue
+        if name in options:
+            raise UserError(f"give {written(name)} as its own option")
+        value = getattr(settings, name)
+        if value != setting.default or name == "timeout_s":
+            options[name] = value
+    return options
+
+
+def _missing(model: str, here: bool) -> dict[str, str]:
+    """Return the features that settings may need and a model, here or elsewhere, lacks."""
+    if here:
+        return {"remote model": f"on '{model}', which runs on this machine; leave it out"}
+    return {
+        "local model": f"on '{model}', which does not run on this machine (vlm-eval models lists "
+        "those that do); leave it out"
+    }
+
+
+def _refuse_secrets(settings: Settings) -> None:
+    """A run writes its settings down, so a key must not be among them."""
+    if any(name == "api_key" for name, _ in settings.adapter_options):
+        raise UserError(
+            "keys are read from the environment only, since a run writes its options down"
+        )
+    try:
+        parts = urlsplit(settings.base_url or "")
+    except ValueError:  # The adapter complains about addresses that are none.
+        return
+    hidden = {"a user or password": "@" in parts.netloc, "a query": parts.query or parts.fragment}
+    for what, is_there in hidden.items():
+        if is_there:
+            raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
+
+
+def _with_policies(name: str, error: UnknownName) -> str:
+    """The complaint about an unknown model, which may be a misspelt policy."""
+    both: Registry[object] = Registry("model or policy", "vlm_eval.none")
+    from adapters.catalog import ADAPTERS
+
+    policies = {name.rpartition("/")[2] for name in POLICIES.names()}
+    for known in (*ADAPTERS.names(), *policies):
+        both.add(known, known, plain=ADAPTERS.plain(known))
+    try:
+        both.split(name)
+    except UnknownName as better:
+        return f"{better} (vlm-eval models and vlm-eval policies list them)"
+    return str(error)
+
+
+def limits_of(settings: Settings) -> tuple[int, ...]:
+    """The token limits of completed settings."""
+    return settings.max_tokens or (Generation().max_tokens,)
+
+
+def generation(settings: Settings) -> Generation:
+    """The generation parameters of the first round; a protocol limits the others itself."""
+    return Generation(
+        max_tokens=limits_of(settings)[0],
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        seed=settings.model_seed,
+        effort=settings.effort,
+        thinking_budget=settings.thinking_budget,
+    )
+
+
+class Unasked:
+    """Placeholder for an adapter where nothing is asked through the plan."""
+
+    def __init__(self, info: AdapterInfo) -> None:
+        self._info = info
+
+    @property
+    def info(self) -> AdapterInfo:
+        return self._info
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        raise Fatal(f"{self._info.name} was opened for its description and cannot be asked")
+
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+def tokens_of(conversation: Conversation, info: AdapterInfo, *, upper: bool = False) -> int:
+    """Estimated prompt tokens: texts by cl100k and the adapter's factor, pictures by its rule."""
+    total = 0.0
+    factor = info.text_factor * (UPPER_TEXT if upper else 1.0)
+    for message in conversation.messages:
+        total += TURN_TOKENS if upper else TURN_TOKENS / 2
+        for part in message.parts:
+            if isinstance(part, Text):
+                total += factor * text_tokens(part.text, info.text_tokens)
+            else:
+                known = info.image_rule.tokens(part.width, part.height) if info.image_rule else None
+                total += known if known is not None else (DEAREST_PICTURE if upper else 0)
+    return round(total)
+
+
+@lru_cache(maxsize=512)
+def text_tokens(text: str, counter: Callable[[str], int] | None) -> int:
+    """Tokens of a text; a round's text comes back with the next round, hence the memory."""
+    return counter(text) if counter else count_tokens(text)

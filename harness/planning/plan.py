@@ -1,0 +1,314 @@
+"""Plans a run: opens and checks everything that it needs, without calling the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adapters import Adapter, AdapterInfo
+from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
+from harness.kinds.contract import Question, UnitKind, kind_of
+from harness.kinds.protocols import open_with, with_protocol
+from harness.kinds.scoring import check_variant
+from harness.pictures import PicturePolicy
+from harness.planning.model import Model, model_of, open_model, open_policy, with_wrapper
+from harness.planning.reply_limit import default_limit, place_of
+from harness.planning.resolve import check_model, complete
+from harness.planning.roles import OpenRole, identity_of, open_roles, with_roles
+from harness.planning.starts import Start, starts_of
+from harness.planning.tiers import with_time
+from harness.policies import is_policy
+from harness.policies.contract import Policy
+from harness.protocols import AskingProtocol, open_protocol
+from harness.runs import Setup, StepKey, settled_before
+from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The units that a run selects, and the groups that they belong to.
+
+    A group is what limits and shards never split (`Dataset.whole`), such as a task.
+    """
+
+    part: Dataset[Any]
+    """The units of this run; with --shard, those of the shard."""
+    whole: Dataset[Any]
+    """The units of all shards together."""
+    task_rows: Mapping[str, int]
+    """Number of units in the data, selected or not, of each innermost parent of selected units."""
+    tasks: Dataset[Any]
+    """All units of these groups."""
+
+    @property
+    def cut_short(self) -> dict[str, int]:
+        """`task_rows` of those that are selected only in part."""
+        selected = Counter(map(self.whole.parent_of, self.whole.entries))
+        return {parent: rows for parent, rows in self.task_rows.items() if selected[parent] < rows}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is ready to start."""
+
+    settings: Settings
+    """The completed settings; see `resolve.complete`."""
+    selected: Selected
+    kind: UnitKind
+    """The kind of the units, which prepares them."""
+    model: Model
+    directory: Path
+    taken: frozenset[StepKey] = frozenset()
+    """The dialogues that are taken over from another run."""
+    starts: Sequence[Start] = ()
+    """Ways in which settings have the run start."""
+    roles: Mapping[str, OpenRole] = field(default_factory=dict)
+    """Models for other roles of the protocol, except those that the model itself answers."""
+
+    @property
+    def protocol(self) -> AskingProtocol:
+        return self.kind.protocol
+
+    @property
+    def pictures(self) -> PicturePolicy:
+        return self.kind.pictures
+
+    @property
+    def dataset(self) -> Dataset[Any]:
+        return self.selected.part
+
+    @property
+    def task_rows(self) -> Mapping[str, int]:
+        return self.selected.task_rows
+
+    @property
+    def dialogues(self) -> int:
+        """Number of dialogues, those of units that turn out invalid included."""
+        return len(self.dataset) * self.settings.times
+
+    @property
+    def usual_count(self) -> int:
+        return self.kind.usual_count(self.settings)
+
+    @property
+    def most_calls(self) -> int:
+        """The largest number of calls that the run can take."""
+        left = self.dialogues - len(self.taken)
+        of_roles = self.protocol.role_calls(self.usual_count).values()
+        calls = self.protocol.calls(self.usual_count)[1] + sum(most for _, most in of_roles)
+        return left * calls
+
+    @property
+    def spends(self) -> bool:
+        """True if calls may cost money: there is a price, or none is known for a billed model."""
+        return self.model.spends or any(role.spends for role in self.roles.values())
+
+    @property
+    def left(self) -> Dataset[Any]:
+        """The units without those that are taken over with all of their dialogues."""
+        counts = Counter(unit_id for unit_id, _ in self.taken)
+        return self.dataset.without({u for u, n in counts.items() if n >= self.settings.times})
+
+    def only(self, unit_ids: Collection[str]) -> Plan:
+        """The plan for some of its units."""
+        others = {entry.unit_id for entry in self.dataset.entries}.difference(unit_ids)
+        return replace(self, selected=replace(self.selected, part=self.dataset.without(others)))
+
+    def by_group(self) -> Iterator[Plan]:
+        """The plan for each group of its units that is left, in order."""
+        groups: dict[str, list[str]] = {}
+        for entry in self.left.entries:
+            groups.setdefault(self.dataset.group_of(entry), []).append(entry.unit_id)
+        for group, unit_ids in groups.items():
+            tasks = self.selected.tasks
+            others = {e.unit_id for e in tasks.entries if tasks.group_of(e) != group}
+            selected = replace(self.only(unit_ids).selected, tasks=tasks.without(others))
+            yield replace(self, selected=selected)
+
+    def questions(self, unit_ids: Collection[str]) -> Iterator[Question]:
+        """The questions of some units, in the order of the data, one at a time."""
+        return self.questions_of(self.only(unit_ids).dataset)
+
+    def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
+        """The questions of a part of its units, in the order of the data, one at a time."""
+        return self.kind.questions(dataset, *self._whose, is_policy=self._is_policy)
+
+    @property
+    def _whose(self) -> tuple[Dataset[Any], AdapterInfo]:
+        return self.selected.tasks, self.model.info
+
+    @property
+    def _is_policy(self) -> bool:
+        return self.model.policy is not None
+
+
+def plan_run(
+    settings: Settings,
+    instance: Adapter | Policy | None = None,
+    *,
+    asks: bool = True,
+    starts: bool = True,
+    folder: Path = RUNS,
+) -> Plan:
+    """Open everything that a run needs, each part once.
+
+    `instance` is an adapter or policy object, used instead of the one that the settings name.
+    Mistakes in the settings come to light first, then a missing key, then whatever is wrong with
+    the data; a model on this machine is loaded last, since that takes minutes. Without `asks`, no
+    key is needed and nothing is loaded. Without `starts`, everything is checked, but no model is
+    loaded and no run on disk is touched. `folder` is where the directory of the run lies unless
+    the settings name it. Raises `UserError` or `Fatal` with one line.
+    """
+    starts_asked = starts_of(settings)
+    if starts_asked:
+        settings = starts_asked[-1].settings
+    settings = with_wrapper(with_time(with_protocol(settings)))
+    asked = settings = kind_of(settings).given(settings)
+    model, policy = None, None
+    if isinstance(instance, Adapter):
+        model = model_of(instance, settings)
+    elif instance is not None:
+        policy = instance
+    elif not is_policy(settings.model):
+        model = open_model(settings, asks=asks)
+    info = model.info if model else None
+    settings, protocol, directory = _completed(settings, info, folder, is_own=instance is not None)
+    kind = kind_of(settings)(settings, protocol)
+    kind.open()
+    if model is None:
+        model = open_policy(settings, protocol, policy)
+    check_model(protocol, model.info, kind.pictures)
+    if asks and not model.on_this_machine:
+        model = model.loaded()
+    roles = open_roles(settings, protocol, asks=asks)
+    selected = open_data(settings)
+    kind.check(selected.part)
+    check_variant(settings, benchmark(settings.benchmark).declared)
+    if asks:
+        benchmark(settings.benchmark).check_installed()
+        if model.policy is not None:
+            model.policy.check(selected.part.entries)
+    plan = Plan(settings, selected, kind, model, directory, roles=roles, starts=starts_asked)
+
+    def usual() -> Path:
+        begun = replace(asked, out=None, max_tokens=None)
+        return _completed(begun, info, folder, is_own=instance is not None)[2]
+
+    for start in plan.starts:
+        plan = replace(plan, taken=plan.taken | start.takes(settings, setup_of(plan), usual))
+    if not asks or not starts:
+        return plan
+    for start in plan.starts:
+        start.begin(directory, setup_of(plan))
+    return _loaded(plan)
+
+
+def _completed(
+    settings: Settings, info: AdapterInfo | None, folder: Path, *, is_own: bool
+) -> tuple[Settings, AskingProtocol, Path]:
+    """The settings with all that was left open, the protocol that has them, and the directory."""
+
+    def opened(limits: tuple[int, ...]) -> tuple[Settings, AskingProtocol]:
+        limited = replace(settings, max_tokens=limits)
+        protocol = open_with(limited, info)
+        whole = complete(limited, protocol, is_policy=info is None, is_own=is_own)
+        return with_roles(whole, protocol, is_policy=info is None), protocol
+
+    if settings.max_tokens is not None:
+        whole, protocol = opened(settings.max_tokens)
+        return whole, protocol, directory_of(whole, folder)
+    whole, protocol = opened(default_limit(settings, info))
+    directory, begun = place_of(whole, folder)
+    if begun is not None:
+        whole, protocol = opened(begun)
+    return whole, protocol, directory
+
+
+def _loaded(plan: Plan) -> Plan:
+    """The plan with its local models loaded, unless no step is left to ask about."""
+    if not any(model.info.runs_here for model in (plan.model, *plan.roles.values())):
+        return plan
+    settled = settled_before(plan.directory, setup_of(plan))
+    if settled >= plan.dialogues or plan.most_calls == 0:
+        return plan
+    roles = {name: role.loaded() for name, role in plan.roles.items()}
+    return replace(plan, model=plan.model.loaded(), roles=roles)
+
+
+def open_data(settings: Settings) -> Selected:
+    """The units of a run. Raises `DataError`."""
+    opened = open_benchmark(
+        settings.benchmark,
+        splits=settings.splits or None,
+        data=Path(settings.data) if settings.data else None,
+        settings=settings,
+    )
+    among = {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects}
+    for key, _, value in (condition.partition("=") for condition in settings.only):
+        among[key] = (*among.get(key, ()), value)
+    whole = opened.select(
+        Filters(
+            among,
+            unit_ids=settings.step_ids,
+            first=settings.episodes,
+            limit=settings.limit,
+        )
+    )
+    rows = Counter(map(opened.parent_of, opened.entries))
+    groups = {opened.group_of(entry) for entry in whole.entries}
+    part = whole.select(Filters(shard=settings.shard)) if settings.shard else whole
+    others = {e.unit_id for e in opened.entries if opened.group_of(e) not in groups}
+    task_rows = {parent: rows[parent] for parent in set(map(whole.parent_of, whole.entries))}
+    return Selected(part, whole, task_rows, opened.without(others))
+
+
+def setup_of(plan: Plan) -> Setup:
+    """Return the identity of the run; a directory is continued only by the same one."""
+    info, settings = plan.model.info, plan.settings
+    stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
+    names = {name: role.info.name for name, role in plan.roles.items()}
+    # Of all shards together: shards of one run must agree in everything but their number.
+    entries = plan.selected.whole.entries
+    return Setup(
+        config={
+            **on_record(settings),
+            **plan.kind.described(names),
+            **_role_models(plan),
+            **_of_model(plan),
+        },
+        model=identity_of(info),
+        dataset={
+            **plan.dataset.fingerprint,
+            "data": settings.data,
+            "splits_asked": list(settings.splits),
+            "splits": sorted({entry.split for entry in entries}),
+            "rows": len(entries),
+            "partial_tasks": plan.selected.cut_short,
+        },
+        declaration=plan.dataset.declared or benchmark(settings.benchmark).declared,
+        prompts=str(
+            stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
+        ),
+        seed=settings.seed,
+        pictures=plan.pictures.text,
+    )
+
+
+def _of_model(plan: Plan) -> dict[str, Any]:
+    """The settings of the protocol that are as the model usually has them."""
+    belonging = plan.protocol.of_model
+    if not belonging:
+        return {}
+    model = None if plan.model.policy else plan.model.info
+    usual = open_protocol(plan.settings.protocol, model=model).settings()
+    chosen = plan.protocol.settings()
+    return {OF_MODEL: [name for name in belonging if chosen[name] == usual[name]]}
+
+
+def _role_models(plan: Plan) -> dict[str, Any]:
+    if not plan.roles:
+        return {}
+    return {"role_models": {name: role.told() for name, role in plan.roles.items()}}

@@ -1,0 +1,135 @@
+"""The token limit of replies: what it is where it was left open, and whether it is enough.
+
+A model that thinks spends the same limit on its thoughts. If they use it up, there is no answer,
+and every such step scores 0 as if the model had been wrong.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from adapters import AdapterInfo, Reply
+from adapters.contract import Generation
+from adapters.conversation import Finish
+from harness.runs import Unit, manifest_before
+from harness.settings import RUNS, SETTINGS, Settings, directory_of
+from parsers import PARSE_FAILURES
+from parsers.records import Status
+from parsers.reply_text import ends_in_thought, without_thinking
+
+USUAL = Generation().max_tokens
+THINKING = 8192
+"""The limit of a model that thinks: enough for most thoughts about one page."""
+FIRST_STEPS = 20
+"""Steps before anything is said about their share."""
+SHARE = 0.1
+"""Share of steps without a usable reply above which the user is told about the limit."""
+
+Limits = tuple[int, ...]
+"""A limit for all rounds, or one per round."""
+
+
+def default_limit(settings: Settings, info: AdapterInfo | None) -> Limits:
+    """The limit of a run that begins without one; `info` is None where a policy answers."""
+    thinks = info is not None and info.thinking.happens(settings.effort, settings.thinking_budget)
+    return (THINKING if thinks else USUAL,)
+
+
+def place_of(settings: Settings, folder: Path = RUNS) -> tuple[Path, Limits | None]:
+    """The directory of a run whose limit was left open, and the limit if it was begun with another.
+
+    A run that was begun goes on with its own limit. Raises `RunError` for a run that cannot be
+    read.
+    """
+    place = directory_of(settings, folder)
+    begun = manifest_before(place)
+    if begun is None:
+        return place, None
+    try:
+        limits: Limits | None = SETTINGS["max_tokens"].read(begun.config.get("max_tokens"))
+    except ValueError:  # Reported as a difference when the run is opened.
+        limits = None
+    return place, limits if limits != settings.max_tokens else None
+
+
+def heading(settings: Settings, info: AdapterInfo) -> str | None:
+    """Describe a limit that was not given; None if there is nothing to say."""
+    if "max_tokens" in settings.given or settings.max_tokens is None:
+        return None
+    usual = default_limit(settings, info)
+    if settings.max_tokens != usual:
+        return (
+            f"{written(settings.max_tokens)} tokens a reply, as when this run was begun "
+            f"(today's default is {written(usual)})"
+        )
+    thinks = usual == (THINKING,)
+    return f"{THINKING} tokens a reply, thoughts included (--max-tokens)" if thinks else None
+
+
+def preflight_warning(reply: Reply, limits: Limits) -> str | None:
+    """A line if the model had no room left for the one word that the preflight call asks for."""
+    if reply.finish is Finish.LENGTH or ends_in_thought(reply.text):
+        found = f"was cut off at {limits[0]} tokens"
+    elif reply.finish is Finish.STOP and not without_thinking(reply.text).strip():
+        found = f"has no text (the limit is {limits[0]} tokens)"
+    else:
+        return None
+    return (
+        f"warning: the preflight call asks for one word, and its reply {found}; a model that "
+        "thinks spends the limit on its thoughts, and steps without an answer score 0. Give a "
+        f"higher one: --max-tokens {higher(limits)}"
+    )
+
+
+def unusable_replies(
+    records: Iterable[Unit[Any]], limits: Limits, units: str = "steps"
+) -> str | None:
+    """A line if more than `SHARE` of the steps have a reply that is cut off, empty or unreadable.
+
+    It counts steps, or what `units` names, each once, and is None for fewer than `FIRST_STEPS`.
+    """
+    kinds = reply_kinds(records)
+    steps = kinds.total()
+    bad = steps - kinds[""]
+    if steps < FIRST_STEPS or bad <= SHARE * steps:
+        return None
+    listed = ", ".join(f"{kinds[kind]} {kind}" for kind in UNUSABLE if kinds[kind])
+    return (
+        f"{bad} of {steps} {units} ({100 * bad / steps:.0f} %) without a usable reply ({listed}): "
+        f"raise the limit of {written(limits)} tokens, --max-tokens {higher(limits)}"
+    )
+
+
+UNUSABLE = ("cut off", "empty", "unreadable")
+"""Kinds of replies that cannot be used."""
+
+
+def reply_kinds(records: Iterable[Unit[Any]]) -> Counter[str]:
+    """Count the settled steps that were asked by the kind of their reply; "" is usable."""
+    return Counter(_kind(record) for record in records if record.asked and record.settled)
+
+
+def _kind(record: Unit[Any]) -> str:
+    prediction = record.prediction
+    if prediction is None:
+        return ""
+    cut = prediction.status is Status.TRUNCATED
+    # A cut reply may still be read as something.
+    if cut or any(flag.endswith("truncated") for flag in prediction.flags):
+        return "cut off"
+    if prediction.status is Status.EMPTY:
+        return "empty"
+    return "unreadable" if prediction.status in PARSE_FAILURES else ""
+
+
+def higher(limits: Limits) -> int:
+    """A limit worth trying next."""
+    return max(THINKING, 4 * max(limits))
+
+
+def written(limits: Limits) -> str:
+    """Write limits as on a command line."""
+    return ",".join(map(str, limits))

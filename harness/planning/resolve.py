@@ -1,0 +1,103 @@
+"""Completes the settings of a run with defaults, and rejects those that have no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from adapters import AdapterInfo
+from harness.benchmarks import benchmark
+from harness.errors import UserError
+from harness.kinds.contract import kind_of
+from harness.kinds.protocols import check_asks
+from harness.pictures import PicturePolicy
+from harness.protocols import (
+    AskingProtocol,
+    settled_settings,
+)
+from harness.settings import EPISODES, OWN_PYTHON, SETTINGS, Settings, written
+
+
+def complete(
+    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool = False
+) -> Settings:
+    """The settings with the protocol's defaults filled in.
+
+    `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
+    Raises `UserError` for settings that do not go together.
+    """
+    check_asks(settings, protocol)
+    kind = kind_of(settings)
+    lacks = kind.lacks(settings, protocol, is_policy=is_policy)
+    lacks |= _missing(settings, protocol, is_policy=is_policy, is_own=is_own)
+    refuse_without_effect(settings, lacks)
+    if "batch" in settings.tier and EPISODES not in lacks:
+        raise UserError("--tier batch: a live page does not wait a day for an answer; leave it out")
+    if "batch" in settings.tier and not settings.preflight:
+        raise UserError(
+            "--no-preflight: without the first call, a mistake comes back after a day on every "
+            "request of a batch; leave it out"
+        )
+    if settings.shuffles > 1 and settings.repeats > 1:
+        raise UserError("give --repeats or --shuffles: each shuffle is asked once")
+    if settings.shuffles > 1 and not protocol.needs.shuffles:
+        raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
+    changes = kind.completed(settings, protocol)
+    changes["lacks"] = kind.never_has(benchmark(settings.benchmark))
+    settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
+    settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
+    return replace(settings, **changes, **settled)
+
+
+def refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> None:
+    """Reject settings that were given but need a feature that the run lacks.
+
+    `missing` says of each such feature where it is missing and what to do. Raises `UserError`.
+    """
+    for name, setting in SETTINGS.items():
+        if name not in settings.given:
+            continue
+        for feature in (*setting.needs, setting.selects):
+            if feature in missing:
+                raise UserError(f"{written(name)} has no effect {missing[feature]}")
+
+
+def _missing(
+    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool
+) -> dict[str, str]:
+    """The features that settings may need and a run may lack whatever it asks about."""
+    missing: dict[str, str] = {}
+    if is_own:
+        for feature in ("adapter", "local model"):
+            missing[feature] = f"on '{settings.model}', which was made by the caller; leave it out"
+    if is_policy:
+        for feature in ("adapter", "model", "local model"):
+            missing[feature] = f"on the policy '{settings.model}'; leave it out"
+    if protocol.calls(1 << 10) == (0, 0):
+        missing["questions"] = f"on '{protocol.name}', which makes no calls; leave it out"
+    if not protocol.roles:
+        missing["roles"] = (
+            f"on '{protocol.name}', which asks only the model under test; leave it out"
+        )
+    if not benchmark(settings.benchmark).own_python:
+        missing[OWN_PYTHON] = f"on {settings.benchmark}, which runs under this Python; leave it out"
+    for feature in {feature for setting in SETTINGS.values() for feature in setting.needs}:
+        if feature in SETTINGS and not getattr(settings, feature):
+            missing[feature] = f"without {written(feature)}; add that, or leave it out"
+    if "batch" not in settings.tier:
+        missing["batches"] = "without --tier batch; add that, or leave it out"
+    if not settings.cache and not settings.picture_cache:
+        missing["reply cache"] = "with --no-cache; leave one of them out"
+    return missing
+
+
+def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePolicy) -> None:
+    """Reject a model that cannot answer this protocol or takes no pictures."""
+    if policy.name != "none" and not info.takes_pictures:
+        hint = (
+            f"'{protocol.name}' cannot be asked without them"
+            if protocol.needs.sees
+            else "ask it text only with --image-policy none"
+        )
+        raise UserError(f"{info.name} takes no pictures; {hint}")
+    protocol.check(policy, info)

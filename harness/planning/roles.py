@@ -1,0 +1,272 @@
+"""Models for a protocol's other roles: chosen by the user, opened like the model under test.
+
+    --role planner=openai:gpt-5.4 --role planner.max_tokens=300 --role embedding=lexical
+
+A setting of a role alone is any setting of a model (`base_url`, `temperature`, `model_path`, ...),
+or else an option of its adapter. A role that asks and has no model of its own is answered by the
+model under test, with all of that one's settings; where a policy answers, by the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from adapters import (
+    EMBEDDERS,
+    EMBEDDING_MODELS,
+    MODELS,
+    Embedder,
+    EmbedderInfo,
+    Fatal,
+    ModelInfo,
+    UnknownName,
+)
+from adapters.contract import Generation
+from adapters.embedding import Loading
+from adapters.prices import PriceSheet
+from adapters.secrets import masked
+from harness.engine import EmbedRequest, Lane, Pricing
+from harness.errors import UserError
+from harness.planning.model import (
+    TURN_TOKENS,
+    UPPER_TEXT,
+    Model,
+    generation,
+    may_spend,
+    open_model,
+    options_of,
+    prices_of,
+    text_tokens,
+    tokens_of,
+)
+from harness.planning.reply_limit import default_limit
+from harness.policies import is_policy
+from harness.protocols import AskingProtocol, Role
+from harness.settings import SETTINGS, Settings, read_settings
+
+LEXICAL = "lexical"
+"""The embedder of a role without a named one."""
+_NOT_OF_A_ROLE = ("model", "roles", "adapter_options")
+
+
+@dataclass(frozen=True)
+class AskedRole:
+    """A role with its own model."""
+
+    name: str
+    settings: Settings
+    """Those of this role alone."""
+    model: Model
+
+    @property
+    def info(self) -> ModelInfo:
+        return self.model.info
+
+    @property
+    def spends(self) -> bool:
+        return self.model.spends
+
+    @cached_property
+    def generation(self) -> Generation:
+        return generation(self.settings)
+
+    def pricing(self) -> Pricing | None:
+        return self.model.pricing()
+
+    def lane(self) -> Lane:
+        """Return what the engine needs to ask it."""
+        return Lane(
+            self.model.adapter,
+            self.generation,
+            self.pricing(),
+            lambda conversation: tokens_of(conversation, self.model.info),
+            self.settings.concurrency,
+        )
+
+    def told(self) -> dict[str, Any]:
+        return {**identity_of(self.info), "generation": self.generation.plain()}
+
+    def loaded(self) -> AskedRole:
+        return replace(self, model=self.model.loaded())
+
+    async def close(self) -> None:
+        await self.model.adapter.close()
+
+
+@dataclass(frozen=True)
+class EmbeddingRole:
+    """A role that turns texts into vectors."""
+
+    name: str
+    embedder: Embedder
+    sheet: PriceSheet
+
+    @property
+    def info(self) -> EmbedderInfo:
+        return self.embedder.info
+
+    @property
+    def spends(self) -> bool:
+        return may_spend(self.sheet, self.info)
+
+    def pricing(self) -> Pricing | None:
+        """Return the prices of calls, for the engine; None without a price."""
+        if not self.sheet.has_price(self.info):
+            return None
+        return Pricing(
+            cost_of=lambda embedded: self.sheet.price_of(self.info, embedded.usage),
+            upper_cost=self.upper_cost,
+        )
+
+    def tokens(self, texts: Sequence[str]) -> int:
+        """Estimated tokens of texts."""
+        factor, count = self.info.text_factor, self.info.text_tokens
+        return round(sum(factor * text_tokens(text, count) for text in texts))
+
+    def upper_tokens(self, texts: Sequence[str]) -> int:
+        """Upper bound for the tokens of texts; a model may put marks around each."""
+        return round(UPPER_TEXT * self.tokens(texts)) + TURN_TOKENS * len(texts)
+
+    def upper_cost(self, request: EmbedRequest) -> float:
+        """Upper bound for the cost of a call, in US dollars."""
+        return self.sheet.upper_bound(self.info, self.upper_tokens(request.texts), 0) or 0.0
+
+    def lane(self) -> Lane:
+        """Return what the engine needs to ask it."""
+        return Lane(self.embedder, pricing=self.pricing())
+
+    def told(self) -> dict[str, Any]:
+        return identity_of(self.info)
+
+    def loaded(self) -> EmbeddingRole:
+        if isinstance(self.embedder, Loading):
+            self.embedder.load()
+        return self
+
+    async def close(self) -> None:
+        await self.embedder.close()
+
+
+OpenRole = AskedRole | EmbeddingRole
+
+
+def identity_of(info: ModelInfo) -> dict[str, Any]:
+    """Return what a run records of a model; secrets are masked."""
+    return {
+        "name": info.name,
+        "model": info.model,
+        "provider": info.provider,
+        "revision": info.revision,
+        "endpoint": info.endpoint,
+        "settings": masked(info.settings),
+    }
+
+
+def with_roles(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -> Settings:
+    """Complete the settings with a model for every role that has its own, sorted by name.
+
+    `is_policy` says whether a policy answers. Raises `UserError` for a role that the protocol does
+    not have, or a setting of a role without a model.
+    """
+    roles = {role.name: role for role in protocol.roles}
+    chosen = dict(settings.roles)
+    for key in chosen:
+        name, _, option = key.partition(".")
+        if name not in roles:
+            raise UserError(
+                f"--role {key}: '{protocol.name}' has the roles {', '.join(sorted(roles))}"
+            )
+        if option and name not in chosen and _default(roles[name], is_policy) is None:
+            raise UserError(
+                f"--role {key}: name the model, too (--role {name}=MODEL); without one the model "
+                "under test answers, with its own settings"
+            )
+    for name, role in roles.items():
+        default = _default(role, is_policy)
+        if default is not None:
+            chosen.setdefault(name, default)
+    return replace(settings, roles=tuple(sorted(chosen.items())))
+
+
+def _default(role: Role, is_policy: bool) -> str | None:
+    if is_policy:
+        return None if role.kind == "ask" else LEXICAL
+    return role.default or (None if role.kind == "ask" else LEXICAL)
+
+
+def open_roles(
+    settings: Settings, protocol: AskingProtocol, *, asks: bool = True
+) -> dict[str, OpenRole]:
+    """Open the roles with their own models; `settings` are those of `with_roles`.
+
+    Without `asks` no key is needed. Raises `UserError` or `Fatal` with one line.
+    """
+    chosen = dict(settings.roles)
+    opened: dict[str, OpenRole] = {}
+    for role in protocol.roles:
+        if role.name not in chosen:
+            continue
+        own = {k.partition(".")[2]: v for k, v in chosen.items() if k.startswith(f"{role.name}.")}
+        try:
+            of_role = _settings_of(chosen[role.name], own, settings)
+            opened[role.name] = (_asked if role.kind == "ask" else _embedding)(role, of_role, asks)
+        except (UserError, ValueError, UnknownName) as error:
+            raise UserError(f"--role {role.name}: {error}") from error
+        except Fatal as error:
+            raise Fatal(f"--role {role.name}: {error}") from error
+    return opened
+
+
+def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
+    """The settings of a role. Raises ValueError for a value that a setting does not take."""
+    values: dict[str, object] = {"model": model}
+    options = []
+    for name, value in own.items():
+        known = SETTINGS.get(name)
+        if name in _NOT_OF_A_ROLE or known is None:
+            options.append((name, value))
+        elif known.group == "Model" or known.to_adapter:
+            values[name] = value
+        else:
+            raise ValueError(f"{name} is not a setting of a model")
+    if "timeout_s" in run.given:
+        values = {"timeout_s": run.timeout_s, **values}
+    values["adapter_options"] = options
+    read = replace(read_settings(values), prices=run.prices)
+    return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
+
+
+def _asked(role: Role, settings: Settings, asks: bool) -> AskedRole:
+    _check_answers(settings.model)
+    model = open_model(settings, asks=asks)
+    limits = settings.max_tokens or default_limit(settings, model.info)
+    if len(limits) > 1:
+        raise UserError("max_tokens is one number: the limit of each of its replies")
+    if asks and not model.on_this_machine:
+        model = model.loaded()
+    return AskedRole(role.name, replace(settings, max_tokens=limits), model)
+
+
+def _check_answers(name: str) -> None:
+    """Raise `UserError` for the name of an embedder or a policy, where a model is needed."""
+    only_embed = EMBEDDERS.names().keys() - MODELS.names().keys()
+    if name in only_embed or name.rpartition(":")[2].startswith(EMBEDDERS.plain("openai")):
+        raise UserError(f"'{name}' is an embedder; it needs a model (vlm-eval models)")
+    if is_policy(name):
+        raise UserError(f"'{name}' is a policy; it needs a model (vlm-eval models)")
+
+
+def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
+    unused = sorted(
+        name
+        for name in settings.given - {"model", "adapter_options"}
+        if not SETTINGS[name].to_adapter
+    )
+    if unused:
+        raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")
+    open_embedder = EMBEDDING_MODELS.make if asks else EMBEDDING_MODELS.keyless
+    embedder = open_embedder(settings.model, **options_of(settings))
+    return EmbeddingRole(role.name, embedder, prices_of(settings))

@@ -1,0 +1,69 @@
+"""Money before a run: what a call may cost, and whether the user has agreed to spend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.errors import UserError
+from harness.planning.plan import Plan
+from harness.runs.callers import CALLERS
+from harness.settings import Settings
+
+CONFIRM_FROM = 100
+"""More calls than this to a model that costs money have to be confirmed."""
+
+
+def spending_lines(plan: Plan) -> Iterator[str]:
+    """Say how long the caller of a tier takes and what calls cost, for runs that have either.
+
+    Raises `DataError`.
+    """
+    later = any(tier in CALLERS.names() for tier in plan.settings.tier)
+    if not (later or plan.spends):
+        return
+    from harness.planning.estimate import caller_line, cost_line
+
+    if later and (line := caller_line(plan)):
+        yield line
+    if cost := cost_line(plan):
+        yield f"{'cost:':<9} {cost}"
+
+
+def check_cost_limit(plan: Plan) -> None:
+    """Raise `UserError` for a cost limit that could not be kept."""
+    if plan.settings.max_cost is not None and plan.model.pricing() is None:
+        raise UserError(
+            f"--max-cost needs a price for {plan.model.info.name}; give one with --prices FILE"
+            if plan.model.policy is None
+            else "--max-cost has no effect on a policy; leave it out"
+        )
+    for role in plan.roles.values():
+        if plan.settings.max_cost is not None and role.pricing() is None:
+            raise UserError(
+                f"--max-cost needs a price for {role.info.name} (role {role.name}); give one with "
+                "--prices FILE"
+            )
+
+
+def is_agreed(settings: Settings) -> bool:
+    """Return whether the user has said beforehand that a run may cost money."""
+    return settings.yes or settings.max_cost is not None
+
+
+def is_confirmed(plan: Plan) -> bool:
+    """Return whether a run may start without asking: free, short, or confirmed beforehand."""
+    return is_agreed(plan.settings) or not plan.spends or plan.most_calls <= CONFIRM_FROM
+
+
+def check_confirmed(plan: Plan) -> None:
+    """Raise `UserError` for a run that costs money and cannot be confirmed here."""
+    if is_confirmed(plan):
+        return
+    models = (plan.model, *plan.roles.values())
+    priced = all(model.pricing() is not None for model in models)
+    limit = "--max-cost DOLLARS" if priced else "--prices FILE with --max-cost"
+    names = ", ".join(dict.fromkeys(model.info.name for model in models if model.spends))
+    raise UserError(
+        f"{plan.most_calls} calls to {names} may cost money; "
+        f"without a terminal to ask on, say --yes or {limit}"
+    )

@@ -1,0 +1,1 @@
+"""Ranker models: lexical ranks, cross-encoders and their training, recall, published ranks."""

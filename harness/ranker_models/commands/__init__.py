@@ -1,0 +1,1 @@
+"""The commands `rank`, `recall` and `train-ranker`."""

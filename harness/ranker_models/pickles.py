@@ -1,0 +1,223 @@
+"""Convert Mind2Web's published scores, a pickle, into a file that cannot contain code.
+
+A pickle is a program. This unpickler accepts dicts, lists, strings and numbers, which need no
+look-up, and two classes, `collections.defaultdict` and `builtins.dict`, which the reference wrote.
+Any other name in the file is refused before anything is called. Nothing else in this project
+unpickles a file of the user's; `adapters.processes` unpickles only what our own processes sent.
+
+The whole pickle is in memory while it is converted: ten times the size of the file (measured on
+made-up files of 38 and 47 MB), so about 2 GB for the published one.
+"""
+
+from __future__ import annotations
+
+import collections
+import pickle
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.errors import DataError
+from harness.rankers.contract import PUBLISHED
+from harness.rankers.table import Entry, table_writer
+
+_ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}
+_PARTS = ("scores", "ranks")
+_LIMIT = 1 << 31
+_SHAPE = "{'scores'|'ranks': {step: {node: number}}}"
+
+
+_BASE_BYTES, _TIMES = 1 << 30, 40
+"""Memory that loading may take: this many bytes plus this many times the size of the file."""
+_SHOWN = 80
+"""Longest name or number quoted in a message, in characters."""
+
+
+class Refused(DataError):
+    """The pickle refers to something other than plain data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """Counts of what was written, and which parts (`scores`, `ranks`) the pickle had."""
+
+    steps: int
+    candidates: int
+    parts: tuple[str, ...]
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        # Protocols up to 2 write the module of builtins by its old name.
+        full = f"{'builtins' if module == '__builtin__' else module}.{name}"
+        if full in _ALLOWED:
+            return _ALLOWED[full]
+        raise Refused(
+            f"the pickle names {_cut(f'{module}.{name}')}; only plain dicts, lists, strings and "
+            f"numbers and {', '.join(_ALLOWED)} are accepted"
+        )
+
+    def persistent_load(self, pid: object) -> NoReturn:
+        raise Refused("the pickle refers to objects outside of itself")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, (str, int, float)):
+        return f"a {type(value).__name__}"
+    try:
+        return _cut(repr(value))
+    except ValueError:
+        return "a number of thousands of digits"
+
+
+@contextmanager
+def memory_limit(more: int) -> Iterator[None]:
+    """Limit how much more memory (address space) this process may take, where that is possible.
+
+    A pickle of twenty bytes can allocate a list of gigabytes without naming any class.
+    """
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError):
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = pages * resource.getpagesize() + more
+    limits = [wanted, *(limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_AS, (min(limits), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def convert(
+    path: Path, out: Path, *, ranker: str = PUBLISHED, overwrite: bool = False
+) -> Converted:
+    """Write the scores or ranks in a pickle as parquet.
+
+    Args:
+        path: a pickle of `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing.
+        out: the parquet file to write, readable by `RankTable`.
+        ranker: name of the ranker that made the scores.
+        overwrite: replace `out` if it exists.
+
+    Raises:
+        Refused: the file names another class or a function; nothing was called.
+        DataError: not a pickle, not of this shape, or `out` cannot be written.
+    """
+    if out.exists() and not overwrite:
+        raise DataError(f"{out} exists; name another file or pass --overwrite")
+    parts = _load(path)
+    # A few bytes can mean any number of candidates by referring to one dict many times.
+    size = path.stat().st_size
+    count = 0
+    ranks, scores = parts.get("ranks", {}), parts.get("scores", {})
+    settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
+    with table_writer(out, settings, overwrite=overwrite) as table:
+        for step_id in dict.fromkeys([*ranks, *scores]):
+            where = f"{path}, step {_shown(step_id)}"
+            if type(step_id) is not str or not _is_text(step_id):
+                raise DataError(f"{where}: the name of a step must be text")
+            # Popped to free the memory of what is written.
+            entry = _entry(
+                step_id,
+                _numbers(ranks.pop(step_id, None), where),
+                _numbers(scores.pop(step_id, None), where),
+                where,
+            )
+            count += len(entry.ids)
+            if count > size:
+                raise DataError(
+                    f"{path} repeats its parts: {size} bytes cannot hold so many candidates"
+                )
+            table.add(entry)
+    return Converted(table.count, count, tuple(sorted(parts)))
+
+
+def _load(path: Path) -> dict[str, dict[Any, Any]]:
+    try:
+        with path.open("rb") as file, memory_limit(_BASE_BYTES + _TIMES * path.stat().st_size):
+            loaded = _Unpickler(file).load()
+    except Refused as error:
+        raise Refused(f"{path} was refused: {error}") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except MemoryError as error:
+        raise DataError(
+            f"{path} is damaged, or made to fill the memory: it needs more than {_TIMES} times its "
+            "size"
+        ) from error
+    except Exception as error:  # broken pickles raise nearly anything
+        reason = _cut(str(error) or type(error).__name__)
+        raise DataError(f"{path} is not a pickle, or is damaged: {reason}") from error
+    parts = {name: loaded[name] for name in _PARTS if name in loaded} if _is_dict(loaded) else {}
+    if not parts or not all(_is_dict(steps) for steps in parts.values()):
+        raise DataError(f"{path} is not of the form {_SHAPE}")
+    return parts
+
+
+def _is_dict(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _numbers(stored: object, where: str) -> dict[str, float]:
+    """Return the numbers of a step by node; empty if this part lacks the step."""
+    if stored is None:
+        return {}
+    if not isinstance(stored, dict):
+        raise DataError(f"{where} has a {type(stored).__name__}, not {_SHAPE}")
+    numbers: dict[str, float] = {}
+    for node, number in stored.items():
+        if type(node) not in (str, int) or not _is_text(name := _written(node)):
+            raise DataError(f"{where} has {_shown(node)} as a node")
+        if type(number) is not int and type(number) is not float:
+            kind = type(number).__name__
+            raise DataError(f"{where} has a {kind} for node {_shown(node)}, not a plain number")
+        numbers[name] = number
+    return numbers
+
+
+def _written(node: object) -> str:
+    try:
+        return str(node)
+    except ValueError:  # a number of thousands of digits
+        return ""
+
+
+def _is_text(text: str) -> bool:
+    """Return True if the text is not empty and can be encoded; a lone surrogate cannot."""
+    try:
+        return text.encode() != b""
+    except UnicodeEncodeError:
+        return False
+
+
+def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str) -> Entry:
+    """Order a step's candidates by rank, else by score; those without either number come last."""
+    worst = float("inf")
+    for node, number in ranks.items():
+        if not 0 <= number < _LIMIT or number != int(number):
+            raise DataError(f"{where} has {_shown(number)} as the rank of node {_shown(node)}")
+    for node, number in scores.items():
+        if not abs(number) < _LIMIT:
+            raise DataError(f"{where} has {_shown(number)} as the score of node {_shown(node)}")
+    ids = sorted(
+        dict.fromkeys([*ranks, *scores]),
+        key=lambda node: (ranks.get(node, worst), -scores.get(node, -worst)),
+    )
+    last = int(max(ranks.values(), default=-1))
+    return Entry(
+        step_id,
+        ids,
+        [int(ranks.get(node, last + 1)) for node in ids] if ranks else list(range(len(ids))),
+        [float(scores.get(node, "nan")) for node in ids] if scores else None,
+    )

@@ -1,0 +1,100 @@
+"""`--redo`: ask some steps of a run again with a higher token limit, in a separate run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+
+from harness.errors import UserError
+from harness.planning.model import limits_of
+from harness.planning.reply_limit import Limits, higher, written
+from harness.planning.starts import Start
+from harness.redo.settings import RedoSettings
+from harness.redo.taking_over import take_over
+from harness.runs import (
+    Redone,
+    Run,
+    Setup,
+    StepKey,
+    check_same,
+    manifest_before,
+    open_run,
+)
+from harness.runs.settings import settings_of
+from harness.settings import Settings
+
+LIMIT = "max_tokens"
+
+
+class Redo(Start):
+    """A new run that takes over the lines of the run that `--from` names, else of the usual one."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._asked = RedoSettings.of(settings)
+        if self._asked.redo_from is not None:
+            self.settings = _with_recorded(settings, open_run(self._asked.redo_from))
+
+    def takes(
+        self, settings: Settings, setup: Setup, usual: Callable[[], Path]
+    ) -> frozenset[StepKey]:
+        """Raises `UserError` if nothing would be gained, `RunDiffers` if more than the limit would
+        change."""
+        if settings.out is None:
+            raise UserError("--redo makes a new run: name its folder with --out")
+        old_path = Path(self._asked.redo_from or usual())
+        if not self._asked.redo_from and manifest_before(old_path) is None:
+            raise UserError(f"{old_path} is not a run directory: name the run with --from RUN")
+        if Path(settings.out).resolve() == old_path.resolve():
+            raise UserError(f"--out {settings.out} is the run itself: --redo makes a new one")
+        self._old = old = open_run(old_path)
+        before, now = limits_of(settings_of(old)), limits_of(settings)
+        alike = {**old.manifest.config, LIMIT: setup.config[LIMIT]}
+        check_same(old_path, replace(old.manifest, config=alike), setup)
+        if not _is_higher(now, before):
+            raise UserError(
+                f"--redo needs a higher limit than the {written(before)} tokens of {old_path}, not "
+                f"{written(now)}: --max-tokens {higher(before)}"
+            )
+        self._again, taken = _split(old, self._asked.redo)
+        if not self._again:
+            raise UserError(f"no step of {old_path} is {' or '.join(self._asked.redo)}")
+        redone = Redone(old.name, self._asked.redo, before, len(self._again))
+        self._redone = redone.joined(old.manifest.redone)
+        self.heading["redo"] = (
+            f"{len(self._again)} {', '.join(self._redone.statuses)} of {old.path} (limit "
+            f"{written(self._redone.max_tokens)}), {len(taken)} others taken over"
+        )
+        return taken
+
+    def begin(self, directory: Path, setup: Setup) -> None:
+        """Make the new run, unless it was made before."""
+        take_over(self._old.path, directory, setup, self._redone, self._again)
+
+
+def _with_recorded(settings: Settings, old: Run) -> Settings:
+    """Return the settings of a run, changed by those that were given. Raises `RunError`."""
+    given = {name: getattr(settings, name) for name in settings.given}
+    if "data" not in given:
+        given["data"] = old.manifest.dataset.get("data")
+    if LIMIT not in given:
+        given[LIMIT] = None
+    return replace(settings_of(old), **given, given=settings.given)
+
+
+def _is_higher(now: Limits, before: Limits) -> bool:
+    rounds = list(zip_longest(now, before))
+    pairs = [(new or now[-1], old or before[-1]) for new, old in rounds]
+    return now != before and all(new >= old for new, old in pairs)
+
+
+def _split(run: Run, statuses: Collection[str]) -> tuple[frozenset[StepKey], frozenset[StepKey]]:
+    again: set[StepKey] = set()
+    taken: set[StepKey] = set()
+    for record in run.records():
+        if record.settled:
+            status = record.prediction.status if record.prediction else None
+            (again if status in statuses else taken).add((record.unit_id, record.repeat))
+    return frozenset(again), frozenset(taken)

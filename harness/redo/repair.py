@@ -1,0 +1,137 @@
+"""Repairs a run: sets aside damaged lines, whose steps are then asked again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from harness.planning.starts import Start
+from harness.runs import Setup
+from harness.runs.directory import mended
+from harness.runs.files import CALLS, STEPS, UNREADABLE, cut_torn, move_lines, read_lines, verify
+from harness.runs.lines import line_decoder
+from harness.runs.manifest import Manifest, write_manifest
+from harness.runs.on_record import CallHead, StepHead, StepKey, is_shared
+from harness.runs.records import CallRecord, Unit
+from harness.tables import counted
+
+SET_ASIDE = "set_aside.jsonl"
+"""The file in a run that keeps damaged lines; nothing reads it."""
+H = TypeVar("H", StepHead, CallHead)
+
+
+class Repair(Start):
+    """Set aside the damaged lines of a run, whose steps are then asked again.
+
+    lines: number of damaged lines.
+    dialogues: number of dialogues that are asked again.
+    """
+
+    lines = dialogues = 0
+
+    def begin(self, directory: Path, setup: Setup) -> None:
+        """Raises `RunInUse`, `RunDiffers`, `RunError`."""
+
+        def work(path: Path, manifest: Manifest) -> bool:
+            self.lines, self.dialogues = mend(path, manifest)
+            return bool(self.lines or self.dialogues)
+
+        mended(directory, setup, work)
+        self.heading["repaired"] = (
+            f"{counted(self.lines, 'damaged line')} set aside, "
+            f"{counted(self.dialogues, setup.declaration.unit)} to be asked again"
+        )
+
+
+@dataclass(slots=True)
+class _Lines(Generic[H]):
+    """The lines of one file.
+
+    whole: heads of those that can be read, with their numbers, by dialogue.
+    damaged: numbers of those that cannot.
+    named: dialogues that damaged lines still name.
+    nameless: number of damaged lines that name none.
+    """
+
+    whole: dict[StepKey, dict[int, H]] = field(default_factory=lambda: defaultdict(dict))
+    damaged: set[int] = field(default_factory=set)
+    named: set[StepKey] = field(default_factory=set)
+    nameless: int = 0
+
+    def numbers(self, keys: Set[StepKey]) -> set[int]:
+        return {number for key in keys for number in self.whole.get(key, ())}
+
+
+def mend(path: Path, manifest: Manifest) -> tuple[int, int]:
+    """Set the damaged lines of a run aside, with all lines of the dialogues that lack a call.
+
+    Returns the number of damaged lines, and of dialogues that are asked again.
+
+    The manifest keeps the cost of these calls. The run must be locked by the caller. Raises
+    `RunError`.
+    """
+    for name in (CALLS, STEPS):
+        cut_torn(path / name)
+    steps = _read(path / STEPS, StepHead, Unit)
+    calls = _read(path / CALLS, CallHead, CallRecord)
+    again = _lacking(steps, calls)
+    lines = len(steps.damaged) + len(calls.damaged)
+    if not lines and not again:
+        return 0, 0
+    cost = sum(_cost(steps, calls, key) for key in again)
+    if cost:
+        # Before the lines go: if the process ends in between, the cost is counted twice, not never.
+        write_manifest(path, replace(manifest, unrecorded=manifest.unrecorded + cost))
+    # A step whose line is damaged is played back from its calls; an older line must not hold.
+    gone = steps.numbers(again | steps.named) | steps.damaged
+    move_lines(path / STEPS, gone, path / SET_ASIDE)
+    move_lines(path / CALLS, calls.numbers(again) | calls.damaged, path / SET_ASIDE)
+    return lines, len(again)
+
+
+def _read(path: Path, head: type[H], kind: type[Any]) -> _Lines[H]:
+    found = _Lines[H]()
+    read_head, read_line = line_decoder(head), line_decoder(kind)
+    for line in read_lines(path):
+        try:
+            verify(line.data)
+            read_line(line.data)
+            one = read_head(line.data)
+            found.whole[one.key][line.number] = one
+        except UNREADABLE:
+            found.damaged.add(line.number)
+            try:
+                found.named.add(read_head(line.data).key)
+            except UNREADABLE:
+                found.nameless += 1
+    return found
+
+
+def _lacking(steps: _Lines[StepHead], calls: _Lines[CallHead]) -> set[StepKey]:
+    """Return the dialogues that cannot go on with the calls that can be read."""
+    ids = {head.id for heads in calls.whole.values() for head in heads.values()}
+    settled: dict[StepKey, StepHead] = {}
+    for key, heads in steps.whole.items():
+        last = heads[max(heads)]
+        if last.settled:
+            settled[key] = last
+    missing = {key: sum(call not in ids for call in settled[key].calls) for key in settled}
+    again = {key for key, count in missing.items() if count}
+    known = steps.whole.keys() | calls.whole.keys()
+    # Shared calls have no step: a dialogue that used a lost one asks again.
+    shared = {key for key in calls.whole.keys() | calls.named if is_shared(key)}
+    again |= (calls.named & known) - settled.keys() - shared
+    unknown = calls.nameless + len(calls.named - known - shared)
+    if unknown > sum(missing.values()):
+        # It may be a call of any dialogue that is not settled.
+        again |= calls.whole.keys() - settled.keys() - shared
+    return again
+
+
+def _cost(steps: _Lines[StepHead], calls: _Lines[CallHead], key: StepKey) -> float:
+    """Return the cost of a dialogue's calls: as on its line, or of the calls still readable."""
+    costs = [head.cost or 0.0 for head in steps.whole.get(key, {}).values()]
+    return max(*costs, 0.0, sum(head.cost or 0.0 for head in calls.whole.get(key, {}).values()))

@@ -1,0 +1,124 @@
+"""The display of a run under way: notices, progress, and the scores so far."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from harness.engine import Progress
+from harness.printing import terminal
+from harness.runs import Unit
+from harness.session.observers import Observers
+from harness.session.running import RunningScores
+from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from harness.planning.plan import Plan
+    from harness.session.summary import Part
+
+
+class Display(Observers):
+    """Shows a run on a console, as its settings ask for (`progress`).
+
+    running: the results so far.
+    """
+
+    def __init__(self, settings: Settings, console: Console | None = None) -> None:
+        super().__init__()
+        self._settings = settings
+        self._console = console or terminal(err=True)
+        self.running = RunningScores(settings)
+        self._shown = contextlib.ExitStack()
+        self._progress: Progress | None = None
+        self._part: Part | None = None
+        self._scores = ""
+
+    def say(self, line: str) -> None:
+        """Print a line unchanged, however long."""
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    @contextlib.contextmanager
+    def adapter_messages(self) -> Iterator[None]:
+        """Print what adapters log: that a model is being loaded, which may take minutes."""
+        display = self
+
+        class Lines(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                display.say(record.getMessage())
+
+        logger, handler = logging.getLogger("adapters"), Lines(logging.INFO)
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+    def begun(self, plan: Plan, settled: int, records: Sequence[Unit[Any]]) -> None:
+        self._settings = self.running.settings = plan.settings
+        for record in records:
+            self.running.add(record)
+        kind = self._settings.progress
+        if kind == "off":
+            return
+        from harness.benchmarks import benchmark
+
+        progress = Progress(
+            plan.dialogues,
+            done=settled,
+            metrics=self.scores,
+            units=benchmark(self._settings.benchmark).declared.units,
+            console=self._console if kind == "auto" else terminal(err=True, bar=kind == "bar"),
+        )
+        self._progress = self._shown.enter_context(progress)
+        self._observers.append(progress)
+
+    def recorded(self, record: Unit[Any]) -> None:
+        self.running.add(record)
+
+    def ended(self) -> None:
+        self._shown.close()
+        self._progress = None
+        self._observers.clear()
+
+    def notice(self, text: str) -> None:
+        if self._progress is None:
+            self.say(text)
+        else:
+            self._progress.notice(text)
+
+    def scores(self) -> str:
+        """Step success and element accuracy so far, and whether many replies could not be used.
+
+        Worked out again for every 2 % more steps.
+        """
+        part = self.running.part()
+        if part is not None and part is not self._part:
+            from harness.planning.model import limits_of
+            from harness.planning.reply_limit import unusable_replies
+            from harness.tables import coverage, estimate_cell
+
+            metrics = part.metrics
+            declared = metrics.declared
+            named = {one: one.name for one in declared.in_tables if one.binary and not one.main}
+            # The success of a step is shown as "step".
+            main = {"success": declared.unit}
+            named |= {one: main.get(one.name, one.name) for one in declared.in_tables if one.main}
+            units = metrics.headline
+            rates = (
+                f"{name} {estimate_cell(units.rates[one.name][one.averages[0]])} {of}".rstrip()
+                for one, name in named.items()
+                for of in [coverage(units.partial.get(one.name), units.n_units)]
+            )
+            self._scores = f"so far: {', '.join(rates)}"
+            limits = limits_of(self._settings)
+            if unusable := unusable_replies(self.running.records, limits, declared.units):
+                self._scores += f" | {unusable}"
+            self._part = part
+        return self._scores

@@ -1,0 +1,175 @@
+"""Observers of a session: the display, and those that settings open by name.
+
+    with open_observers(settings, display) as observer:
+        done = await carry_out(plan, observer)
+
+An observer other than the display belongs to the setting that it is listed under: `OBSERVERS` has
+`track`, and `--track` opens it. Nothing of it is imported without that setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from adapters.contract import FaultKind
+from adapters.registry import Registry, UnknownName
+from harness.engine import Observer, Outcome
+from harness.errors import UserError
+from harness.kinds.extras import Bounds
+from harness.pictures import PictureStats
+from harness.runs import CallRecord, Unit
+from harness.settings import Settings
+
+if TYPE_CHECKING:
+    from harness.planning.plan import Plan
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The end of a session."""
+
+    directory: Path
+    # asyncio writes the result of its main task in words, to no purpose, when it looks at signals.
+    records: Sequence[Unit[Any]] = field(repr=False)
+    summary: dict[str, Any] = field(repr=False)
+    bounds: Bounds | None
+    complete: bool
+    stopped: str | None
+    """Why it ended before the last step; None if it did not."""
+    pictures: PictureStats
+    """Counts of the pictures prepared in this session."""
+    reached_cost_limit: bool = False
+    """True if the cost limit ended it."""
+    closing_line: str = ""
+    """Closing remark of the model's adapter; "" for none."""
+    waiting: str = ""
+    """State of the run's batches at a provider; "" if there are none."""
+
+
+class SessionObserver(Observer):
+    """Base class of observers of a session: every method does nothing. Overrides return quickly.
+
+    As a context manager it is closed at the end.
+    """
+
+    def begun(self, plan: Plan, settled: int, records: Sequence[Unit[Any]]) -> None:
+        """Called before the first dialogue.
+
+        Args:
+            plan: the run.
+            settled: number of dialogues that earlier sessions settled.
+            records: the lines of earlier sessions.
+        """
+
+    def recorded(self, record: Unit[Any]) -> None:
+        """Called when a unit's line has been written."""
+
+    def ended(self) -> None:
+        """Called after the last dialogue, also if the session fails."""
+
+    def finished(self, done: Finished) -> None:
+        """Called with the result of a session that did not fail."""
+
+    def close(self, error: BaseException | None = None) -> None:
+        """Wait for what is still to be done, unless an interrupt ended the session. May block."""
+
+    def __enter__(self) -> SessionObserver:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(error)
+
+
+class Observers(SessionObserver):
+    """Reports to several observers, in order."""
+
+    def __init__(self, *observers: Observer) -> None:
+        self._observers = list(observers)
+
+    def begun(self, plan: Plan, settled: int, records: Sequence[Unit[Any]]) -> None:
+        for one in self._of_session:
+            one.begun(plan, settled, records)
+
+    def recorded(self, record: Unit[Any]) -> None:
+        for one in self._of_session:
+            one.recorded(record)
+
+    def ended(self) -> None:
+        for one in self._of_session:
+            one.ended()
+
+    def finished(self, done: Finished) -> None:
+        for one in self._of_session:
+            one.finished(done)
+
+    def close(self, error: BaseException | None = None) -> None:
+        for one in self._of_session:
+            one.close(error)
+
+    def opened(self, unit_id: str, repeat: int) -> None:
+        for one in self._observers:
+            one.opened(unit_id, repeat)
+
+    def passed_over(self, unit_id: str, repeat: int) -> None:
+        for one in self._observers:
+            one.passed_over(unit_id, repeat)
+
+    def called(self, record: CallRecord, *, replayed: bool) -> None:
+        for one in self._observers:
+            one.called(record, replayed=replayed)
+
+    def retrying(
+        self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
+    ) -> None:
+        for one in self._observers:
+            one.retrying(unit_id, place, kind, wait_s, error)
+
+    def settled(self, outcome: Outcome) -> None:
+        for one in self._observers:
+            one.settled(outcome)
+
+    def parked(self, unit_id: str, repeat: int) -> None:
+        for one in self._observers:
+            one.parked(unit_id, repeat)
+
+    def notice(self, text: str) -> None:
+        for one in self._observers:
+            one.notice(text)
+
+    @property
+    def _of_session(self) -> list[SessionObserver]:
+        return [one for one in self._observers if isinstance(one, SessionObserver)]
+
+
+OBSERVERS: Registry[SessionObserver] = Registry(
+    "observer", "vlm_eval.observers", has=("begun", "finished", "close")
+)
+"""Observers by the setting that opens them. They are made with `settings`, `given` and `say`."""
+OBSERVERS.add("track", "harness.trackers.tracking:Tracking", "sends a run's course to services")
+
+
+def open_observers(
+    settings: Settings, display: SessionObserver, given: Mapping[str, object] | None = None
+) -> SessionObserver:
+    """Open the observers that settings ask for, and report to them and to a display.
+
+    `given` has objects that stand under their name in a setting. Raises `UserError`.
+    """
+    named = [name for name in OBSERVERS.names() if getattr(settings, name, None)]
+    try:
+        opened = [
+            OBSERVERS.make(name, settings=settings, given=given or {}, say=display.notice)
+            for name in named
+        ]
+    except UnknownName as error:
+        raise UserError(str(error)) from error
+    return Observers(display, *opened) if opened else display

@@ -1,0 +1,339 @@
+"""The result of a run for a reader: its table and further counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adapters import Usage
+from harness.kinds.contract import unit_kind
+from harness.kinds.extras import Bounds, Records
+from harness.pictures import show_answers
+from harness.planning.model import limits_of
+from harness.planning.reply_limit import higher, unusable_replies
+from harness.runs import Run, Unit, by_role, by_tier
+from harness.session.summary import Part, aggregation_rules, part, parts
+from harness.settings import Settings
+from harness.tables import (
+    ABSENT,
+    POOLED,
+    Cell,
+    Column,
+    Grid,
+    Row,
+    Section,
+    coverage_notes,
+    few_notes,
+    finer_clusters,
+    heads,
+    interval_text,
+    invalid_label,
+    open_notes,
+    percent,
+    rate_cell,
+    rates_note,
+    record_bounds,
+    render,
+    result_records,
+)
+from parsers import Average, Counts, Declaration
+from parsers.declaration import SPLIT
+from parsers.metrics import EXCLUDED
+from parsers.records import ENVIRONMENT_ERROR, Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+ORACLE_NOTE = "the pictures were cropped around the right answer; an upper bound, not a result"
+
+Notes = Callable[[Mapping[str, int]], Sequence[str]]
+"""Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
+
+
+def print_result(
+    console: Console,
+    records: Records,
+    settings: Settings,
+    declared: Declaration,
+    task_rows: Mapping[str, int],
+    pictures: str = "",
+    top_k: int | None = None,
+    notes: Notes | None = None,
+    bounds: Bounds | None = None,
+    unrecorded: float = 0.0,
+) -> None:
+    """Print the grid of `result_grid`, which says what the arguments are."""
+    if not records:
+        console.print(f"no {declared.units}")
+        return
+    grid = result_grid(
+        records, settings, declared, task_rows, pictures, top_k, notes, bounds, unrecorded
+    )
+    shown = render(grid, width=console.width, note="")
+    console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
+
+
+def result_grid(
+    records: Records,
+    settings: Settings,
+    declared: Declaration,
+    task_rows: Mapping[str, int],
+    pictures: str = "",
+    top_k: int | None = None,
+    notes: Notes | None = None,
+    bounds: Bounds | None = None,
+    unrecorded: float = 0.0,
+) -> Grid:
+    """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
+
+    `declared` is what the benchmark declares, `task_rows` the number of rows of tasks cut short.
+    `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
+    candidates of a ranker were offered, None where no ranker was asked. `notes` are the protocol's.
+    `bounds` are worked out here if they are not known yet. `unrecorded` is the run's
+    `Manifest.unrecorded`.
+    """
+    rules = aggregation_rules(settings, declared)
+    bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
+    by_split = parts(records, SPLIT, declared, rules, task_rows, bounds=bounds)
+    total = part(records, declared, rules, task_rows, bounds=bounds)
+    finer: dict[str, dict[str, Part]] = {}
+    for level in finer_clusters(declared):
+        again = replace(rules, cluster=level.name)
+        finer[level.many] = parts(records, SPLIT, declared, again, task_rows)
+        finer[level.many][POOLED] = part(records, declared, again, task_rows)
+    if len(by_split) > 1:
+        by_split[POOLED] = total
+    sections = (
+        Section(tuple(_rows(group, {many: of[name] for many, of in finer.items()})), name)
+        for name, group in by_split.items()
+    )
+    return Grid(
+        title="",
+        columns=(Column("", "left"), *map(Column, heads(declared))),
+        sections=tuple(sections),
+        footnotes=(
+            *_footnotes(list(by_split.values()), settings, declared),
+            *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
+            *counts(records, total, declared, task_rows, top_k, notes, unrecorded),
+            *_served(records, settings),
+            *_warnings(records, settings, declared),
+        ),
+    )
+
+
+def _served(records: Records, settings: Settings) -> Iterator[str]:
+    tiers = by_tier(records)
+    if tiers and (settings.tier or tiers.keys() != {"default"}):
+        yield f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}"
+
+
+def _warnings(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
+    if unusable := unusable_replies(records, limits_of(settings), declared.units):
+        yield f"warning: {unusable}"
+
+
+def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
+    """The rows of one set of units: all averages, the other rule for invalid rows, the bounds.
+
+    `finer` has the same units with smaller clusters, by the word for them.
+    """
+    metrics = group.metrics
+    declared, level = metrics.declared, metrics.declared.innermost
+    records = {record["line"]: record for record in result_records(metrics)}
+    headline = next(record for record in records.values() if record["headline"])
+    first, *others = _averages(declared)
+    times = f" x {group.repeats}" if group.repeats > 1 else ""
+    counts = {
+        "macro": _number(headline[level.many], level.one, level.many),
+        "micro": _number(headline[declared.units] // group.repeats, declared.unit, declared.units)
+        + times,
+        "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
+    }
+    yield _rates(f"{first}, {counts[first]}", headline, first, declared, parents=True)
+    if group.repeat_sd is not None:
+        spread = {declared.main.name: percent(group.repeat_sd)}
+        yield _values(f"SD over {group.repeats} repeats", spread, declared)
+    for average in others:
+        yield _rates(f"{average}, {counts[average]}", headline, average, declared)
+    for many, same in finer.items():
+        lines = (record for record in result_records(same.metrics) if record["headline"])
+        yield _rates(f"{first}, {many} as clusters", next(lines), first, declared)
+    if records["strict"][declared.units] > headline[declared.units]:
+        yield _rates(invalid_label("strict"), records["strict"], first, declared, parents=True)
+        for name, rates in metrics.parents.items():
+            clean = Cell(
+                _of_parents(rates.clean.value, rates.clean.complete, rates.clean.total),
+                interval_text(rates.clean.interval),
+            )
+            many = declared.level(declared[name].over).many
+            number = rates.clean.total // group.repeats
+            yield _values(f"clean {many}: {number}", {name: clean}, declared)
+    for label, bound in (("floor", group.floor), ("ceiling", group.oracle)):
+        if bound is not None:
+            values = {name: percent(value) for name, value in bound.items()}
+            yield _values(label, values, declared)
+
+
+def _averages(declared: Declaration) -> list[Average]:
+    """The averages of the measures in the table, that of the main measure first."""
+    measures = sorted(declared.in_tables, key=lambda measure: not measure.main)
+    return list(dict.fromkeys(average for measure in measures for average in measure.averages))
+
+
+def _number(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _rates(
+    label: str,
+    record: Mapping[str, Any],
+    average: Average,
+    declared: Declaration,
+    *,
+    parents: bool = False,
+) -> Row:
+    """A row of a line of results in one average, with the measures of parents or without."""
+    values: dict[str, str | Cell] = {}
+    for measure in declared.in_tables:
+        if average in measure.averages:
+            values[measure.name] = rate_cell(record, measure, average, declared)
+    for measure in declared.of_parents if parents else ():
+        if (total := record[f"{measure.key}_total"]) is not None:
+            shown = _of_parents(record[measure.result], record[f"{measure.key}_complete"], total)
+            values[measure.name] = Cell(shown, record_bounds(record, measure.result))
+    return _values(label, values, declared)
+
+
+def _values(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
+    """A row with these values by the names of measures."""
+    measures = (*declared.in_tables, *declared.of_parents)
+    return Row((label, *(values.get(measure.name, "") for measure in measures)))
+
+
+def _of_parents(value: float | None, complete: int, total: int) -> str:
+    """The rate, or how many parents are complete where some are not."""
+    return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
+
+
+def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration) -> Iterator[str]:
+    """Explain the signs in the table and its definitions."""
+    first, *_ = _averages(declared)
+    yield rates_note(first, [shown[0].metrics.rules.variant], declared)
+    ceilings = [group.oracle for group in shown if group.oracle is not None]
+    yield from unit_kind(declared.kind).extras.definitions(settings, ceilings)
+    left_open = {name for group in shown for name in group.metrics.left_open}
+    yield from open_notes(left_open, declared)
+    records = [record for group in shown for record in result_records(group.metrics)]
+    yield from coverage_notes(records, declared)
+    if any(record["few"] for record in records):
+        cluster = shown[0].metrics.rules.cluster
+        cells = any(measure.cells for measure in declared.in_tables)
+        yield from few_notes(rates=True, cells=cells, clusters=declared.level(cluster).many)
+    if any(group.repeat_sd is not None for group in shown):
+        main = declared.main
+        average = "" if main.all_of else f"{main.averages[0]} "
+        yield f"SD: standard deviation of {average}{main.head} between repeats."
+
+
+def counts(
+    records: Records,
+    total: Part,
+    declared: Declaration,
+    task_rows: Mapping[str, int],
+    top_k: int | None = None,
+    notes: Notes | None = None,
+    unrecorded: float = 0.0,
+) -> list[str]:
+    """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
+    totals, kind = total.metrics.counts, unit_kind(declared.kind).extras
+    lines = [_rows_line(totals, total.repeats)]
+    if short := _parents_with_missing_rows(records, declared, task_rows):
+        counted = ", ".join(measure.meaning for measure in declared.of_parents)
+        lines.append(
+            f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
+            f"than rows; {counted} counts the rows only"
+        )
+    lines += kind.answers(records, totals, top_k)
+    lines += notes(totals.flags) if notes is not None else ()
+    lines += kind.places(records)
+    errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
+    unsettled = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
+    lines.append(f"unsettled: {totals.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
+    asked = [record for record in records if record.asked]
+    lines += kind.questions(asked)
+    if total.prompt_tokens:
+        median, most = total.prompt_tokens
+        lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")
+    usage = sum((r.usage for r in records if r.usage is not None), Usage())
+    if usage.input:
+        cached = f" ({usage.cached:,} from a prompt cache)" if usage.cached else ""
+        lines.append(f"tokens of all replies: {usage.input:,} in{cached}, {usage.output:,} out")
+    costs = [record.cost for record in records if record.cost is not None]
+    if any(costs) or unrecorded:
+        unpriced = sum(record.settled and record.cost is None for record in asked)
+        without = _number(unpriced, declared.unit, declared.units)
+        but = f" (without {without} of unknown cost)" if unpriced else ""
+        upto = f", at most ${unrecorded:.4f} of it for calls without a record" if unrecorded else ""
+        lines.append(f"cost: ${sum(costs) + unrecorded:.4f} billed in this run{but}{upto}")
+    if roles := by_role(records):
+        told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
+        lines.append(f"by role: {'; '.join(told)}")
+    return lines
+
+
+def _rows_line(totals: Counts, repeats: int) -> str:
+    """Count the rows that count, and the others by reason; each row once, repeats included."""
+    excluded = sum(totals.excluded.values())
+    valid = (totals.n_valid + excluded) // repeats
+    line = f"rows: {valid} valid, {(totals.n_invalid - excluded) // repeats} invalid"
+    reasons = {
+        reason: f"{n // repeats} {reason}"
+        for reason, n in totals.invalid.items()
+        if not reason.startswith(EXCLUDED)
+    }
+    failed = reasons.pop(ENVIRONMENT_ERROR, "")
+    why = [f"{', '.join(reasons.values())}; not asked"] if reasons else []
+    if told := "; ".join([*why, *([failed] if failed else [])]):
+        line += f" ({told})"
+    if excluded:
+        by_status = ", ".join(f"{n} {status}" for status, n in totals.excluded.items())
+        line += f"; left out by --exclude-status: {by_status}"
+    return line
+
+
+def _parents_with_missing_rows(
+    records: Records, declared: Declaration, task_rows: Mapping[str, int]
+) -> int:
+    rows: dict[str, set[str]] = {}
+    actions: dict[str, int] = {}
+    for record in records:
+        parent = record.parents.get(declared.innermost.name, "")
+        rows.setdefault(parent, set()).add(record.unit_id)
+        actions[parent] = max(actions.get(parent, 0), record.total)
+    # Counts of the data, where known: an interrupted run has not seen every row.
+    return sum(task_rows.get(parent, len(rows[parent])) < actions[parent] for parent in rows)
+
+
+def paid_before(run: Run) -> str | None:
+    """Say how much of a run's cost another run has paid; None if nothing."""
+    redone = run.manifest.redone
+    if redone is None or not redone.cost:
+        return None
+    return f"of this cost, ${redone.cost:,.4f} was billed in {redone.of}, whose steps it took over"
+
+
+def redo_hint(
+    directory: Path, records: Sequence[Unit[Any]], settings: Settings, units: str
+) -> str | None:
+    """Say how to ask truncated units of a run again, if there are many."""
+    cut = any(r.prediction and r.prediction.status is Status.TRUNCATED for r in records)
+    limits = limits_of(settings)
+    if not cut or unusable_replies(records, limits) is None:
+        return None
+    return (
+        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from {directory} "
+        f"--max-tokens {higher(limits)} --out NEW"
+    )

@@ -1,0 +1,245 @@
+"""Scoring a run again from its recorded replies.
+
+Newer reading rules may lead a dialogue to a question that was never asked. Such a step keeps the
+prediction that it has, flagged with the edition of the rules that read it; a new run asks the
+question.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from harness.dialogue import Ask, Call, Result, hold_turns
+from harness.errors import UserError
+from harness.kinds.contract import unit_kind
+from harness.kinds.protocols import open_with
+from harness.kinds.scoring import scorer_of
+from harness.protocols import AskingProtocol, dialogue_about
+from harness.protocols.groups import flagged
+from harness.runs import (
+    Manifest,
+    RecordedCalls,
+    Run,
+    RunError,
+    Unit,
+    name_of,
+    open_run,
+)
+from harness.runs.recorded import Calls
+from harness.runs.settings import settings_of
+from harness.session.report import Notes, print_result, result_grid
+from harness.session.summary import summarise
+from harness.settings import Settings
+from harness.tables import Grid, counted
+from parsers import READING
+from parsers.records import Prediction, Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+UNASKED = frozenset({Status.NO_REPLY, Status.NOT_OFFERED})
+"""Statuses of predictions that are not read from a reply."""
+_NUMBERED = re.compile(r"[<(]([^\s<>()/]+) id=(\d+)[\s>]*([^\W_]*)")
+"""An element that a question numbers: its tag, its number, the first word of its text."""
+
+
+class NotOnRecord(RunError):
+    """A dialogue asks something that the run has no reply to."""
+
+
+class Rescored(NamedTuple):
+    """The lines of a run, read and scored again."""
+
+    records: list[Unit[Any]]
+    changed: int
+    """Number of predictions that differ from the recorded ones."""
+    kept: int
+    """Number of predictions kept as an older edition of the reading rules read them."""
+
+
+def summary_of(run: Run) -> dict[str, Any]:
+    """The numbers of a run by its own rules, as `summary.json` has them. Raises `RunError`."""
+    records = run.records()
+    return summarise(records, settings_of(run), task_rows_of(run, records), run.manifest)
+
+
+def result_grid_of(run: Run) -> Grid:
+    """The table of results of a run by its own rules. Raises `RunError`."""
+    records, settings = run.records(), settings_of(run)
+    pictures = run.manifest.pictures
+    rest = (task_rows_of(run, records), pictures, settings.top_k, notes_of(settings))
+    unrecorded = run.manifest.unrecorded
+    return result_grid(records, settings, run.manifest.declaration, *rest, unrecorded=unrecorded)
+
+
+def rescored(run: Run, settings: Settings) -> Rescored:
+    """Read and score the predictions of a run again.
+
+    Raises `RunError` if the recorded calls do not belong to the run's protocol.
+    """
+    protocol = protocol_of(settings)
+    score = scorer_of(settings, run.manifest.declaration)
+    edition = run.manifest.reading
+    calls = RecordedCalls(run.calls())
+    records, changed, kept = [], 0, 0
+    for record in run.records():
+        prediction = record.prediction
+        if is_read(record):
+            of_step = calls.of(record.key)
+            shuffle = record.repeat if settings.shuffles > 1 else 0
+            try:
+                prediction, _ = reread(protocol, run, record, of_step, shuffle)
+                if edition < READING:
+                    check_questions(protocol, run, record, of_step, shuffle, prediction)
+                changed += prediction != record.prediction
+            except NotOnRecord:
+                if record.prediction is None or edition >= READING:
+                    raise
+                prediction = flagged(record.prediction, [f"read_by_{edition}"])
+                kept += 1
+        if prediction is not None:
+            scores = score(prediction, record.detail)
+            record = replace(record, prediction=prediction, scores=scores)
+        records.append(record)
+    return Rescored(records, changed, kept)
+
+
+def is_read(record: Unit[Any]) -> bool:
+    """Return whether a step is settled with a prediction read from replies."""
+    prediction = record.prediction
+    return record.settled and prediction is not None and prediction.status not in UNASKED
+
+
+def protocol_of(settings: Settings) -> AskingProtocol:
+    """The protocol that reads the replies of a run; their texts are on record."""
+    return open_with(replace(settings, prompts=None))
+
+
+def notes_of(settings: Settings) -> Notes | None:
+    """The notes of a run's protocol, None if the package that has it is not installed here."""
+    try:
+        return protocol_of(settings).notes
+    except UserError:
+        return None
+
+
+def reread(
+    protocol: AskingProtocol, run: Run, record: Unit[Any], calls: Calls, shuffle: int
+) -> tuple[Prediction, tuple[str, ...]]:
+    """Hold the dialogue of a step again with what is on record.
+
+    Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
+    """
+    question = unit_kind(record.kind).of_record(record).shuffled(shuffle)
+    used: list[str] = []
+
+    def result(call: Call) -> Result:
+        recorded = calls.get(name_of(call, record.repeat))
+        if recorded is None:
+            raise NotOnRecord(
+                f"{record.kind} {record.unit_id} has no call '{call.place}' on record"
+            )
+        used.append(recorded.id)
+        return run.result_of(recorded)
+
+    dialogue = dialogue_about(protocol, question.asked, run.manifest.declaration.actions)
+    return hold_turns(dialogue, lambda asked: list(map(result, asked))), tuple(used)
+
+
+def check_questions(
+    protocol: AskingProtocol,
+    run: Run,
+    record: Unit[Any],
+    calls: Calls,
+    shuffle: int,
+    prediction: Prediction,
+) -> None:
+    """Raise `NotOnRecord` if `prediction` was read from a reply to another question.
+
+    Other winners of a round may have led to other elements under the same name. Without the page
+    only what both texts number can be compared (`<a id=2> Help`). A question that numbers nothing
+    without the page is the same as long as the prediction is.
+    """
+    question = unit_kind(record.kind).of_record(record, scene=False).shuffled(shuffle)
+
+    def result(ask: Call) -> Result:
+        call = calls[name_of(ask, record.repeat)]
+        if not isinstance(ask, Ask):
+            return run.result_of(call)
+        on_record = (part for part in call.messages[-1].parts if isinstance(part, str))
+        texts = ask.conversation.messages[-1].text, "".join(on_record)
+        listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
+        same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}
+        if not same and (listed or prediction != record.prediction):
+            raise NotOnRecord(
+                f"{record.kind} {record.unit_id} asks something else as '{ask.place}'"
+            )
+        return call.reply
+
+    dialogue = protocol.dialogue(*question.asked)
+    hold_turns(dialogue, lambda asks: list(map(result, asks)))
+
+
+def rescore_run(
+    path: Path, changes: Mapping[str, Any], console: Console, *, as_json: bool = False
+) -> int:
+    """Print the scores of a run under its own rules, or changed ones. Returns the exit code."""
+    run = open_run(path)
+    settings = replace(settings_of(run), **changes)
+    records, changed, kept = rescored(run, settings)
+    pointed = any(record.prediction and record.prediction.point for record in records)
+    if "point_rule" in changes and not pointed:
+        raise UserError(f"{path} has no answers by coordinates; leave out --point-rule")
+    if not records:
+        raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
+    task_rows = task_rows_of(run, records)
+    if as_json:
+        summary = summarise(records, settings, task_rows, run.manifest)
+        console.print_json(json.dumps(summary))
+        return 0
+    rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
+    manifest = run.manifest
+    print_result(
+        console, records, settings, manifest.declaration, *rest, unrecorded=manifest.unrecorded
+    )
+    comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
+    console.print(comparison, markup=False, highlight=False, soft_wrap=True)
+    if run.manifest.reading < READING:
+        note = edition_note(run.manifest, kept)
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def edition_note(manifest: Manifest, kept: int) -> str:
+    """Explain the scores of a run that an older edition of the reading rules has read."""
+    edition, declared = manifest.reading, manifest.declaration
+    note = f"read by edition {edition} of the reading rules, and here by edition {READING}"
+    if not kept:
+        return note
+    held = f"{counted(kept, declared.unit)} for which that asks something that is not on record"
+    return (
+        f"{note}; {held} {'keeps' if kept == 1 else 'keep'} the prediction by edition {edition} "
+        f"(flag read_by_{edition}): run the model again with the same settings to ask"
+    )
+
+
+def task_rows_of(run: Run, records: Sequence[Unit[Any]]) -> dict[str, int]:
+    """Return the number of rows of tasks that the run does not cover, as far as it can tell.
+
+    Rows that an unfinished run did not reach have no record; their task, or whatever else they
+    belong to, is as long as they say (`Unit.total`).
+    """
+    level = run.manifest.declaration.innermost.name
+    unfinished = () if run.complete else records
+    known = {r.parents[level]: r.total for r in unfinished if r.total and level in r.parents}
+    cut_short: dict[str, int] = run.manifest.dataset.get("partial_tasks", {})
+    return known | cut_short
+
+
+def _read(records: Sequence[Unit[Any]]) -> int:
+    return sum(record.prediction is not None for record in records)

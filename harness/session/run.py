@@ -1,0 +1,237 @@
+"""Carry out a run: ask what is not recorded yet, record everything and summarise."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adapters.contract import Adapter, Measuring
+from adapters.conversation import Tier
+from adapters.prices import source
+from harness.engine import (
+    CostLimitReached,
+    Engine,
+    EnginePolicy,
+    Lane,
+    ReplyCache,
+    Stopped,
+    VectorCache,
+    default_cache_path,
+    on_interrupt,
+)
+from harness.engine.cache import FILE, VECTORS_FILE
+from harness.kinds.contract import unit_kind
+from harness.pictures import PictureStore, built_in_picture
+from harness.planning.model import generation, limits_of, tokens_of
+from harness.planning.plan import Plan, setup_of
+from harness.planning.preflight import roles_to_preflight, wants_preflight
+from harness.planning.reply_limit import preflight_warning
+from harness.planning.roles import LEXICAL, EmbeddingRole
+from harness.planning.tiers import at_once, retries
+from harness.runs import RunDirectory, RunError, open_run
+from harness.session.callers import Passes, open_passes
+from harness.session.observers import Finished, SessionObserver
+from harness.session.session import Session
+from harness.session.summary import summarise
+from harness.settings import Settings, of_session
+from harness.tables import counted
+from parsers.records import Status
+
+if TYPE_CHECKING:
+    from harness.pictures.disk import DiskPictures
+
+STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
+"""Keys of the record of a session that ended early."""
+
+
+async def carry_out(
+    plan: Plan,
+    observer: SessionObserver,
+    stoppable: Callable[[Callable[[], None]], None] = lambda stop: None,
+) -> Finished:
+    """Ask what is not recorded yet, and summarise.
+
+    Args:
+        plan: the run.
+        observer: receives the course of the session and its result.
+        stoppable: called with a function that stops the session once calls in flight have ended;
+            that function must be called in the running event loop.
+
+    Raises `Fatal`, `RunError`, `UserError`.
+    """
+    settings, model, say = plan.settings, plan.model, observer.notice
+    of_this_session = {**of_session(settings), "prices_from": source()}
+    with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+        pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
+        cache, vectors = _caches(plan, say)
+        stopped: Stopped | None = None
+        total = plan.dialogues
+        if directory.lost:
+            lost = counted(len(directory.lost), f"settled {plan.dataset.unit}")
+            say(
+                f"warning: not every call of {lost} is on record any more; --repair asks for them "
+                "again"
+            )
+        # The running scores are those of the run, not of this session.
+        before = open_run(plan.directory).records() if directory.settled else ()
+        passes: Passes | None = None
+        # Calls that are not handed over: the first one, and those of other roles.
+        tiers = at_once(settings.tier)
+        try:
+            observer.begun(plan, len(directory.settled), before)
+            unanswered = (None, Status.NO_REPLY, Status.PROVIDER_REFUSED)
+            answered = any(
+                one.calls and (one.prediction and one.prediction.status) not in unanswered
+                for one in before
+            )
+
+            async def preflight() -> None:
+                picture = built_in_picture() if plan.pictures.name != "none" else None
+                reply = await engine.preflight(picture)
+                if warning := preflight_warning(reply, limits_of(settings)):
+                    say(warning)
+
+            passes = open_passes(plan, directory, pictures, preflight, say)
+            session = Session(plan, directory, pictures, observer)
+            engine = Engine(
+                model.adapter,
+                pictures,
+                generation(settings),
+                directory,
+                policy=_policy(settings, tiers),
+                cache=cache,
+                pricing=replace(model, tiers=tiers).pricing(),
+                prompt_tokens=lambda conversation: tokens_of(conversation, model.info),
+                observer=observer,
+                spent=directory.spent,
+                prepare_picture=session.prepare_picture,
+                roles=_lanes(plan),
+                vectors=vectors,
+                shared=directory.shared,
+                caller=passes.caller if passes else None,
+                answered=answered,
+            )
+
+            def interrupt() -> None:
+                engine.stop("interrupted")
+
+            stoppable(interrupt)
+            with (
+                on_interrupt(interrupt),
+                _recording_usage(engine, model.adapter, directory),
+            ):
+                try:
+                    if passes is not None:
+                        await passes.run(engine, session)
+                    elif len(directory.settled) == total:
+                        await engine.run(session.jobs(), session.settle)
+                    else:
+                        await engine.open(directory.path, say)
+                        if wants_preflight(plan):
+                            await preflight()
+                        await engine.preflight_roles(roles_to_preflight(plan))
+                        await engine.run(session.jobs(), session.settle)
+                except Stopped as reason:
+                    stopped = reason
+        finally:
+            observer.ended()
+            await plan.kind.close()
+            pictures.close()
+            for store in (cache, vectors):
+                if store is not None:
+                    await store.close()
+            if not model.is_borrowed:
+                await model.adapter.close()
+            for role in plan.roles.values():
+                await role.close()
+        if stopped is not None:
+            reached = isinstance(stopped, CostLimitReached)
+            directory.note_measured({STOPPED: str(stopped), REACHED_COST_LIMIT: reached})
+        directory.sync()
+        run = open_run(plan.directory)
+        records = run.records()
+        settled = sum(record.settled for record in records)
+        waiting = passes.waiting if passes else ""
+        complete = stopped is None and settled == total and not waiting
+        bounds = unit_kind(run.manifest.declaration.kind).extras.bounds(records, settings)
+        summary = summarise(records, settings, plan.task_rows, run.manifest, bounds)
+        if complete:
+            directory.finish(summary, complete=True)
+    why = None if stopped is None else str(stopped)
+    reached_cost_limit = isinstance(stopped, CostLimitReached)
+    done = Finished(
+        plan.directory,
+        records,
+        summary,
+        bounds,
+        complete,
+        why,
+        pictures.stats,
+        reached_cost_limit,
+        engine.closing_line,
+        waiting,
+    )
+    observer.finished(done)
+    return done
+
+
+def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
+    policy = EnginePolicy(
+        concurrency=settings.concurrency,
+        # The adapter has the user's limit; this one is for adapters that hang.
+        call_timeout_s=2 * settings.timeout_s + 30,
+        max_cost=settings.max_cost,
+        settle_failures=settings.settle_failures,
+        tiers=tiers,
+    )
+    return replace(policy, retry=retries(settings, policy.retry))
+
+
+@contextlib.contextmanager
+def _recording_usage(engine: Engine, adapter: Adapter, directory: RunDirectory) -> Iterator[None]:
+    """Record cost and the model's own measurements when the block ends or fails."""
+    try:
+        yield
+    finally:
+        with contextlib.suppress(RunError):
+            directory.note_spent(engine.spent)
+            if isinstance(adapter, Measuring):
+                directory.note_measured({"model": dict(adapter.measured())})
+
+
+def _lanes(plan: Plan) -> dict[str, Lane | None]:
+    opened = {name: role.lane() for name, role in plan.roles.items()}
+    return {role.name: opened.get(role.name) for role in plan.protocol.roles}
+
+
+def _cache_folder(settings: Settings) -> Path:
+    return Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
+
+
+def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | None:
+    """The prepared pictures that runs share; None unless the user wants that."""
+    settings = plan.settings
+    if not settings.picture_cache or plan.model.policy is not None:
+        return None
+    from harness.pictures.disk import FOLDER, DiskPictures
+
+    folder = _cache_folder(settings) / FOLDER
+    return DiskPictures(folder, round(settings.picture_cache * 1e9), say)
+
+
+def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
+    """Open the caches of replies and vectors that runs share."""
+    settings = plan.settings
+    if not settings.cache:
+        return None, None
+    folder, replies, vectors = _cache_folder(settings), None, None
+    # A policy is quicker than a database, and a script is edited between runs.
+    if plan.model.info.provider not in ("policy", "scripted"):
+        replies = ReplyCache(folder / FILE, say)
+    embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
+    if any(role.info.provider != LEXICAL for role in embedders):
+        vectors = VectorCache(folder / VECTORS_FILE, say)
+    return replies, vectors

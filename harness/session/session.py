@@ -1,0 +1,214 @@
+"""One session of a run: from units to questions, dialogues, outcomes and records."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from dataclasses import replace
+from typing import Any
+
+from adapters import Picture
+from harness.benchmarks import actions_of
+from harness.benchmarks.dataset import Dataset
+from harness.dialogue import SCREENSHOT, Observation
+from harness.engine import Environment, Job, Outcome
+from harness.kinds.contract import Question
+from harness.pictures import Form, PictureStore
+from harness.planning.plan import Plan
+from harness.protocols import dialogue_about
+from harness.runs import RunDirectory, digest_of
+from harness.session.ahead import ahead
+from harness.session.observers import SessionObserver
+
+UnitKey = tuple[str, int]
+
+
+class Session:
+    """Feed the engine with dialogues and record their outcomes."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        directory: RunDirectory,
+        pictures: PictureStore,
+        observer: SessionObserver,
+    ) -> None:
+        model = plan.model
+        self._plan = plan
+        self._settings = plan.settings
+        self._protocol = plan.protocol
+        self._space = actions_of(plan.settings.benchmark)
+        self._kind = plan.kind
+        self._model = model
+        self._directory = directory
+        self._pictures = pictures
+        self._observer = observer
+        self._ended: set[UnitKey] = set()
+        # A model on this machine takes pixels; whatever goes over a wire takes bytes.
+        self._form: Form = "pixels" if model.info.runs_here else "encoded"
+        self._open: dict[UnitKey, Question] = {}
+        self._units: dict[str, int] = {}
+
+    def prepare_picture(self, picture: Picture) -> None:
+        """Start preparing a picture that is going to be sent."""
+        if self._model.policy is None:
+            self._pictures.prepare(picture, self._form)
+
+    async def jobs(
+        self,
+        first: Collection[str] = (),
+        parked: Collection[UnitKey] = (),
+        is_enough: Callable[[], bool] = lambda: False,
+    ) -> AsyncIterator[Job]:
+        """Yield the dialogues in order; settle units that are not asked.
+
+        May be called again in a session: dialogues that have ended are left out.
+
+        Args:
+            first: ids of units that come before the others.
+            parked: units and repeats that are left out for now.
+            is_enough: whether no further unit is begun, except those that come first.
+        """
+        done = self._directory.settled | self._ended
+        parts = [self._left(done.union(parked))]
+        if first:
+            left = self._left(done)
+            others = [entry.unit_id for entry in left.entries if entry.unit_id not in first]
+            parts = [left.without(others), parts[0].without(first)]
+        for part in parts:
+            prepared = ahead(self._plan.questions_of(part))
+            async with contextlib.aclosing(prepared) as questions:
+                async for question in questions:
+                    for job in self._jobs_of(question, done):
+                        yield job
+                    if part is parts[-1] and is_enough():
+                        return
+
+    def _left(self, done: Collection[UnitKey]) -> Dataset[Any]:
+        """Return the units with repeats left to ask."""
+        repeats = range(self._settings.times)
+        finished = {unit for unit, _ in done if all((unit, repeat) in done for repeat in repeats)}
+        return self._plan.dataset.without(finished)
+
+    def _jobs_of(self, question: Question, done: Collection[UnitKey]) -> Iterator[Job]:
+        for repeat in range(self._settings.times):
+            key = question.unit_id, repeat
+            if key in done:
+                continue
+            if question.record.invalid is not None or question.outcome is not None:
+                self._pass_over(question, repeat)
+            else:
+                shuffles = self._settings.shuffles > 1
+                asked = question.shuffled(repeat) if shuffles else question.repeated()
+                self._open_unit(key, asked)
+                yield self._job(key, asked)
+
+    def park(self, job: Job) -> None:
+        """Close a unit whose dialogue waits for calls that were handed over."""
+        self._close_unit((job.unit_id, job.repeat))
+
+    def _pass_over(self, question: Question, repeat: int) -> None:
+        """Record a unit without asking: an invalid one, or one whose outcome is known."""
+        record = self._kind.scored(
+            replace(question.record, repeat=repeat, settled=True, prediction=question.outcome)
+        )
+        self._directory.append_step(record)
+        self._observer.recorded(record)
+        self._observer.passed_over(record.unit_id, repeat)
+
+    def settle(self, outcome: Outcome) -> None:
+        """Score an outcome and record the unit."""
+        key = outcome.unit_id, outcome.repeat
+        question = self._open[key]
+        record = replace(
+            question.record,
+            repeat=outcome.repeat,
+            asked=True,
+            invalid=outcome.invalid or question.record.invalid,
+            settled=outcome.settled,
+            error=outcome.error,
+            pictures=question.record.pictures or question.looked_up(),
+            prompt_tokens=outcome.prompt_tokens,
+            calls=outcome.calls,
+            prediction=outcome.prediction,
+            trial=outcome.trial,
+            usage=outcome.usage,
+            cost=outcome.cost,
+            roles=outcome.roles,
+            tiers=outcome.tiers,
+        )
+        record = self._kind.scored(record)
+        self._directory.append_step(record)
+        self._ended.add(key)
+        self._close_unit(key)
+        self._observer.recorded(record)
+
+    def _job(self, key: UnitKey, question: Question) -> Job:
+        return Job(
+            unit_id=key[0],
+            repeat=key[1],
+            dialogue=lambda: dialogue_about(self._protocol, question.asked, self._space),
+            recorded=self._directory.recorded.get(key, {}),
+            environment=self._environment(key, question),
+            kind=question.record.kind,
+        )
+
+    def _environment(
+        self, key: UnitKey, question: Question
+    ) -> Callable[[], Awaitable[Environment]] | None:
+        opens = question.environment
+        if opens is None or self._model.policy is not None:
+            return opens
+
+        async def opened() -> Environment:
+            return Watched(await opens(), self._pictures, key[0])
+
+        return opened
+
+    def _open_unit(self, key: UnitKey, question: Question) -> None:
+        self._open[key] = question
+        unit_id, repeat = key
+        self._units[unit_id] = self._units.get(unit_id, 0) + 1
+        if self._model.policy is not None:
+            asked = question.for_policy(self._protocol)
+            self._model.policy.announce(unit_id, asked, question.secret, repeat)
+            return
+        for digest, data in question.sources.items():
+            self._pictures.add(digest, data, unit_id)
+
+    def _close_unit(self, key: UnitKey) -> None:
+        question = self._open.pop(key)
+        unit_id, _ = key
+        self._units[unit_id] -= 1
+        last = not self._units[unit_id]
+        if last:
+            del self._units[unit_id]
+        if self._model.policy is not None:
+            if last:
+                self._model.policy.forget(unit_id)
+            return
+        for digest in question.sources:
+            self._pictures.discard(digest)
+
+
+class Watched:
+    """An environment whose screenshots can be shown while it is open."""
+
+    def __init__(self, environment: Environment, pictures: PictureStore, unit_id: str) -> None:
+        self._environment = environment
+        self._pictures = pictures
+        self._unit_id = unit_id
+        self._held: list[str] = []
+
+    async def act(self, action: Any) -> Observation:
+        seen = await self._environment.act(action)
+        if SCREENSHOT in seen.blobs:
+            digest = digest_of(seen.blobs[SCREENSHOT])
+            self._pictures.add(digest, seen.blobs[SCREENSHOT], self._unit_id)
+            self._held.append(digest)
+        return seen
+
+    async def close(self) -> None:
+        for digest in self._held:
+            self._pictures.discard(digest)
+        await self._environment.close()

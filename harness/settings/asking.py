@@ -1,0 +1,278 @@
+"""Settings of the core: the model, and the questions that it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from adapters.settings import setting
+from harness.settings import values
+from harness.settings.setting import ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
+
+Source = Literal["snapshot", "ranker", "all"]
+"""Where the candidates of a step come from."""
+NoneRule = Literal["last", "first", "absent"]
+"""Where a list of choices offers "none of these"."""
+
+_model = partial(setting, group="Model", about="model")
+_question = partial(setting, group="Question", about="question", forbids_ranking=True)
+_steps = partial(_question, needs=(STEPS,))
+_elements = partial(_question, needs=(ELEMENTS,))
+_drawn = partial(_question, fixed_as="choices", needs=(STEPS, "drawn choices"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """Settings of the model under test and of other roles."""
+
+    model: str = _model(
+        "",
+        "Model or policy to evaluate; `vlm-eval models` and `vlm-eval policies` list them.",
+        short="-m",
+        common=True,
+        heading="never",
+    )
+    base_url: str | None = _model(
+        None,
+        "Address of an OpenAI-compatible server, ending in /v1.",
+        common=True,
+        needs=("adapter",),
+        heading="never",
+        to_adapter=True,
+    )
+    adapter_options: tuple[tuple[str, str], ...] = _model(
+        (),
+        "Setting of the model's adapter (detail=low, media_resolution=high); may be repeated.",
+        option="--adapter-option",
+        parse=values.pair,
+        metavar="KEY=VALUE",
+        needs=("adapter",),
+        heading="never",
+    )
+    max_pixels: AtLeastOne | None = _model(
+        None,
+        "Maximum number of pixels of a picture; for a model behind a server, its server's limit.",
+        metavar="N",
+        recorded="when set",
+        needs=("adapter",),
+        forbids_ranking=True,
+        to_adapter=True,
+    )
+    max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
+        None,
+        "Token limit of a reply, thoughts included: one for all rounds, or one per round "
+        "(800,300). Default: 8192 for models that think, 1024 for others.",
+        parse=values.per_round,
+        metavar="N[,N]",
+        needs=("questions",),
+        heading="always",
+        to_protocol=True,
+    )
+    temperature: Annotated[float, Meta(ge=0)] | None = _model(
+        None,
+        "Sampling temperature. Default: 0 where the model accepts it, otherwise not sent.",
+        needs=("model",),
+    )
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = _model(
+        None,
+        "Nucleus sampling threshold. Default: the model's own.",
+        needs=("model",),
+        heading="never",
+    )
+    model_seed: int | None = _model(
+        None,
+        "Sampling seed sent to the model, if it accepts one.",
+        needs=("model",),
+        heading="never",
+    )
+    effort: str | None = _model(
+        None,
+        "Reasoning effort, in the provider's terms.",
+        needs=("model", "remote model"),
+        heading="never",
+    )
+    thinking_budget: int | None = _model(
+        None,
+        "Number of thinking tokens, for models that take such a budget.",
+        needs=("model", "remote model"),
+        heading="never",
+    )
+    roles: tuple[tuple[str, str], ...] = _model(
+        (),
+        "Model or embedder of another role that the protocol asks (planner=gpt-5.4); may be "
+        "repeated. planner.max_tokens=300 or planner.base_url=... are settings of it alone.",
+        option="--role",
+        parse=values.role,
+        metavar="KEY=VALUE",
+        recorded="when set",
+        forbids_ranking=True,
+        needs=("model", "roles"),
+        told_by="candidates",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionSettings:
+    """Settings of the questions."""
+
+    protocol: str = _question(
+        "seeact-two-rounds",
+        "Protocol of the questions; `vlm-eval protocols` lists them.",
+        common=True,
+        heading="always",
+        told_by="candidates",
+    )
+    protocol_options: tuple[tuple[str, Any], ...] = _question(
+        (),
+        "Setting of the chosen protocol; may be repeated.",
+        option="--protocol-option",
+        parse=values.pair,
+        metavar="KEY=VALUE",
+        fixed_as="choices",
+        told_by="candidates",
+    )
+    distractors: AtLeastZero = _drawn(
+        20,
+        "Number of negative candidates listed with the positive one.",
+        short="-k",
+        common=True,
+        fixed_as="distractors",
+        follows=("candidates",),
+        heading="always",
+        told_by="candidates",
+    )
+    seed: int = _question(
+        42,
+        "Seed that ranks the candidates, and draws the pages of episodes; the same seed gives the "
+        "same choices everywhere.",
+        fixed_as="seed",
+        needs=("seed",),
+        heading="always",
+        told_by="candidates",
+    )
+    candidates: Source | None = _elements(
+        None,
+        "Candidates to choose from: the positive among seeded negatives (snapshot), the top of a "
+        "ranking (ranker), or every element (all). Default: the protocol's.",
+        fixed_as="choices",
+        usual="snapshot",
+        left_open=True,
+        told_by="candidates",
+    )
+    ranker: str | None = _question(
+        None,
+        "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
+        fixed_as="choices",
+        needs=(ELEMENTS, "ranked choices"),
+        follows=("candidates",),
+        told_by="candidates",
+    )
+    top_k: AtLeastOne | None = _question(
+        None,
+        "Number of top-ranked candidates to choose from. Default: the protocol's.",
+        metavar="K",
+        fixed_as="choices",
+        needs=(ELEMENTS, "ranked choices"),
+        follows=("candidates",),
+        left_open=True,
+        told_by="candidates",
+    )
+    missed: Literal["zero", "ask"] | None = _question(
+        None,
+        "Steps without a positive among the top candidates: score them as zero (default), or ask "
+        "anyway.",
+        needs=(STEPS, "ranked choices"),
+        follows=("candidates",),
+        usual="zero",
+        left_open=True,
+        told_by="candidates",
+    )
+    positives: Literal["all", "original"] = _steps(
+        "all",
+        "Elements that count as correct: all acceptable ones, or only the labelled one.",
+        fixed_as="choices",
+    )
+    shown: Literal["seeded", "original", "top-level"] = _drawn(
+        "seeded", "Choice among several positives."
+    )
+    exclude_related: bool = _drawn(False, "Leave out ancestors and descendants of the positive.")
+    exclude_same_text: bool = _drawn(False, "Leave out negatives whose text equals the positive's.")
+    order: AtLeastZero = _drawn(
+        0, "Number of the shuffle that orders the listed choices.", metavar="N"
+    )
+    prompts: str | None = _question(
+        None,
+        "File with prompt texts that replace the protocol's.",
+        fixed_as="prompts",
+        forbids_ranking=False,
+        heading="never",
+        to_protocol=True,
+    )
+    none: NoneRule | None = _question(
+        None,
+        "Position of the choice 'none of these'. Default: the protocol's.",
+        fixed_as="choices",
+        follows=("protocol",),
+        heading="always",
+        to_protocol=True,
+        left_open=True,
+    )
+    history: AtLeastZero | Literal["all"] | None = _question(
+        None,
+        "Previous actions shown: all, none, or the last K. Default: the protocol's.",
+        parse=values.history,
+        metavar="all|none|K",
+        fixed_as="prompts",
+        heading="always",
+        to_protocol=True,
+        left_open=True,
+    )
+    image_policy: str | None = _question(
+        None,
+        "Part of the screenshot to show: full, viewport, tiles, candidates, none, or "
+        "oracle-target. Default: the protocol's.",
+        fixed_as="images",
+        needs=(PICTURES,),
+        heading="always",
+        left_open=True,
+        told_by="candidates",
+    )
+    pixels: AtLeastOne | None = _question(
+        None,
+        "Pixel budget of a screenshot shown in full.",
+        metavar="N",
+        fixed_as="images",
+        needs=(PICTURES,),
+        told_by="candidates",
+    )
+    first_of_many: bool | None = _question(
+        None,
+        "If a reply names several letters, take the first instead of none.",
+        usual=False,
+        to_protocol=True,
+        left_open=True,
+    )
+    value_style: Literal["plain", "seeact"] | None = _question(
+        None,
+        "Cleaning of values in replies (default: plain).",
+        usual="plain",
+        to_protocol=True,
+        left_open=True,
+    )
+    repeats: AtLeastOne = _question(
+        1,
+        "Number of times every step is asked.",
+        metavar="N",
+        about="model",
+        needs=("questions",),
+        heading="always",
+    )
+    shuffles: AtLeastOne = _question(
+        1,
+        "Number of shuffles of the candidates to ask about (tournaments).",
+        metavar="N",
+        about="model",
+    )

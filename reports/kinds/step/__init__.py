@@ -1,0 +1,1 @@
+"""Reports of recorded steps, whose target is one of the listed choices."""

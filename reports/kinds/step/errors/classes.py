@@ -1,0 +1,168 @@
+"""The error classes of recorded steps, in the order in which they apply."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from reports.errors.classes import ClassInfo
+
+
+class ErrorClass(StrEnum):
+    """The classes in order of precedence; `CLASSES` defines them."""
+
+    INVALID = "invalid"
+    UNSETTLED = "unsettled"
+    SUCCESS = "success"
+    TRUNCATED = "truncated"
+    REFUSED = "refused"
+    NO_ANSWER = "no_answer"
+    WRONG_OPERATION = "wrong_operation"
+    WRONG_VALUE = "wrong_value"
+    NOT_OFFERED = "not_offered"
+    NONE_CHOSEN = "none_chosen"
+    WRONG_SAME_TEXT = "wrong_same_text"
+    WRONG_UNKNOWN_PAGE = "wrong_unknown_page"
+    WRONG_ANCESTOR = "wrong_ancestor"
+    WRONG_DESCENDANT = "wrong_descendant"
+    WRONG_DESCRIBED = "wrong_described"
+    WRONG_NEIGHBOUR = "wrong_neighbour"
+    WRONG_SAME_ROLE = "wrong_same_role"
+    WRONG_ELSEWHERE = "wrong_elsewhere"
+
+
+class Relation(StrEnum):
+    """Relations of a wrongly chosen element to the right one, the closest first."""
+
+    SAME_TEXT = "same text"
+    ANCESTOR = "ancestor"
+    DESCENDANT = "descendant"
+    NEIGHBOUR = "neighbour"
+    SAME_ROLE = "same role"
+    ELSEWHERE = "elsewhere"
+    UNKNOWN = "unknown page"
+
+
+CLASSES: tuple[ClassInfo, ...] = (
+    ClassInfo(
+        ErrorClass.INVALID,
+        "invalid row",
+        "not counted",
+        "the row has no right answer or no screenshot; the detail is the reason",
+    ),
+    ClassInfo(
+        ErrorClass.UNSETTLED,
+        "unsettled",
+        "not counted",
+        "not asked yet, or its calls failed; the detail is the error",
+    ),
+    ClassInfo(
+        ErrorClass.SUCCESS,
+        "success",
+        "success",
+        "a success by the run's own rules; if only the element was asked for, the right element",
+    ),
+    ClassInfo(
+        ErrorClass.TRUNCATED,
+        "truncated",
+        "no answer",
+        "the reply ran into the output limit before a complete answer",
+    ),
+    ClassInfo(
+        ErrorClass.REFUSED,
+        "refused",
+        "no answer",
+        "the model declined, or its provider refused the prompt",
+    ),
+    ClassInfo(
+        ErrorClass.NO_ANSWER,
+        "no answer",
+        "no answer",
+        "no element could be read; the detail is the parser's status",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_OPERATION,
+        "right element, wrong operation",
+        "right element",
+        "an acceptable element with another operation, none, or one the run's rules do not accept",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_VALUE,
+        "right element and operation, wrong value",
+        "right element",
+        "near_f1 and near_edit measure how close the value is",
+    ),
+    ClassInfo(
+        ErrorClass.NOT_OFFERED,
+        "target not offered",
+        "none",
+        "none of the acceptable elements was listed, so neither a letter nor None could be right "
+        "(candidates of a ranker; cannot happen where the harness chose the distractors)",
+    ),
+    ClassInfo(
+        ErrorClass.NONE_CHOSEN,
+        "None chosen, target offered",
+        "none",
+        "the model said that none of the options is right, and one was",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_SAME_TEXT,
+        "wrong element, same text",
+        "wrong element",
+        "it has the same text as the target in the list, or shows the same words on the page "
+        "without being nested",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_UNKNOWN_PAGE,
+        "wrong element, page unknown",
+        "wrong element",
+        "the page is missing or was not read, and the two have different texts in the list",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_ANCESTOR,
+        "wrong element, around the target",
+        "wrong element",
+        "an ancestor of the target",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_DESCENDANT,
+        "wrong element, inside the target",
+        "wrong element",
+        "a descendant of the target",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_DESCRIBED,
+        "wrong element, round 1 described the target",
+        "wrong element",
+        "round 1 describes the target, and round 2 picks another element (lost in grounding)",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_NEIGHBOUR,
+        "wrong element, neighbour",
+        "wrong element",
+        "an adjacent sibling, or at most 40 pixels between the boxes",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_SAME_ROLE,
+        "wrong element, same role",
+        "wrong element",
+        "both links, both buttons, both text fields and so on",
+    ),
+    ClassInfo(
+        ErrorClass.WRONG_ELSEWHERE,
+        "wrong element, elsewhere",
+        "wrong element",
+        "none of the above",
+    ),
+)
+"""All classes in order of precedence."""
+
+CLASS_OF: dict[Relation, ErrorClass] = {
+    Relation.SAME_TEXT: ErrorClass.WRONG_SAME_TEXT,
+    Relation.ANCESTOR: ErrorClass.WRONG_ANCESTOR,
+    Relation.DESCENDANT: ErrorClass.WRONG_DESCENDANT,
+    Relation.NEIGHBOUR: ErrorClass.WRONG_NEIGHBOUR,
+    Relation.SAME_ROLE: ErrorClass.WRONG_SAME_ROLE,
+    Relation.ELSEWHERE: ErrorClass.WRONG_ELSEWHERE,
+    Relation.UNKNOWN: ErrorClass.WRONG_UNKNOWN_PAGE,
+}
+"""The class of a wrong element whose target round 1 did not describe."""

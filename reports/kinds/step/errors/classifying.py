@@ -1,0 +1,352 @@
+"""Classify recorded steps, whose target is one of the listed choices.
+
+Pages and replies of round 1 are read for wrong elements only; the step's line has the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+from rapidfuzz.distance import Levenshtein
+
+from harness.runs import CallRecord, DataGone, Run, StepUnit, Unit
+from harness.tables import clean
+from parsers import MIND2WEB, Declaration, Prediction, Status, in_box, token_f1
+from parsers.cleaned_page import PageError
+from parsers.records import Choice
+from reports.errors.classes import (
+    INVALID,
+    MISSED,
+    SUCCESS,
+    UNMEASURED,
+    UNSETTLED,
+    ClassInfo,
+)
+from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short
+from reports.frames.schema import Column
+from reports.kinds.step.errors.classes import CLASS_OF, CLASSES, ErrorClass, Relation
+from reports.kinds.step.errors.described import described_target, listed_text
+from reports.kinds.step.errors.relations import Box, Found, PageNodes, near
+
+NEAR_F1, NEAR_EDIT = 0.5, 0.2
+"""A wrong value is a near miss with at least this F1, or at most this normalised edit distance."""
+
+DESCRIBED, NEAR_MISS = "described_target", "near_miss"
+LONGEST_VALUE = 500
+
+_NUMBER = re.compile(r"([<(][\w:-]+) (?:bn)?id=[^\s<>)]+")
+_PLACES = {relation: place for place, relation in enumerate(Relation)}
+
+
+@dataclass(frozen=True, slots=True)
+class StepError(UnitError):
+    """The class of a step.
+
+    near_f1: token F1 of a wrong value and the recorded one, ignoring case.
+    near_edit: their normalised edit distance, ignoring case: 0 equal, 1 nothing in common.
+    relation: how a wrong element relates to the target, whatever its class.
+    flags: `described_target` (round 1 described the target) and `near_miss` (of a wrong value).
+    chosen, target: the chosen and the right element as listed; empty if not listed.
+    """
+
+    error_class: ErrorClass
+    near_f1: float | None = None
+    near_edit: float | None = None
+    relation: Relation | None = None
+    chosen: str = ""
+    target: str = ""
+
+
+class StepErrors(UnitErrors):
+    """The classes of errors of recorded steps."""
+
+    columns = (
+        Column("near_f1", "float64", "F1 of a wrong value"),
+        Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
+        Column("relation", "category", "relation of a wrong element to the target"),
+        Column("described_target", "boolean", "wrong element though round 1 described the target"),
+        Column("chosen", "str", "the chosen element as listed"),
+        Column("target", "str", "the right one as listed"),
+    )
+    shown = ("chosen", "target")
+
+    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
+        return CLASSES
+
+    def classify(
+        self, run: Run, records: Sequence[Unit[Any]], *, pages: bool = True
+    ) -> list[StepError]:
+        """Without `pages`, or if a page is not available, wrong elements whose text differs from
+        the target's are `wrong_unknown_page`."""
+        manifest = run.manifest
+        errors = []
+        last: tuple[str, PageNodes | str] = "", ""
+        for record in records:
+            error = _by_line(record, manifest.declaration, manifest.config)
+            if _is_wrong_element(error):
+                nodes: PageNodes | str = "the page was not read"
+                if pages:
+                    if last[0] != record.unit_id:
+                        last = record.unit_id, _nodes(run, record.unit_id)
+                    nodes = last[1]
+                calls = run.calls_of(record.unit_id, record.repeat)
+                error = _with_relation(error, record, calls, nodes)
+            errors.append(error)
+        return errors
+
+    def facts(self, error: UnitError) -> Mapping[str, Any]:
+        assert isinstance(error, StepError)
+        wrong = error.relation is not None
+        return {
+            "near_f1": error.near_f1,
+            "near_edit": error.near_edit,
+            "relation": str(error.relation) if wrong else None,
+            "described_target": DESCRIBED in error.flags if wrong else None,
+            "chosen": error.chosen,
+            "target": error.target,
+        }
+
+    def beside(self, rows: pd.DataFrame) -> Mapping[str, int]:
+        """Near misses among wrong values, and wrong elements where round 1 described the target."""
+        values = rows[rows["error_class"] == ErrorClass.WRONG_VALUE]
+        return {
+            "wrong_values": len(values),
+            "near_by_f1": int((values["near_f1"] >= NEAR_F1).sum()),
+            "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
+            "wrong_elements": int(rows["relation"].notna().sum()),
+            "described_target": int(rows["described_target"].fillna(False).sum()),
+        }
+
+    def remarks(self, beside: Mapping[str, Any]) -> list[str]:
+        parts = []
+        if beside["wrong_values"]:
+            parts.append(
+                f"of {beside['wrong_values']:,} wrong values {beside['near_by_f1']:,} are close by "
+                f"F1 (at least {NEAR_F1}) and {beside['near_by_edit']:,} by edit distance "
+                f"(at most {NEAR_EDIT})"
+            )
+        if beside["wrong_elements"]:
+            parts.append(
+                f"round 1 described the target in {beside['described_target']:,} of "
+                f"{beside['wrong_elements']:,} wrong elements"
+            )
+        return parts
+
+
+def classify(
+    record: StepUnit,
+    calls: Sequence[CallRecord],
+    page: str | None,
+    declared: Declaration = MIND2WEB,
+) -> StepError:
+    """Classify one step from its line, its calls and its page as HTML (None if not available)."""
+    error = _by_line(record, declared, {})
+    if not _is_wrong_element(error):
+        return error
+    nodes = "the page is gone" if page is None else _parsed(page)
+    return _with_relation(error, record, calls, nodes)
+
+
+def _nodes(run: Run, step_id: str) -> PageNodes | str:
+    try:
+        return _parsed(run.page(step_id))
+    except DataGone as gone:
+        return short(gone)
+
+
+def _parsed(page: str) -> PageNodes | str:
+    try:
+        return PageNodes(page)
+    except PageError as error:
+        return short(error)
+
+
+def _is_wrong_element(error: StepError) -> bool:
+    return error.error_class == ErrorClass.WRONG_UNKNOWN_PAGE
+
+
+def _with_relation(
+    error: StepError, record: StepUnit, calls: Sequence[CallRecord], nodes: PageNodes | str
+) -> StepError:
+    prediction = record.prediction
+    assert prediction is not None
+    chosen, target = _chosen(record, prediction), _target(record)
+    relation = _relation(record, prediction, chosen, nodes)
+    described = (
+        chosen is not None
+        and target is not None
+        and described_target(calls, target, chosen, record.detail.choices)
+    )
+    error_class = CLASS_OF[relation.relation]
+    # Words alone cannot distinguish elements with the same text or nested in each other.
+    if described and relation.relation in (
+        Relation.NEIGHBOUR,
+        Relation.SAME_ROLE,
+        Relation.ELSEWHERE,
+    ):
+        error_class = ErrorClass.WRONG_DESCRIBED
+    return replace(
+        error,
+        error_class=error_class,
+        detail=relation.detail,
+        relation=relation.relation,
+        flags=(DESCRIBED,) if described else (),
+    )
+
+
+def _by_line(record: StepUnit, declared: Declaration, config: Mapping[str, Any]) -> StepError:
+    """Classify from the step's line alone, every wrong element as if its page were missing."""
+    found = by_outcome(record, declared, config)
+    prediction, target = record.prediction, _target(record)
+    chosen = _chosen(record, prediction) if prediction is not None and record.settled else None
+    if found.error_class == UNMEASURED:
+        found = replace(found, error_class=UNSETTLED, detail="its outcome was not measured")
+    known = found.error_class in set(ErrorClass)
+    named = ErrorClass(found.error_class) if known else ErrorClass.WRONG_UNKNOWN_PAGE
+    bare = StepError(
+        found.unit_id,
+        found.repeat,
+        named,
+        found.detail,
+        chosen=clean(listed_text(chosen)) if chosen else "",
+        target=clean(listed_text(target)) if target else "",
+    )
+    if found.error_class == SUCCESS and found.detail:
+        return replace(bare, detail="only the element was asked for")
+    if found.error_class in (INVALID, UNSETTLED, SUCCESS) or prediction is None:
+        return bare
+    if prediction.status is Status.NONE:
+        offered = target is not None
+        error_class = ErrorClass.NONE_CHOSEN if offered else ErrorClass.NOT_OFFERED
+        return replace(bare, error_class=error_class, detail="" if offered else "None chosen")
+    if prediction.status is Status.NOT_OFFERED:
+        return replace(bare, error_class=ErrorClass.NOT_OFFERED, detail="no model was asked")
+    if prediction.status is not Status.ANSWERED:
+        return bare
+    if not _misses_element(record, found, declared):
+        return _right_element(bare, record, prediction)
+    if target is None and prediction.point is None:
+        return replace(bare, error_class=ErrorClass.NOT_OFFERED, detail="another was chosen")
+    return replace(bare, error_class=ErrorClass.WRONG_UNKNOWN_PAGE, relation=Relation.UNKNOWN)
+
+
+def _misses_element(record: StepUnit, found: UnitError, declared: Declaration) -> bool:
+    """Return True if it is the element that is wrong: the first of the measures that success
+    needs."""
+    needed = declared.main_of_units.needs
+    if needed:
+        return found.error_class == f"{MISSED}.{needed[0]}"
+    said = record.prediction
+    return said is not None and said.element not in record.detail.gold.elements
+
+
+def _right_element(bare: StepError, record: StepUnit, prediction: Prediction) -> StepError:
+    gold = record.detail.gold
+    if prediction.operation != gold.operation or gold.operation == "CLICK":
+        named: str = prediction.operation or "no operation"
+        if prediction.operation == gold.operation:
+            named = f"an operation that was read as {named}"
+        return replace(
+            bare,
+            error_class=ErrorClass.WRONG_OPERATION,
+            detail=f"said {named}, recorded {gold.operation}",
+        )
+    f1 = token_f1(prediction.value, gold.value, "mind2web-lc")
+    edit = edit_distance(prediction.value, gold.value)
+    return replace(
+        bare,
+        error_class=ErrorClass.WRONG_VALUE,
+        detail=f"said {_quote(prediction.value)}, recorded {_quote(gold.value)}",
+        near_f1=f1,
+        near_edit=edit,
+        flags=(NEAR_MISS,) if f1 >= NEAR_F1 or edit <= NEAR_EDIT else (),
+    )
+
+
+def edit_distance(first: str, second: str) -> float:
+    """Levenshtein distance divided by the longer length: 0 for equal texts, 1 for disjoint ones.
+
+    Case and the amount of white space are ignored, as is everything after `LONGEST_VALUE`
+    characters.
+
+    >>> edit_distance("10204", "10203"), edit_distance("New  York", "new york")
+    (0.2, 0.0)
+    """
+    a, b = (" ".join(text.casefold().split())[:LONGEST_VALUE] for text in (first, second))
+    return Levenshtein.normalized_distance(a, b)
+
+
+def _relation(
+    record: StepUnit, prediction: Prediction, chosen: Choice | None, nodes: PageNodes | str
+) -> Found:
+    """Return the closest relation to any acceptable element."""
+    texts = [_without_ids(listed_text(choice)) for choice in record.detail.right]
+    if chosen is not None and listed_text(chosen) and _without_ids(listed_text(chosen)) in texts:
+        return Found(Relation.SAME_TEXT, "reads the same in the list")
+    box: Box | None = chosen.box if chosen else None
+    if chosen is None and prediction.point is not None:
+        box = (*prediction.point, 0.0, 0.0)
+    element = chosen.id if chosen else prediction.element
+    by_box = [near(box, target_box) for target_box in record.detail.gold.boxes]
+    if element is None:
+        # The point lies in no listed choice, so there is no node to compare.
+        return _closest(by_box) or Found(Relation.ELSEWHERE, "a point outside all choices")
+    if isinstance(nodes, str):
+        guess = _closest(by_box)
+        return Found(Relation.UNKNOWN, f"{nodes}; {guess.detail}" if guess else nodes)
+    targets = [element_id for element_id in record.detail.gold.elements if element_id in nodes]
+    targets.sort(key=lambda element_id: element_id != record.detail.gold.shown)
+    if element not in nodes or not targets:
+        return Found(Relation.UNKNOWN, "the element is not on the page")
+    by_tree = [nodes.relation(element, target) for target in targets]
+    closest = _closest([*by_tree, *by_box])
+    if closest is not None:
+        return closest
+    roles = [nodes.roles(element, target) for target in targets]
+    shared_role = next(
+        (element_id for element_id, target_box in roles if element_id == target_box), None
+    )
+    if shared_role is not None:
+        return Found(Relation.SAME_ROLE, short(f"both {shared_role}"))
+    element_id, target_box = roles[0]
+    return Found(Relation.ELSEWHERE, short(f"{element_id}, target {target_box}"))
+
+
+def _closest(relations: Sequence[Found | None]) -> Found | None:
+    candidates = [one for one in relations if one is not None]
+    return min(candidates, key=lambda one: _PLACES[one.relation]) if candidates else None
+
+
+def _without_ids(choice_text: str) -> str:
+    """Return a choice as listed, without node ids. Tags are kept to distinguish a button from the
+    label
+    inside it."""
+    return " ".join(_NUMBER.sub("", choice_text).split())
+
+
+def _target(record: StepUnit) -> Choice | None:
+    """Return the listed acceptable element, preferably the one the list was made for."""
+    right, shown = record.detail.right, record.detail.gold.shown
+    return next((c for c in right if c.id == shown), right[0] if right else None)
+
+
+def _chosen(record: StepUnit, prediction: Prediction) -> Choice | None:
+    """Return the listed choice that was picked; for a point, the smallest choice that contains
+    it."""
+    if prediction.element is not None:
+        return next((c for c in record.detail.choices if c.id == prediction.element), None)
+    if prediction.point is None:
+        return None
+    point = prediction.point
+    hit = [
+        (c.box[2] * c.box[3], c) for c in record.detail.choices if c.box and in_box(point, c.box)
+    ]
+    return min(hit, key=lambda pair: pair[0])[1] if hit else None
+
+
+def _quote(text: str) -> str:
+    return f"'{short(text)}'"

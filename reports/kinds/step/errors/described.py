@@ -1,0 +1,135 @@
+"""Find replies whose round 1 describes the target although round 2 picks another element.
+
+Protocols that ask about candidates in batches describe the action once per batch; one description
+of the target is enough. The rule, in this order:
+
+1. Only the part of a describing reply after the last line that begins with "Next Action" counts (a
+   heading that SeeAct's prompt asks for); without such a line, the whole reply counts.
+2. A quoted string ("...", “...”, '...', `...`) that occurs in the target's wording and not in the
+   chosen element's is a vote for the target, and vice versa. The side with more votes wins.
+3. In a tie, words decide that only one of the two elements has. A word that n choices have weighs
+   1/n, and each side scores the share of its weight that the reply mentions. The target wins if its
+   share is larger and one of its mentioned words is rare: in at most a fifth of the choices, or in
+   a single one. Names of actions ("select") do not count as mentioned.
+
+Wording means the words of a choice without tag names and node ids. A paraphrase ("the magnifying
+glass") is not recognised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+from harness.runs import CallRecord
+from parsers.records import Choice
+
+DESCRIBING = ("round-1", "describe")
+"""Places of calls that ask for the next action in words; in batches they end in `-describe`."""
+ACTIONS = frozenset({"click", "type", "select", "press", "enter"})
+RARE = 5
+"""A word is rare if at most one in this many choices has it."""
+
+_NEXT = re.compile(r"^[^a-z\n]*next\s+action\b", re.IGNORECASE | re.MULTILINE)
+_TAG = re.compile(r"</?[\w:-]+|\b(?:bn)?id=[^\s<>)]+|/?>")
+_WORD = re.compile(r"[^\W_]+")
+_QUOTED = re.compile(
+    r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|`([^`\n]{1,200})`|(?<!\w)'([^'\n]{1,200})'(?!\w)"
+)
+_LONGEST = 20_000
+
+
+def described_target(
+    calls: Sequence[CallRecord],
+    target: Choice,
+    chosen: Choice,
+    choices: Sequence[Choice],
+) -> bool:
+    """Return True if a reply of round 1 is about `target` rather than `chosen`."""
+    if wording(listed_text(target)) == wording(listed_text(chosen)):
+        return False
+    return any(_is_about_target(reply, target, chosen, choices) for reply in first_replies(calls))
+
+
+def _is_about_target(reply: str, target: Choice, chosen: Choice, choices: Sequence[Choice]) -> bool:
+    right, wrong = wording(listed_text(target)), wording(listed_text(chosen))
+    quotes = [words(quote) for quote in quoted(reply)]
+    for_right = sum(_within(q, right) and not _within(q, wrong) for q in quotes)
+    for_wrong = sum(_within(q, wrong) and not _within(q, right) for q in quotes)
+    if for_right != for_wrong:
+        return for_right > for_wrong
+    listed = Counter(word for choice in choices for word in set(wording(listed_text(choice))))
+    mentioned = set(words(reply)) - ACTIONS
+    only_right, only_wrong = set(right) - set(wrong), set(wrong) - set(right)
+    limit = max(1, len(choices) // RARE)
+    if not any(listed[word] <= limit for word in only_right & mentioned):
+        return False
+    return _share(only_right, mentioned, listed) > _share(only_wrong, mentioned, listed)
+
+
+def first_replies(calls: Sequence[CallRecord]) -> list[str]:
+    """Return the descriptions of the next action, in the order of the calls.
+
+    Empty if there is nothing but describing calls: the step ended before a choice.
+    """
+    if all(_describes(call.place) for call in calls):
+        return []
+    texts: dict[str, str] = {}
+    for call in calls:
+        if _describes(call.place):
+            texts.setdefault(call.place, call.reply.text)
+    return [_about_action(text) for text in texts.values()]
+
+
+def _about_action(text: str) -> str:
+    heads = list(_NEXT.finditer(text))
+    return text[heads[-1].end() if heads else 0 :][:_LONGEST]
+
+
+def _describes(place: str) -> bool:
+    return place in DESCRIBING or place.endswith("-describe")
+
+
+def listed_text(choice: Choice) -> str:
+    """Return a choice as listed; if no list was shown, the element's own text and labels."""
+    if choice.text or choice.description is None:
+        return choice.text
+    description = choice.description
+    return " ".join([f"<{choice.tag}>", description.text, *description.labels])
+
+
+def wording(choice_text: str) -> list[str]:
+    """Return the words of a choice as listed, without markup.
+
+    >>> wording("<button id=12 submit> Save address </button>")
+    ['submit', 'save', 'address']
+    """
+    return words(_TAG.sub(" ", choice_text))
+
+
+def words(text: str) -> list[str]:
+    """Lower-cased words and numbers."""
+    return _WORD.findall(text.casefold())
+
+
+def quoted(text: str) -> list[str]:
+    """Return the strings in quotation marks."""
+    return [next(filter(None, match.groups()), "") for match in _QUOTED.finditer(text)]
+
+
+def _within(part: list[str], whole: list[str]) -> bool:
+    """Return True if the words of `part` occur in `whole` as a contiguous sequence."""
+    size = len(part)
+    return size > 0 and any(whole[i : i + size] == part for i in range(len(whole) - size + 1))
+
+
+def _share(distinctive: set[str], mentioned: set[str], listed: Counter[str]) -> Fraction:
+    # Exact fractions: the order of summation must not decide a tie.
+    weights = {word: Fraction(1, max(1, listed[word])) for word in distinctive}
+    total = sum(weights.values(), Fraction(0))
+    mentioned_weight = sum(
+        (weight for word, weight in weights.items() if word in mentioned), Fraction(0)
+    )
+    return mentioned_weight / total if total else total

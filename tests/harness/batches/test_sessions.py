@@ -1,0 +1,235 @@
+"""Runs whose calls a provider answers in batches (`--tier batch`), over several sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from adapters.batches.contract import PackLimits
+from adapters.contract import Fatal, Fault
+from harness.batches import passes
+from harness.errors import UserError
+from tests.harness.batches.deferring import (
+    SELECTION,
+    Provider,
+    refuses,
+    session,
+    to_the_end,
+    told,
+)
+from tests.harness.commands.tool import call, calls, steps
+
+
+def test_a_run_in_batches_is_the_run_at_once(place: Path) -> None:
+    at_once, provider = Provider(), Provider()
+    session(at_once, "at-once", tier="default")
+    run = to_the_end(provider)
+    assert told(run.path) == told(Path("at-once"))
+    by_id = {line["id"]: line for line in calls("at-once")}
+    for line in calls(run.path):
+        same = ("conversation", "request", "messages", "place", "earlier")
+        assert {k: line[k] for k in same} == {k: by_id[line["id"]][k] for k in same}
+        assert line["reply"]["text"] == by_id[line["id"]]["reply"]["text"]
+    # A batch per round, one call at once to find mistakes before each of them is sent.
+    assert provider.creates == 2
+    assert provider.asked == 2
+    assert sorted(p.name for p in (run.path / "batches").iterdir()) == []
+
+
+def test_what_waits_is_told_and_nothing_is_asked_before_it_has_come(place: Path) -> None:
+    provider = Provider()
+    first = session(provider)
+    assert not first.complete
+    before = provider.asked
+    again = session(provider)
+    assert (provider.creates, provider.asked) == (1, before)
+    assert not again.complete
+    provider.answer()
+    session(provider)
+    assert provider.creates == 2
+
+
+def test_repeats_share_a_wave_and_each_gets_its_own_reply(place: Path) -> None:
+    provider = Provider()
+    run = to_the_end(provider, repeats=3)
+    assert provider.creates == 2
+    assert len({line["id"] for line in calls(run.path)}) == len(calls(run.path))
+    assert len(provider.requests) == len(calls(run.path))
+
+
+def test_a_pack_has_no_more_than_the_provider_takes(place: Path) -> None:
+    provider = Provider()
+    provider.limits = PackLimits(requests=4, bytes=1_000_000, open=2)
+    run = to_the_end(provider)
+    assert all(len(batch["lines"]) <= 4 for batch in provider.batches.values())
+    assert run.complete
+
+
+def test_no_more_batches_are_open_than_the_provider_allows(place: Path) -> None:
+    provider = Provider()
+    provider.limits = PackLimits(requests=3, bytes=1_000_000, open=2)
+    session(provider)
+    assert len(provider.open) == 2
+    session(provider)
+    assert len(provider.open) == 2
+
+
+def test_what_failed_is_sent_again_in_the_next_wave_and_given_up_after_three(
+    place: Path,
+) -> None:
+    provider = Provider()
+    failing = {"times": 0}
+
+    def first_fails(one: dict[str, Any]) -> list[dict[str, Any]]:
+        failing["times"] += 1
+        if failing["times"] == 1:
+            return [{"id": one["id"], "fault": "an internal error"}]
+        return [] if failing["times"] == 2 else [one]
+
+    provider.result = first_fails
+    run = to_the_end(provider)
+    assert run.complete
+    ids = [line["id"] for line in provider.requests]
+    assert len(ids) == len(set(ids)) == len(calls(run.path)) + 2
+
+    provider = Provider()
+    provider.result = lambda one: [{"id": one["id"], "fault": "an internal error"}]
+    for _ in range(3):
+        session(provider, "failing")
+        provider.answer()
+    run = session(provider, "failing")
+    unsettled = [line for line in steps("failing") if not line["settled"]]
+    assert unsettled and all("after 3 tries" in line["error"] for line in unsettled)
+    assert not run.complete
+    # Starting it again asks anew, as often as at first.
+    provider.result = lambda one: [one]
+    assert to_the_end(provider, "failing").complete
+
+
+def test_lines_of_nobody_are_ignored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    provider = Provider()
+    provider.result = lambda one: [one, one, {**one, "id": "v0", "text": "a stranger's"}]
+    run = to_the_end(provider)
+    assert len(calls(run.path)) == len({line["id"] for line in calls(run.path)})
+    assert all(line["reply"]["text"] != "a stranger's" for line in calls(run.path))
+    assert "are of no request in it, and are ignored" in capsys.readouterr().err
+
+
+def test_what_would_be_said_of_every_call_ends_the_session_after_the_rest_is_on_record(
+    place: Path,
+) -> None:
+    provider = Provider()
+    first: list[str] = []
+
+    def one_fatal(one: dict[str, Any]) -> list[dict[str, Any]]:
+        first.append(one["id"])
+        return [{"id": one["id"], "fatal": "no such model"}] if len(first) == 1 else [one]
+
+    provider.result = one_fatal
+    session(provider)
+    provider.answer()
+    with pytest.raises(Fatal, match="no such model"):
+        session(provider)
+    assert len(calls("run")) == len(first) - 1
+
+
+def test_the_cost_limit_holds_over_sessions_and_what_is_reserved(place: Path) -> None:
+    provider = Provider()
+    run = session(provider, max_cost=0.03)
+    sent = len(provider.requests)
+    assert 0 < sent < len([line for line in steps("run") if line]) + sent + 1
+    for _ in range(20):
+        provider.answer()
+        run = session(provider, max_cost=0.03)
+    spent = run.manifest.unrecorded + sum(line["cost"] or 0.0 for line in calls("run"))
+    assert spent <= 0.03
+
+
+def test_a_batch_whose_creation_was_not_confirmed_is_found_and_not_made_again(
+    place: Path,
+) -> None:
+    provider = Provider()
+
+    def lost(token: str) -> None:
+        provider.after_create = lambda token: None
+        raise Fault("connection", "the connection was lost")
+
+    provider.after_create = lost
+    session(provider)
+    assert provider.creates == 1
+    # The list lags behind: it is only searched for.
+    provider.listed = False
+    session(provider)
+    assert provider.creates == 1
+    provider.listed = True
+    provider.answer()
+    assert to_the_end(provider).complete
+    assert provider.creates == 2
+
+
+def test_a_full_queue_is_waited_for(place: Path) -> None:
+    provider = Provider()
+    provider.on_create = refuses(1)
+    session(provider)
+    assert provider.creates == 0
+    assert to_the_end(provider).complete
+
+
+def test_results_that_were_deleted_are_paid_for_and_asked_again(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider = Provider()
+    session(provider)
+    provider.batches.clear()
+    run = session(provider)
+    assert "may have cost up to" in capsys.readouterr().err
+    assert run.manifest.unrecorded > 0
+    assert to_the_end(provider).complete
+
+
+def test_steps_that_nobody_was_asked_about_are_asked_at_once_without_the_tier(
+    place: Path,
+) -> None:
+    provider = Provider()
+    provider.limits = PackLimits(requests=4, bytes=1_000_000, open=1)
+    session(provider, max_cost=0.02)
+    provider.answer()
+    run = session(provider, tier="default")
+    assert run.complete
+    assert provider.creates == 1
+
+
+def test_a_run_that_waits_is_told_so_and_not_merged(place: Path) -> None:
+    run = session(Provider())
+    assert run.waiting is not None and run.waiting.packs == 1
+    assert "waits for 1 batch with" in " ".join(call("report", "run").out.split())
+    refused = call("merge", "run", "--out", "joined")
+    assert (refused.code, "waits for 1 batch with" in refused.err) == (2, True)
+    assert call("batches", "run").code == 3
+
+
+def test_the_first_call_cannot_be_left_out(place: Path) -> None:
+    with pytest.raises(UserError, match="--no-preflight"):
+        session(Provider(), preflight=False)
+
+
+def test_a_session_can_wait_until_everything_is_answered(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "FIRST_WAIT_S", 0.01)
+    provider = Provider()
+    provider.answers_at = 2
+    run = session(provider, wait=True)
+    assert run.complete
+    assert provider.creates == 2
+    # Passes of one session neither make a call twice nor write a second line.
+    assert len({line["id"] for line in calls(run.path)}) == len(calls(run.path))
+    assert len({line["unit_id"] for line in steps(run.path)}) == len(steps(run.path))
+
+
+def test_a_model_that_is_not_asked_in_batches_is_refused(place: Path) -> None:
+    with pytest.raises(UserError, match="--tier has no effect"):
+        harness.evaluate("lexical", **SELECTION, tier="batch", out="x")

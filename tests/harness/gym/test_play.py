@@ -1,0 +1,123 @@
+"""Baselines play the environment and score what they score in a run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness.gym.play import play, summary
+from harness.policies import policy_named
+from harness.policies.baselines import Oracle
+from reports import prefix_table
+from tests.harness.commands.tool import call
+from tests.harness.gym.made_up import actions, made, recorded
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("lexical", {}),
+        ("random", {"distractors": 4, "seed": 3}),
+        ("oracle", {}),
+        ("random", {"protocol": "autowebglm", "candidates": "all"}),
+        ("lexical", {"benchmark": "mt-sample"}),
+        ("lexical", {"protocol": "autowebglm", "candidates": "ranker", "top_k": 10}),
+    ],
+)
+def test_a_baseline_scores_what_it_scores_in_a_run(
+    tmp_path: Path, model: str, settings: dict[str, Any]
+) -> None:
+    if settings.get("candidates") == "ranker":
+        settings = {**settings, "ranker": "lexical"}
+    usual = {"benchmark": "sample", "split": "dev", "progress": "off", **settings}
+    run = harness.evaluate(model, out=str(tmp_path / "run"), **usual)
+    here = {name: value for name, value in settings.items() if name != "protocol"}
+    played = [
+        record for records in play(made(**here), policy_named(model, "step")) for record in records
+    ]
+    stored = {record.unit_id: record for record in run.records()}
+    assert {record.unit_id for record in played} == set(stored)
+    for record in played:
+        other = stored[record.unit_id]
+        assert (record.scores, record.invalid, record.asked) == (
+            other.scores,
+            other.invalid,
+            other.asked,
+        )
+        assert [c.id for c in record.detail.choices] == [c.id for c in other.detail.choices]
+
+
+def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
+    line = ["--model", "lexical", "--benchmark", "sample", "--split", "dev", "--limit", "4"]
+    run = call("run", *line, "--out", str(tmp_path / "run"), "--progress", "off")
+    played = call("play", *line)
+    assert (run.code, played.code) == (0, 0)
+    *table, last = played.out.splitlines()
+    shared = run.out.splitlines()[: len(table)]
+    assert table == shared
+    assert last.startswith("0 of 4 episodes successful; ")
+    report = call("report", tmp_path / "run", "--table", "prefix", "--format", "json")
+    (first,) = (row for row in json.loads(report.out)["rows"] if row["place"] == "all")
+    assert last.endswith(f": {first['prefix']:.2f}")
+
+
+@pytest.mark.parametrize(("invalid", "on_invalid"), [("exclude", "skip"), ("fail", "score_zero")])
+def test_a_strict_game_goes_as_far_as_the_report_of_a_whole_run_says(
+    tmp_path: Path, invalid: str, on_invalid: str
+) -> None:
+    usual = {"benchmark": "sample", "split": "test", "distractors": 2, "invalid": invalid}
+    run = harness.evaluate("lexical", out=str(tmp_path / "run"), progress="off", **usual)
+    strict = made(split="test", distractors=2, on_invalid=on_invalid, transition="strict")
+    games = list(play(strict, policy_named("lexical", "step")))
+    whole = prefix_table(run.path).iloc[0]
+    counted = [[one for one in game if strict.rules.counts(one)] for game in games]
+    assert sum(map(len, counted)) == whole["reached"]
+    right = sum(not strict.rules.failed(one) for game in counted for one in game)
+    assert right / sum(map(bool, counted)) == pytest.approx(whole["prefix"])
+    assert 0 < whole["prefix"] < 3
+
+
+def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
+    class Half(Oracle):
+        """Right but for the second step."""
+
+        def predict(self, *asked: Any) -> Any:
+            said = super().predict(*asked)
+            return (
+                said
+                if asked[0].info.index != 1
+                else policy_named("always-click", "step").predict(*asked)
+            )
+
+    env = made(**recorded(tmp_path), candidates="all", transition="strict")
+    episodes = list(play(env, Half()))
+    assert [len(records) for records in episodes] == [2]
+    assert summary(env, episodes) == (
+        "0 of 1 episodes successful; mean number of steps before the first failure: 1.00"
+    )
+    assert len(actions()) == 3
+
+
+@pytest.mark.parametrize("name", ["gpt-5.4", "centre"])
+def test_who_is_no_baseline_of_recorded_steps_is_refused(name: str) -> None:
+    asked = call("play", "--model", name, "--benchmark", "sample")
+    assert asked.code == 2
+    assert f"'{name}' is not a baseline for recorded steps (oracle, random" in asked.complaint
+
+
+def test_without_gymnasium_one_line_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "from harness.commands.main import run; run(['play', '--model', 'random'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "vlm-eval: environments need gymnasium: pip install 'vlm-web-eval[gym]'\n"
+    )

@@ -1,0 +1,120 @@
+"""Whole runs with AutoWebGLM's way to act, on the sample."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from adapters.contract import Request
+from harness.benchmarks import open_steps
+from harness.kinds.step.history import EarlierActions, segment_of
+from harness.kinds.step.questions import Preparer
+from harness.pictures import PicturePolicy
+from harness.protocols.autowebglm import AutoWebGLM
+from harness.rankers import open_ranks
+from harness.records import Row
+from harness.settings import Settings
+from tests.harness.commands.tool import DEV, ONE_TASK, call, calls, steps
+from tests.harness.protocols.examples import talk
+from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
+from tests.harness.session.test_secrecy import swapped
+
+ASKED = ("--protocol", "autowebglm", "--ranker", "lexical", "--no-cache")
+
+
+def the_second(request: Request) -> str:
+    return "click('B')  # it looks right"
+
+
+stopping = until_pulled(the_second)
+
+
+def test_the_oracle_is_right_wherever_a_positive_is_offered() -> None:
+    assert call("--model", "oracle", *DEV, *ASKED, "--out", "o").code == 0
+    offered = [s for s in steps("o") if s["asked"] and s["prediction"]["status"] != "not_offered"]
+    assert len(offered) > 60 and all(s["scores"]["success"] for s in offered)
+    assert len(calls("o")) == len(offered)
+    told = [line["reply"]["text"] for line in calls("o")]
+    assert {text.partition("(")[0] for text in told} == {"click", "select", "type_string"}
+    again = call("score", "o")
+    assert again.code == 0 and " 0 of " in again.out.replace("\n", " ")
+
+
+def test_chance_answers_with_ids_of_the_page() -> None:
+    assert call("--model", "random", *ONE_TASK, *ASKED, "--top-k", "10", "--out", "r").code == 0
+    assert call("score", "r").code == 0
+    for line in calls("r"):
+        (message,) = line["messages"]
+        page = message["parts"][0].partition("\n\n")[0]
+        ids = re.findall(r"\[([A-Z]+)\]\|", page)
+        assert ids == list("ABCDEFGHIJ")
+        assert re.match(r"\w+\('([A-J])'", line["reply"]["text"])
+
+
+def test_a_run_tells_its_candidates_in_the_words_of_published_rows() -> None:
+    for more, told in (((), "ranker top-50"), (("--top-k", "10"), "ranker top-10")):
+        assert call("-m", "random", *ONE_TASK, *ASKED, *more, "--out", told).code == 0
+        config = json.loads(Path(told, "manifest.json").read_text())["config"]
+        assert config["candidates_told"] == f"{told}, one function call, by lexical"
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_stopped() -> None:
+    model = ("--model", f"scripted:{__name__}:stopping")
+    goes_on_where_it_stopped((*ONE_TASK, *ASKED, *model), after=3)
+
+
+def test_the_history_does_not_depend_on_which_steps_are_asked() -> None:
+    assert call("-m", "random", *ONE_TASK, *ASKED, "--out", "all").code == 0
+    last = calls("all")[-1]
+    only = ("--step-id", last["unit_id"])
+    assert call("-m", "random", *DEV, *ASKED, *only, "--out", "one").code == 0
+    (line,) = calls("one")
+    assert line["messages"] == last["messages"]
+    assert line["messages"][0]["parts"][0].count("#HTML Segment: ") > 2
+
+
+def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
+    """Whichever candidate of the step itself is right, and whatever comes after it."""
+    data = open_steps("sample", splits=["dev"])
+    protocol = AutoWebGLM()
+    settings = Settings(candidates="ranker", top_k=20)
+    policy = PicturePolicy.parse("none")
+    ranks = open_ranks("lexical")
+    prepare = Preparer(
+        settings, protocol, policy, ranks=ranks, earlier=EarlierActions(data, segments=True)
+    ).prepare
+
+    def asked(row: Row) -> str:
+        question = prepare(row)
+        (ask,), _ = talk(protocol.dialogue(question.step, question.choices), [""])
+        return ask.conversation.messages[-1].text
+
+    rows = [row for row in data.rows() if row.invalid is None][::9]
+    assert any(row.info.index > 3 for row in rows)
+    for row in rows:
+        text = asked(row)
+        assert text == asked(swapped(row))
+        assert text.count("#HTML Segment: ") <= row.info.index
+        shown = text.partition("#Previous commands: ")[2].partition("\n\n")[0]
+        lines = [] if shown == "None" else shown.splitlines()
+        assert len(lines) == row.info.index == len(row.history)
+        assert all(" #HTML Segment: <" in line or " -> " in line for line in lines)
+
+
+def test_actions_without_an_element_on_their_page_stay_in_mind2web_s_words() -> None:
+    row = next(open_steps("sample", splits=["dev"]).rows())
+    assert segment_of(row).count("[*]|") == 1
+    assert segment_of(replace(row, html="<html backend_node_id='x'/>")) == ""
+    right = row.positives[0].id
+    forged = f"<p backend_node_id='{right}'><text backend_node_id='t'>[*]| Buy</text></p>"
+    assert segment_of(replace(row, html=forged)) == "<p[*]| [*] | Buy >"
+    assert segment_of(replace(row, html="<html>")) == ""
+    assert segment_of(replace(row, positives=())) == ""
+
+
+def test_pictures_are_refused() -> None:
+    refused = call("-m", "oracle", *ONE_TASK, *ASKED, "--image-policy", "full", "--out", "r")
+    assert refused.code == 2 and "autowebglm" in refused.complaint
+    assert not Path("r").exists()

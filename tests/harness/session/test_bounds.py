@@ -1,0 +1,157 @@
+"""Floor and ceiling of a result: what always-click and the oracle get on the very rows of it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from harness.benchmarks.recorded import scoring_rules
+from harness.errors import UserError
+from harness.kinds.step import bounds as module
+from harness.kinds.step.bounds import bounds_of
+from harness.runs import StepUnit, open_run
+from harness.runs.settings import settings_of
+from harness.session.summary import aggregation_rules, part
+from harness.settings import Settings
+from parsers import MIND2WEB, score
+from parsers.records import Prediction, Status
+from tests.harness.commands.tool import DEV, ONE_TASK, call, summary, table
+
+PER_MILLE = ("--protocol-option", "form=plain", "--protocol-option", "coordinates=per-mille")
+RANKED = ("--ranker", "lexical")
+
+
+@pytest.mark.parametrize(
+    ("line", "below"),
+    [
+        ((*DEV, "--protocol", "seeact-attributes"), True),
+        ((*DEV, "--protocol", "coordinates", *PER_MILLE, "--point-rule", "smallest"), True),
+        ((*DEV, "--protocol", "coordinates", *PER_MILLE, "--invalid", "fail"), True),
+        ((*DEV, "--protocol", "mindact-choice", *RANKED, "--top-k", "10", "--missed", "ask"), True),
+        ((*DEV, "--no-element-zeroes-operation", "--step-rule", "exact"), False),
+        ((*ONE_TASK, "--protocol", "mindact-generate", *RANKED), False),
+        ((*ONE_TASK, "--protocol", "seeact-annotation", *RANKED), False),
+        ((*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"), False),
+    ],
+)
+def test_the_ceiling_is_what_the_oracle_gets_under_protocol_and_rules(
+    line: Sequence[str], below: bool
+) -> None:
+    for policy in ("oracle", "random"):
+        assert call("--model", policy, *line, "--out", policy).code == 0
+    total = summary("oracle")["total"]["metrics"]
+    strict = total["rules"]["invalid"] == "fail"
+    headline = total["strict" if strict else "valid"]
+    oracle = summary("random")["total"]["oracle"]
+    for name, value in oracle.items():
+        assert value == pytest.approx(headline[name]["macro"]["value"])
+    assert summary("random")["total"]["ceiling"] == oracle["success"]
+    assert (oracle["success"] < 1) == below
+
+
+def _records(*line: str) -> tuple[list[StepUnit], Settings]:
+    assert call("--model", "random", *line, "--out", "a").code == 0
+    run = open_run(Path("a"))
+    return run.records(), settings_of(run)
+
+
+def _over_tasks(values: Sequence[tuple[StepUnit, float]]) -> float:
+    tasks: dict[str, list[float]] = defaultdict(list)
+    for record, value in values:
+        tasks[record.parents["task"]].append(value)
+    return fmean(map(fmean, tasks.values()))
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) -> None:
+    records, settings = _records(*DEV)
+    settings = replace(settings, wrong_element_zeroes_operation=joint)
+    rules = scoring_rules(settings)
+    found = bounds_of(records, settings).floor(records, aggregation_rules(settings, MIND2WEB))
+    asked = [record for record in records if record.invalid is None]
+    clicks = {
+        record.unit_id: [
+            score(
+                Prediction.of(Status.ANSWERED, c.letter, c.id, operation="CLICK"),
+                record.detail.gold,
+                rules,
+            )
+            for c in record.detail.choices
+        ]
+        for record in asked
+    }
+    for name, pick in (
+        ("element", lambda s: s["element"]),
+        ("operation_f1", lambda s: s["operation_f1.mind2web"]),
+        ("success", lambda s: s["success"]),
+    ):
+        wanted = _over_tasks([(r, fmean(map(pick, clicks[r.unit_id]))) for r in asked])
+        assert math.isclose(found[name] or 0.0, wanted)
+
+
+def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
+    records, settings = _records(*DEV, "--protocol", "seeact-attributes")
+    asked = [record for record in records if record.invalid is None]
+    refused, open_ = asked[0], asked[10]
+    assert refused.prediction is not None
+    changed = {
+        id(refused): replace(
+            refused, prediction=replace(refused.prediction, status=Status.REFUSAL)
+        ),
+        id(open_): replace(open_, settled=False, scores=None, prediction=None),
+    }
+    mixed = [changed.get(id(record), record) for record in records]
+    kept = [record for record in mixed if id(record) not in set(map(id, changed.values()))]
+
+    def found(rows: Sequence[StepUnit], **rules: Any) -> Any:
+        own = replace(settings, **rules)
+        whole = part(rows, MIND2WEB, aggregation_rules(own, MIND2WEB), bounds=bounds_of(rows, own))
+        return whole.floor, whole.oracle, whole.metrics.headline.n_units
+
+    some = {"exclude_statuses": ("refusal",)}
+    assert found(mixed, **some) == found(kept)
+    # Counted as failed, rows stay in all three: excluded ones as zero, open ones as the oracle's.
+    floor, oracle, steps = found(mixed, **some, invalid="fail", unattempted="fail")
+    assert steps == len(records)
+    best = bounds_of(records, settings).oracle
+    assert best is not None
+    wanted = _over_tasks(
+        [
+            (r, 0.0 if r.invalid or r is refused else best["dev", r.unit_id, 0]["element"])
+            for r in records
+        ]
+    )
+    assert math.isclose(oracle["element"], wanted)
+    assert floor["element"] < found(records)[0]["element"]
+
+
+def test_the_table_says_what_floor_and_ceiling_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = ("--model", "lexical", *DEV, "--protocol", "seeact-attributes", "--out", "a")
+    told = table(call(*line).out)
+    assert "floor: always-click, expected" in told
+    ceiling = next(row for row in told.splitlines() if row.startswith("  ceiling "))
+    assert ceiling.split()[1:] == ["90.3", "100.0", "90.3"]
+    assert "ceiling: the oracle, under this protocol and these rules" in told
+
+    def missing(*_: object) -> object:
+        raise UserError("unknown protocol")
+
+    monkeypatch.setattr(module, "open_with", missing)
+    told = str(open_run(Path("a")).table())
+    row = next(row for row in told.splitlines() if row.startswith("  ceiling "))
+    assert row.split()[1:] == ["n/a", "n/a", "n/a"]
+    assert "ceiling: unknown" in told
+
+
+def test_what_was_not_asked_for_has_no_floor_and_no_ceiling() -> None:
+    assert call("--model", "random", *ONE_TASK, "--protocol", "classify", *RANKED, "--out", "a")
+    total = summary("a")["total"]
+    assert total["oracle"]["success"] is total["floor"]["operation_f1"] is None
+    assert total["ceiling"] == total["oracle"]["element"]

@@ -1,0 +1,310 @@
+"""What a protocol is told of the finished turns of a conversation, and what stays on record."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.benchmarks import StepDataset, open_steps
+from harness.candidates import page_of
+from harness.kinds.step.extras import wrong_steps
+from harness.kinds.step.questions import Preparer
+from harness.pictures import PicturePolicy
+from harness.protocols.contract import Needs
+from harness.protocols.seeact import TwoRounds
+from harness.rankers import open_ranks
+from harness.records import Step
+from harness.runs import StepUnit
+from harness.settings import Settings
+from parsers.records import Gold
+from tests.harness.benchmarks._conversations import conversations, written
+from tests.harness.commands.tool import call, calls, last_lines, summary
+from tests.units import step_of
+
+ONE = ("--benchmark", "mt-mind2web", "--data", "data", "--limit", "1", "--ranker", "lexical")
+Released = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def listed() -> Released:
+    return conversations(3)[:3]
+
+
+def steps_of(dataset: StepDataset, whole: StepDataset | None = None, top_k: int = 5) -> list[Step]:
+    protocol: TwoRounds = type("Remembering", (TwoRounds,), {"needs": Needs(turns=True)})()
+    settings = Settings(candidates="ranker", ranker="lexical", top_k=top_k, missed="ask")
+    ranks = open_ranks("lexical")
+    preparer = Preparer(
+        settings, protocol, PicturePolicy("none"), ranks=ranks, conversations=whole or dataset
+    )
+    return [question.step for question in preparer.questions(dataset)]
+
+
+def by_turn(released: Released) -> dict[tuple[str, int], dict[str, Any]]:
+    return {
+        (one["task_id"], place): turn for one in released for place, turn in enumerate(one["turns"])
+    }
+
+
+def test_a_step_has_the_turns_before_its_own_and_no_others(
+    tmp_path: Path, listed: Released
+) -> None:
+    turns = by_turn(listed)
+    for step in steps_of(open_steps("mt-mind2web", data=written(tmp_path, listed))):
+        assert step.info.turn is not None
+        before = [turns[step.info.conversation, n] for n in range(step.info.turn)]
+        assert [turn.turn_id for turn in step.turns] == [one["annotation_id"] for one in before]
+        assert [turn.task for turn in step.turns] == [one["confirmed_task"] for one in before]
+        for turn, one in zip(step.turns, before, strict=True):
+            assert [action.told for action in turn.actions] == one["action_reprs"]
+            assert [(action.operation, action.value) for action in turn.actions] == [
+                (action["operation"]["op"], action["operation"]["value"])
+                for action in one["actions"]
+            ]
+            for action, stored in zip(turn.actions, one["actions"], strict=True):
+                right = {c["backend_node_id"] for c in stored["pos_candidates"]}
+                assert set(action.positives) == right
+                assert action.action_uid == stored["action_uid"]
+
+
+def test_the_candidates_of_an_earlier_action_are_the_first_of_the_ranker(
+    tmp_path: Path, listed: Released
+) -> None:
+    dataset = open_steps("mt-mind2web", data=written(tmp_path, listed))
+    (past,) = {
+        action.action_uid: action
+        for step in steps_of(dataset)[:20]
+        for turn in step.turns[:1]
+        for action in turn.actions[:1]
+    }.values()
+    row = dataset.row(dataset.entries[0].unit_id)
+    best = open_ranks("lexical").of(row, page_of(row))[:5]
+    assert past.candidates == tuple((node_id, place) for place, node_id in enumerate(best))
+    page = page_of(row)
+    assert past.scene.listing(best).snippet == page.snippet(best).text
+    assert past.scene.crop(best) == ()
+
+
+def test_turns_do_not_depend_on_which_steps_a_run_selects(tmp_path: Path, listed: Released) -> None:
+    whole = open_steps("mt-mind2web", data=written(tmp_path, listed))
+    last = [entry for entry in whole.entries if entry.labels["turn"] == "3"]
+    every = {step.step_id: step.turns for step in steps_of(whole)}
+    # In reverse, so that each conversation was dropped from memory before it is asked for.
+    for entry in reversed(last):
+        alone = steps_of(replace(whole, entries=(entry,)), whole)
+        assert [step.turns for step in alone] == [every[entry.unit_id]]
+
+
+def test_an_action_without_an_acceptable_element_is_remembered_without_one(
+    tmp_path: Path, listed: Released
+) -> None:
+    steps = steps_of(open_steps("mt-mind2web", data=written(tmp_path, listed)))
+    bare = [a for step in steps for turn in step.turns for a in turn.actions if not a.positives]
+    assert bare and all(action.told and action.candidates for action in bare)
+
+
+def test_pages_of_earlier_turns_are_read_when_they_are_looked_at(
+    tmp_path: Path, listed: Released
+) -> None:
+    folder = written(tmp_path, listed)
+    steps = steps_of(open_steps("mt-mind2web", data=folder))
+    first, second = steps[-1].turns[0].actions[:2]
+    seen = first.scene.listing(first.positives)
+    shutil.rmtree(folder / "test_task")
+    assert first.scene.listing(first.positives) == seen
+    with pytest.raises(Exception, match="cannot be read"):
+        second.scene.listing(second.positives)
+
+
+def test_a_run_is_scored_again_without_its_data(listed: Released) -> None:
+    written(Path("data"), listed)
+    run = call(*ONE, "--protocol", "self-map", "--model", "oracle", "-o", "a", "--progress", "off")
+    assert run.code == 0, run.err
+    shutil.rmtree("data")
+    again = call("score", "a")
+    assert again.code == 0, again.err
+    assert "0 of" in again.out.splitlines()[-1]
+    assert [line["scores"]["success"] for line in last_lines("a")].count(1.0) > 10
+
+
+def test_only_runs_that_show_turns_have_them_on_record(listed: Released) -> None:
+    written(Path("data"), listed)
+    for protocol in ("mindact-choice", "self-map"):
+        call(*ONE, "--protocol", protocol, "--model", "oracle", "-o", protocol)
+    assert all("turns" not in line["detail"] for line in last_lines("mindact-choice"))
+    for line in last_lines("self-map"):
+        turns = line["detail"].get("turns", [])
+        assert len(turns) == int(line["labels"]["turn"]) - 1
+
+
+def outcome(conversation: str, number: int, won: bool | None, **facts: Any) -> StepUnit:
+    """A step of a conversation; None has no result yet."""
+    scores = None if won is None else {"success": float(won)}
+    step = step_of(
+        benchmark="mt-mind2web",
+        split="test_task",
+        unit_id=f"{conversation}-{number}",
+        gold=Gold("CLICK", "", ("1",)),
+        settled=won is not None,
+        scores=scores,
+        **facts,
+    )
+    return replace(step, parents={**step.parents, "conversation": conversation})
+
+
+def test_conversations_are_counted_by_their_wrong_steps() -> None:
+    outcomes = {"a": [True, True], "b": [False], "c": [False] * 3 + [True], "d": [False] * 5}
+    records = [outcome(c, n, won) for c, of in outcomes.items() for n, won in enumerate(of)]
+    records += [outcome("e", 0, False), outcome("e", 1, None)]  # not finished
+    records += [outcome("b", 1, False, invalid="excluded")]
+    assert wrong_steps(records) == {"0": 1, "1": 1, "2": 0, "3": 1, "more": 1}
+    assert wrong_steps([replace(one, parents={"task": "t"}) for one in records]) == {}
+
+
+def test_the_share_of_wrong_steps_is_told_as_it_is_and_as_the_released_code_has_it(
+    listed: Released,
+) -> None:
+    """The slip of the reference: it divides numbers of conversations by the number of turns."""
+    written(Path("data"), listed)
+    run = call(*ONE, "--protocol", "mindact-choice", "--model", "random", "-o", "a")
+    assert run.code == 0, run.err
+    turns = len(listed[0]["turns"])
+    said = " ".join(run.out.split())
+    assert "wrong steps in 1 conversation:" in said and "more than 3: 100.0 %" in said
+    assert f"over {turns} turns:" in said and f"more than 3: {100 / turns:.1f} %" in said
+    assert summary("a")["rows"]["conversations_with_more_wrong"] == 1
+
+
+def test_the_oracle_reaches_everything_that_has_an_acceptable_element(listed: Released) -> None:
+    """Steps without one count, and fail: their turn does, too."""
+    whole: Released = json.loads(json.dumps(listed[:2]))
+    for one in whole:
+        for turn in one["turns"]:
+            kept = [place for place, a in enumerate(turn["actions"]) if a["pos_candidates"]]
+            turn["actions"] = [turn["actions"][place] for place in kept]
+            turn["action_reprs"] = [turn["action_reprs"][place] for place in kept]
+    for name, data in (("whole", whole), ("lacking", listed[:2])):
+        written(Path(name), data)
+        run = call(
+            *("--benchmark", "mt-mind2web", "--data", name, "--candidates", "all"),
+            *("--protocol", "mindact-choice", "--model", "oracle", "-o", f"{name}-run"),
+        )
+        assert run.code == 0, run.err
+    measures = ("element", "operation_f1", "success", "element_by_conversation", "success_by_turn")
+    best = summary("whole-run")["total"]["metrics"]
+    assert all(best["valid"][name]["macro"]["value"] == 1.0 for name in measures)
+    assert best["turn_success"]["default"]["value"] == 1.0
+    lacking = summary("lacking-run")
+    bare = sum(
+        not a["pos_candidates"] for o in listed[:2] for t in o["turns"] for a in t["actions"]
+    )
+    assert bare and lacking["rows"]["not_offered"] == bare
+    assert lacking["total"]["metrics"]["counts"]["n_invalid"] == 0
+    assert lacking["total"]["metrics"]["turn_success"]["default"]["value"] < 1.0
+
+
+def test_ranks_that_miss_an_action_are_named_in_one_line(listed: Released) -> None:
+    written(Path("data"), listed)
+    first, second = (
+        f"{turn['annotation_id']}_{turn['actions'][0]['action_uid']}"
+        for turn in listed[0]["turns"][:2]
+    )
+    ranks = {
+        f"{turn['annotation_id']}_{action['action_uid']}": {
+            c["backend_node_id"]: place
+            for place, c in enumerate((*action["pos_candidates"], *action["neg_candidates"]))
+        }
+        for turn in listed[0]["turns"]
+        for action in turn["actions"]
+    }
+    del ranks[first]
+    Path("scores.pkl").write_bytes(pickle.dumps({"ranks": ranks}))
+    assert call("rank", "convert", "scores.pkl", "-o", "ranks.parquet").code == 0
+    few = (*ONE[:-1], "ranks.parquet", "--protocol", "mt-mindact", "--model", "oracle", "-o", "a")
+    refused = call(*few)
+    assert (refused.code, first in refused.complaint) == (2, True)
+    assert "no ranks for 1 of" in refused.complaint
+    # A later turn alone, whose memory needs them.
+    later = call(*few, "--step-id", second, "--progress", "off")
+    assert later.code == 2 and first in later.err.splitlines()[-1]
+    assert "no ranks for 1 of" in later.err and "earlier steps" in later.err
+    assert not Path("a", "calls.jsonl").exists() or not Path("a", "calls.jsonl").read_bytes()
+    ranked = call(*ONE[:-1], "lexical", "--protocol", "mt-mindact", "--model", "oracle", "-o", "b")
+    assert ranked.code == 0
+
+
+def test_pictures_are_refused_where_there_are_none(listed: Released) -> None:
+    written(Path("data"), listed)
+    refused = call(*ONE[:-2], "--protocol", "seeact-two-rounds", "--model", "oracle", "-o", "a")
+    assert refused.code == 2
+    assert "no screenshots next to its files here" in refused.complaint
+    assert "--image-policy none" in refused.complaint
+    blind = call(
+        *ONE[:-2],
+        "--protocol",
+        "seeact-two-rounds",
+        "--model",
+        "oracle",
+        "-o",
+        "a",
+        "--image-policy",
+        "none",
+    )
+    assert blind.code == 0
+    lost = call(
+        *ONE[:-2],
+        "--protocol",
+        "seeact-two-rounds",
+        "--model",
+        "oracle",
+        "-o",
+        "b",
+        "--image-policy",
+        "none",
+        "--lost-rows",
+    )
+    assert lost.code == 2 and "--lost-rows has no effect" in lost.complaint
+
+
+def test_plain_protocols_see_nothing_of_earlier_turns(listed: Released) -> None:
+    """The condition without history: the actions of the same turn, and no others."""
+    written(Path("data"), listed)
+    told = call(
+        *ONE[:-2],
+        "--protocol",
+        "seeact-two-rounds",
+        "--image-policy",
+        "none",
+        "--model",
+        "oracle",
+        "-o",
+        "a",
+    )
+    assert told.code == 0
+    first, second = listed[0]["turns"][:2]
+    of_second = [line["calls"] for line in last_lines("a") if line["labels"]["turn"] == "2"]
+    own = {name for names in of_second for name in names}
+    asked = "\n".join(
+        part for c in calls("a") if c["id"] in own for m in c["messages"] for part in m["parts"]
+    )
+    assert second["confirmed_task"] in asked and first["confirmed_task"] not in asked
+    assert second["action_reprs"][0] in asked
+
+
+def test_results_are_told_by_the_number_of_the_turn(listed: Released) -> None:
+    written(Path("data"), listed)
+    call(*ONE, "--protocol", "mindact-choice", "--model", "oracle", "-o", "a")
+    told = call("report", "a", "--by", "turn")
+    assert told.code == 0, told.err
+    rows = [line.split() for line in told.out.splitlines()]
+    numbers = [row[:3] for row in rows if row and row[0].isdigit()]
+    assert numbers == [
+        [str(place), "1", str(len(turn["actions"]))]
+        for place, turn in enumerate(listed[0]["turns"], start=1)
+    ]

@@ -1,0 +1,159 @@
+"""Protocols that ask in groups, as whole runs on the sample."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from adapters.contract import Request
+from parsers import letter
+from tests.harness.commands.tool import (
+    ONE_TASK,
+    at,
+    call,
+    calls,
+    is_right,
+    replying,
+    steps,
+    summary,
+)
+from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
+from tests.servers import WireServer
+
+RANKED = (*ONE_TASK, "--ranker", "lexical", "--no-cache")
+NAMES = ("seeact-choice", "mindact-choice", "mindact-generate", "seq2seq")
+
+
+def by_chance(request: Request) -> str:
+    """Some answer in everybody's form, always the same to the same question; often none."""
+    drawn = hashlib.sha256(request.conversation.digest().encode()).digest()
+    number = drawn[0] % 4
+    if drawn[1] % 3 == 0:
+        return "Element: None\nAnswer: A.\nAction: CLICK"
+    if request.place.startswith("group"):
+        return f"{letter(number + 1)}.\nAnswer: {letter(number + 1)}.\nAction: CLICK"
+    return f"ELEMENT: {letter(number)}\nACTION: CLICK\nVALUE: None"
+
+
+stopping = until_pulled(by_chance)
+
+
+def not_applicable(request: Request) -> str:
+    """A model that finds its element nowhere."""
+    if request.place.endswith("describe"):
+        return "It is not here."
+    return "ELEMENT: NA\nACTION: CLICK\nVALUE: None" if "batch" in request.place else "Answer: NA"
+
+
+def without_letters(request: Request) -> str:
+    """A model that goes on about something else."""
+    return "The weather is fine today."
+
+
+def script(name: str) -> str:
+    return f"scripted:{__name__}:{name}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_oracle_is_right_everywhere_and_lexical_somewhere_else(name: str) -> None:
+    asked = ("--protocol", name, *RANKED)
+    assert call("--model", "oracle", *asked, "--out", "o").code == 0
+    assert call("--model", "lexical", *asked, "--out", "l").code == 0
+    offered = [s for s in steps("o") if s["asked"] and s["prediction"]["status"] != "not_offered"]
+    assert offered and all(s["scores"]["success"] for s in offered)
+    assert summary("l")["complete"] is True
+    assert {s["step_id"] for s in steps("l")} == {s["step_id"] for s in steps("o")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_run_that_was_cut_off_goes_on_where_it_stopped(name: str) -> None:
+    goes_on_where_it_stopped(("--protocol", name, *RANKED, "--model", script("stopping")), after=11)
+
+
+@pytest.mark.parametrize("name", ["seeact-choice", "mindact-choice"])
+def test_na_everywhere_is_none_and_no_error(name: str) -> None:
+    asked = ("--protocol", name, *RANKED, "--model", script("not_applicable"))
+    assert call(*asked, "--out", "r").code == 0
+    told = [s["prediction"]["status"] for s in steps("r") if s["asked"]]
+    assert told and set(told) == {"none"}
+
+
+def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None:
+    asked = (
+        "--protocol",
+        "mindact-choice",
+        *RANKED,
+        "--top-k",
+        "2",
+        "--model",
+        script("by_chance"),
+    )
+    assert call(*asked, "--out", "r").code == 0
+    missed = [
+        s for s in steps("r") if s["prediction"] and s["prediction"]["status"] == "not_offered"
+    ]
+    assert missed
+    for step in missed:
+        assert not any(is_right(step, choice) for choice in step["choices"])
+        assert not step["asked"] and step["scores"]["element"] == 0.0
+        assert step["scores"]["operation_f1.mind2web"] == 0.0
+    asked_about = {c["unit_id"] for c in calls("r")}
+    assert asked_about.isdisjoint(s["step_id"] for s in missed)
+
+
+def test_classification_needs_no_call_and_shows_no_operation() -> None:
+    told = call("--protocol", "classify", *RANKED, "--model", script("by_chance"), "--out", "r")
+    assert told.code == 0
+    assert not calls("r")
+    first = [s["choices"][0]["id"] for s in steps("r") if s["asked"]]
+    assert [s["prediction"]["element"] for s in steps("r") if s["asked"]] == first
+    lines = {line.split()[0]: line.split() for line in told.out.splitlines() if line.strip()}
+    for name in ("macro,", "floor", "ceiling"):
+        assert lines[name][-2:] == ["n/a", "n/a"]
+
+
+def test_classification_sends_nothing_to_a_hosted_model() -> None:
+    with WireServer(replying()) as server:
+        line = at(server, *RANKED, "--preflight", "--protocol", "classify", "--out", "r")
+        assert call(*line).code == 0
+        assert server.count == 0
+    assert summary("r")["complete"] is True
+
+
+def test_shuffles_deal_anew_and_tell_their_spread() -> None:
+    asked = ("--protocol", "mindact-choice", *RANKED, "--model", script("by_chance"))
+    told = call(*asked, "--shuffles", "3", "--out", "r")
+    assert told.code == 0
+    chosen = [
+        [s["prediction"]["element"] for s in steps("r") if s["repeat"] == n] for n in range(3)
+    ]
+    assert len({tuple(map(str, own)) for own in chosen}) == 3
+    assert "SD" in told.out
+
+
+def test_eager_is_an_option_of_protocols_with_batches() -> None:
+    batches = ("--protocol", "seeact-choice", *RANKED, "--model", script("by_chance"))
+    assert call(*batches, "--out", "a").code == 0
+    eager = ("--protocol-option", "eager=true")
+    assert call(*batches, *eager, "--out", "b").code == 0
+    assert len(calls("b")) > len(calls("a"))
+    told = [{s["step_id"]: s["prediction"] for s in steps(run)} for run in ("a", "b")]
+    assert told[0] == told[1]
+    refused = call(*RANKED, "--model", "oracle", "--protocol", "mindact-choice", *eager)
+    assert refused.code == 2
+    assert "eager" in refused.complaint
+
+
+def test_how_elements_were_found_and_groups_passed_over_is_told() -> None:
+    asked = ("--model", "oracle", *RANKED, "--protocol", "mindact-generate")
+    told = call(*asked, "--out", "a")
+    found = sum("match-number" in s["prediction"]["flags"] for s in steps("a") if s["prediction"])
+    assert found > 0
+    assert f"written elements matched: {found} by number" in told.out
+    model = ("--model", script("without_letters"), *RANKED, "--protocol", "mindact-choice")
+    for reader, status in (("strict", "parse_error"), ("reference", "no-letter")):
+        told = call(*model, "--protocol-option", f"reader={reader}", "--out", reader)
+        passed = sum(f"group-{status}" in s["prediction"]["flags"] for s in steps(reader))
+        assert passed > 0
+        assert f"unusable reply about some group: {passed} with {status}" in told.out

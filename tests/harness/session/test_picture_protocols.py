@@ -1,0 +1,177 @@
+"""Protocols that answer by mark, by description and by point, as whole runs on the sample."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from adapters.contract import Request
+from harness.pictures import Recipe
+from parsers import in_box
+from tests.harness.commands.tool import ONE_TASK, call, calls, steps
+from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
+
+ASKED = (*ONE_TASK, "--no-cache")
+MARKS = (*ASKED, "--protocol", "seeact-annotation", "--ranker", "lexical")
+WORDS = (*ASKED, "--protocol", "seeact-attributes")
+POINTS = (*ASKED, "--protocol", "coordinates")
+SEECLICK = (*POINTS, "--protocol-option", "form=seeclick")
+PER_MILLE = (*POINTS, "--protocol-option", "coordinates=per-mille")
+
+
+def by_chance(request: Request) -> str:
+    """Some answer in everybody's form, always the same to the same question."""
+    drawn = hashlib.sha256(request.conversation.digest().encode()).digest()
+    if request.place == "answer":
+        return f"ELEMENT: {drawn[0] * 4}, {drawn[1] * 2}\nACTION: CLICK\nVALUE: None"
+    if request.place == "attributes":
+        text = ("Home", "Search", "Contact", "nowhere to be found at all")[drawn[0] % 4]
+        return f"ELEMENT: it\nELEMENT TYPE: LINK\nELEMENT TEXT: {text}\nACTION: CLICK\nVALUE: None"
+    return f"ELEMENT: {('NA', 'A', 'C')[drawn[0] % 3]}\nACTION: CLICK\nVALUE: None"
+
+
+stopping = until_pulled(by_chance)
+
+
+def script(name: str) -> str:
+    return f"scripted:{__name__}:{name}"
+
+
+@pytest.mark.parametrize("asked", [MARKS, POINTS, SEECLICK], ids=lambda asked: asked[-1])
+def test_the_oracle_is_right_wherever_something_can_be_marked_or_hit(
+    asked: tuple[str, ...],
+) -> None:
+    assert call("--model", "oracle", *asked, "--out", "o").code == 0
+    valid = [s for s in steps("o") if s["asked"]]
+    assert valid and all(s["scores"]["success"] for s in valid)
+
+
+def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> None:
+    told = call("--model", "oracle", *WORDS, "--out", "o")
+    assert told.code == 0
+    valid = [s for s in steps("o") if s["asked"]]
+    for step in valid:
+        flags = step["prediction"]["flags"]
+        assert "matched-exactly" in flags
+        assert step["scores"]["element"] or "matcher-tie" in flags
+    line = next(line for line in told.out.splitlines() if line.startswith("descriptions"))
+    assert line.startswith(f"descriptions matched: {len(valid)} exactly, 0 approximately (")
+
+
+@pytest.mark.parametrize("asked", [MARKS, WORDS, PER_MILLE], ids=lambda asked: asked[-1])
+def test_a_run_that_was_cut_off_goes_on_and_is_scored_again_without_its_data(
+    asked: tuple[str, ...],
+) -> None:
+    goes_on_where_it_stopped((*asked, "--model", script("stopping")), after=5)
+
+
+def test_the_pictures_that_were_shown_are_on_record_with_their_letters() -> None:
+    assert call("--model", script("by_chance"), *MARKS, "--out", "r").code == 0
+    shown = [
+        part
+        for line in calls("r")
+        for message in line["messages"]
+        for part in message["parts"]
+        if isinstance(part, dict)
+    ]
+    assert shown
+    for picture in shown:
+        marks = Recipe.parse(picture["recipe"]).marks
+        assert 1 <= len(marks) <= 17
+        assert [mark.letter for mark in marks] == sorted(mark.letter for mark in marks)
+
+
+def test_a_point_is_scored_in_both_ways() -> None:
+    told = call("--model", script("by_chance"), *PER_MILLE, "--out", "r")
+    assert told.code == 0
+    found = [s for s in steps("r") if s["asked"] and s["prediction"]["point"]]
+    assert found
+    for step in found:
+        point, gold = step["prediction"]["point"], step["gold"]
+        inside = any(in_box(tuple(point), tuple(box)) for box in gold["boxes"] if box)
+        assert step["scores"]["element"] == step["scores"]["element_in_box"] == inside
+        under = step["prediction"]["under"] in gold["elements"]
+        assert step["scores"]["element_under"] == under
+    assert f"points: {len(found)}, of which" in told.out
+    smallest = call("score", "r", "--point-rule", "smallest", "--json")
+    assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
+
+
+def test_a_run_by_seeclicks_rules() -> None:
+    assert call("--model", "oracle", *SEECLICK, "--out", "o").code == 0
+    told = call("score", "o", "--as", "seeclick")
+    assert told.code == 0 and "2-decimal ceiling" in told.out
+    plain = json.loads(call("score", "o", "--as", "seeclick", "--json").out)["by_split"]["dev"]
+    # What the sample has in steps, so the labelled box decides and two decimals reach it.
+    assert plain["steps"] == sum(s["asked"] for s in steps("o"))
+    assert plain["operation_f1"] == 1.0
+    assert plain["element"] <= plain["ceiling"]
+
+
+def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected() -> None:
+    asked = (*SEECLICK, "--protocol-option", "coordinates=unit", "--model", script("by_chance"))
+    assert call(*asked, "--out", "whole").code == 0
+    told = {line["unit_id"]: line["messages"][0]["parts"][-1] for line in calls("whole")}
+    lines = {s["index"]: s for s in steps("whole")}
+    places = {}
+    for index, line in lines.items():
+        ids, boxes = line["gold"]["elements"], line["gold"]["boxes"]
+        box = dict(zip(ids, boxes, strict=True)).get(line["gold"]["original"])
+        if box and line["page_size"]:
+            width, height = line["page_size"]
+            x, y = (box[0] + box[2] / 2) / width, (box[1] + box[3] / 2) / height
+            places[index] = f"({x:.2f},{y:.2f})"
+    last = max(index for index, line in lines.items() if line["asked"])
+    before = [places[index] for index in sorted(places) if index < last][-4:]
+    text = told[lines[last]["step_id"]]
+    assert len(before) >= 2
+    assert re.findall(r"\(0\.\d\d,\d\.\d\d\)", text) == before
+    assert text.count("Step") == len(before)
+    alone = lines[last]["step_id"]
+    assert call(*asked, "--step-id", alone, "--out", "alone").code == 0
+    assert [line["messages"][0]["parts"][-1] for line in calls("alone")] == [text]
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ((*POINTS, "--model", "scripted:{script}"), "coordinates=absolute (pixels"),
+        ((*POINTS, "--model", "oracle", "--image-policy", "tiles"), "full, viewport or candidates"),
+        ((*POINTS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
+        ((*POINTS, "--model", "oracle", "--candidates", "snapshot"), "takes all only"),
+        ((*POINTS, "--model", "oracle", "--protocol-option", "form=no"), "qwen-vl, qwen2-vl"),
+        ((*MARKS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
+        ((*WORDS, "--model", "oracle", "--image-policy", "none"), "without pictures"),
+        ((*MARKS, "--model", "oracle", "--protocol-option", "batch_size=0"), "expected 1 to 100"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(asked: tuple[str, ...], complaint: str) -> None:
+    found = call(*(arg.format(script=script("by_chance")[9:]) for arg in asked), "--out", "r")
+    assert found.code == 2
+    assert complaint in found.complaint
+    assert not Path("r").exists()
+
+
+def test_seeclicks_rules_are_for_points_and_take_no_others() -> None:
+    assert call("--model", "oracle", *WORDS, "--out", "w").code == 0
+    assert "coordinates" in call("score", "w", "--as", "seeclick").complaint
+    assert "leave out" in call("score", "w", "--as", "seeclick", "--f1", "mind2web-lc").complaint
+
+
+def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:
+    assert call("--model", "oracle", *POINTS, "--out", "o").code == 0
+    asked = [s for s in steps("o") if s["asked"]]
+    lines = [
+        {"step": s["step_id"], "point": s["prediction"]["point"], "operation": "CLICK"}
+        for s in asked
+    ]
+    Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--point-rule", "smallest")
+    assert told.code == 0
+    under = sum(s["scores"]["element_under"] == 1 for s in asked)
+    assert f"points: {len(asked)}, of which {len(asked)} in the box of an acceptable" in told.out
+    assert f"and {under} with one as the smallest" in told.out

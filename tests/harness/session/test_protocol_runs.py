@@ -1,0 +1,186 @@
+"""Runs of protocols with several calls: interrupted ones, shuffles, what is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.contract import Request
+from tests.harness.commands.tool import (
+    DEV,
+    ONE_TASK,
+    call,
+    calls,
+    macro,
+    steps,
+    summary,
+)
+
+LEXICAL = ("--ranker", "lexical")
+MINDACT = (*ONE_TASK, "--protocol", "mindact-choice", *LEXICAL)
+
+
+ASKED: list[Request] = []
+
+
+def first_of_group(request: Request) -> str:
+    """A model that takes the first candidate of every group."""
+    ASKED.append(request)
+    return "Answer: B.\nAction: CLICK"
+
+
+def by_digest(request: Request) -> str:
+    """A model that picks by chance, the same in the same question."""
+    return f"Answer: {'BCDEF'[int(request.conversation.digest(), 16) % 5]}.\nAction: CLICK"
+
+
+SCRIPT = ("--model", f"scripted:{__name__}:first_of_group", "--progress", "off")
+
+
+@pytest.fixture(autouse=True)
+def unasked() -> None:
+    ASKED.clear()
+
+
+def test_the_folder_of_a_usual_run_keeps_its_name() -> None:
+    assert call("--model", "oracle", *ONE_TASK).code == 0
+    usual = next(Path("runs").iterdir()).name
+    assert re.fullmatch(r"oracle-sample-k20-[0-9a-f]{8}", usual)
+    assert call("--model", "oracle", *ONE_TASK, "--history", "all", "--none", "last").code == 0
+    assert [path.name for path in Path("runs").iterdir()] == [usual]
+    assert call("--model", "oracle", *MINDACT).code == 0
+    names = {path.name for path in Path("runs").iterdir()} - {usual}
+    assert [name.rpartition("-")[0] for name in names] == ["oracle-sample-top50"]
+
+
+@pytest.mark.parametrize("kept", [1, 14, 33])
+def test_calls_on_record_are_not_asked_again_wherever_it_was_cut_off(kept: int) -> None:
+    line = (*SCRIPT, *MINDACT)
+    assert call(*line, "--out", "whole").code == 0
+    asked = len(ASKED)
+    assert call(*line, "--out", "cut").code == 0
+    # As after a kill: the lines that had been synced, and the beginning of one that had not.
+    path = Path("cut/calls.jsonl")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:kept]) + lines[kept][:40])
+    Path("cut/steps.jsonl").write_text("")
+    for finished in ("summary.json", "steps.parquet"):
+        (Path("cut") / finished).unlink()
+    ASKED.clear()
+    resumed = call(*line, "--out", "cut")
+    assert resumed.code == 0, resumed.err
+    assert len(ASKED) == asked - kept
+    assert len({(c["unit_id"], c["place"]) for c in calls("cut")}) == asked
+
+    def outcomes(run: str) -> list[tuple[str, Any, Any]]:
+        return sorted((s["step_id"], s["prediction"], s["scores"]) for s in steps(run))
+
+    assert outcomes("cut") == outcomes("whole")
+
+
+def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() -> None:
+    model = ("--model", f"scripted:{__name__}:by_digest", "--progress", "off")
+    asked = ("--limit", "3", "--protocol", "mindact-choice", *LEXICAL, "--top-k", "10")
+    called = call(*model, *DEV, *asked, "--shuffles", "3", "--out", "a")
+    assert called.code == 0, called.err
+    valid = [step for step in steps("a") if step["invalid"] is None]
+    assert {step["repeat"] for step in valid} == {0, 1, 2}
+    rates = [macro([s for s in valid if s["repeat"] == n], _success) for n in range(3)]
+    assert len(set(rates)) > 1
+    total = summary("a")["total"]
+    assert total["repeat_sd"] == pytest.approx(statistics.stdev(rates))
+    found = total["metrics"]["valid"]["success"]["macro"]["value"]
+    assert found == pytest.approx(statistics.mean(rates))
+    told = re.search(r"SD over 3 repeats +([\d.]+)", called.out)
+    assert told is not None and float(told[1]) == pytest.approx(100 * total["repeat_sd"], abs=0.05)
+    again = call("score", "a", "--json")
+    assert {**json.loads(again.out), "complete": True} == summary("a")
+
+
+def _success(step: dict[str, Any]) -> float:
+    return float(step["scores"]["success"])
+
+
+def test_protocols_are_listed_with_paper_and_calls() -> None:
+    listed = call("protocols").out
+    blocks = re.split(r"\n(?=\S)", listed)
+    by_name = {block.split()[0]: block for block in blocks if block.strip()}
+    assert "Deng et al. 2023" in by_name["mindact-choice"]
+    assert "10 to 13 calls per step; a ranker's top 50" in by_name["mindact-choice"]
+    assert "2 calls per step; one positive among seeded negatives" in by_name["seeact-two-rounds"]
+    assert "0 calls per step" in by_name["classify"]
+    assert "pictures: none" in by_name["seq2seq"]
+
+
+def test_a_rehearsal_brackets_calls_that_depend_on_the_replies() -> None:
+    line = (*SCRIPT, *MINDACT)
+    rehearsed = call(*line, "--dry-run")
+    assert (rehearsed.code, ASKED) == (0, [])
+    assert call(*line, "--out", "a").code == 0
+    told = re.search(r"calls: +(\d+) to (\d+), depending on the replies", rehearsed.out)
+    assert told is not None
+    asked = sum(step["asked"] for step in steps("a"))
+    assert (int(told[1]), int(told[2])) == (10 * asked, 13 * asked)
+    assert len(ASKED) == 13 * asked
+
+
+def test_what_is_shown_of_a_tournament_is_what_a_model_that_answers_none_is_sent() -> None:
+    assert call("--model", "oracle", *MINDACT, "--out", "a").code == 0
+    step = next(step for step in steps("a") if step["asked"])["step_id"]
+    where = (*DEV, "--protocol", "mindact-choice", "--ranker", "lexical")
+    shown = call("show", step, *where)
+    assert shown.code == 0, shown.err
+    assert len(re.findall(r"^===== group-\d+: about", shown.out, re.M)) == 10
+    assert "recorded:" not in shown.out
+    right = call("show", step, *where, "--answer")
+    assert "===== recorded: " in right.out
+    missed = call("show", step, *where, "--top-k", "1")
+    assert missed.code == 0
+
+
+def test_a_step_without_a_call_is_shown_as_such() -> None:
+    assert call("--model", "oracle", *MINDACT, "--top-k", "1", "--out", "a").code == 0
+    step = next(s for s in steps("a") if not s["asked"] and s["invalid"] is None)["step_id"]
+    where = (*DEV, "--protocol", "mindact-choice", "--ranker", "lexical", "--top-k", "1")
+    shown = call("show", step, *where)
+    assert "not among the first 1 of the ranker" in shown.out
+
+
+def test_a_benchmark_without_pictures_takes_protocols_without_them() -> None:
+    data = ("-b", "mind2web", "--data", "nowhere")
+    refused = call("--model", "oracle", *data)
+    assert refused.code == 2
+    assert "--image-policy none" in refused.complaint
+    blind = call("--model", "oracle", *data, "--protocol", "seeact-annotation", *LEXICAL)
+    assert blind.code == 2
+    assert "a protocol that shows none" in blind.complaint
+    assert "--image-policy none" not in blind.complaint
+    fine = call("--model", "oracle", *data, "--protocol", "mindact-choice", *LEXICAL)
+    assert "nowhere" in fine.complaint
+
+
+@pytest.mark.parametrize(
+    ("protocol", "rule"),
+    [
+        ("seeact-two-rounds", "last"),
+        ("seeact-choice", "last"),
+        ("seeact-annotation", "NA for a letter"),
+        ("mindact-choice", "first"),
+        ("mindact-generate", "in words"),
+        ("coordinates", "in words"),
+        ("classify", None),
+        ("autowebglm", None),
+    ],
+)
+def test_a_run_records_how_a_model_could_decline(protocol: str, rule: str | None) -> None:
+    ranked = () if protocol in ("seeact-two-rounds", "coordinates") else LEXICAL
+    line = ("--model", "oracle", *ONE_TASK, "--protocol", protocol, *ranked)
+    assert call(*line, "--out", "a").code == 0
+    config = json.loads(Path("a/manifest.json").read_text())["config"]
+    assert config["none_rule"] == rule
+    assert call(*line, "--out", "a").code == 0

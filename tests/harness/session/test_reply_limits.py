@@ -1,0 +1,261 @@
+"""The token limit of replies: what it is if nobody gives one, and warnings where it is too low."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from adapters.contract import AdapterInfo, Request
+from adapters.scripted import Scripted
+from adapters.thinking import ALWAYS
+from harness.planning.plan import plan_run
+from harness.runs import open_run
+from harness.session.display import Display
+from harness.settings import read_settings
+from tests.harness.commands.tool import (
+    CLICK_A,
+    DEV,
+    ONE_TASK,
+    TEXT_ONLY,
+    at,
+    call,
+    replying,
+    summary,
+)
+from tests.servers import Answer, Ask, WireServer
+
+THINKER = "Qwen/Qwen3-VL-8B-Thinking"
+
+
+def manifest(run: str | Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((Path(run) / "manifest.json").read_text())
+    return found
+
+
+def runs() -> list[Path]:
+    return [
+        path.parent
+        for path in (*Path().glob("a/manifest.json"), *Path().glob("runs/*/manifest.json"))
+    ]
+
+
+def limits_sent(server: WireServer) -> set[int]:
+    return {ask.body["max_tokens"] for ask in server.asks}
+
+
+def on(server: WireServer, model: str, *args: str) -> tuple[str, ...]:
+    """The arguments of a run of this model of `server`."""
+    return (*at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", *args), "--model", model)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "limit"),
+    [
+        (THINKER, (), 8192),
+        ("openai/gpt-5.4", (), 8192),
+        ("Qwen/Qwen3-VL-8B-Instruct", (), 1024),
+        (THINKER, ("--max-tokens", "700"), 700),
+        ("openai/gpt-5.4", ("--effort", "none"), 1024),
+    ],
+)
+def test_a_limit_that_is_left_open_has_room_for_thought_where_the_model_thinks(
+    model: str, options: tuple[str, ...], limit: int
+) -> None:
+    with WireServer(replying()) as server:
+        assert call(*on(server, model, *options, "--out", "a")).code == 0
+        assert limits_sent(server) == {limit}
+    assert manifest("a")["config"]["max_tokens"] == [limit]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "limit"),
+    [
+        ("gpt-5.4", (), 8192),
+        ("gpt-4o", (), 1024),
+        ("claude-opus-5-5", (), 8192),
+        ("claude-sonnet-4-5", (), 1024),
+        ("claude-sonnet-4-5", ("--thinking-budget", "2000"), 8192),
+        ("gemini-2.5-flash", (), 8192),
+        ("gemini-2.5-flash", ("--thinking-budget", "0"), 1024),
+        ("gemini-3.8-flash", (), 8192),
+        ("lexical", (), 1024),
+    ],
+)
+def test_a_rehearsal_counts_with_the_limit_that_the_run_will_have(
+    model: str, options: tuple[str, ...], limit: int
+) -> None:
+    rehearsed = call("--model", model, *ONE_TASK, *options, "--dry-run")
+    assert rehearsed.code == 0
+    [high] = [line for line in rehearsed.out.splitlines() if line.startswith("high: ")]
+    assert f" {14 * limit:,} out" in high
+
+
+def test_a_model_of_ones_own_declares_that_it_thinks() -> None:
+    def answer(request: Request) -> str:
+        return CLICK_A if request.place == "round-2" else str(request.generation.max_tokens)
+
+    info = AdapterInfo(name="mine", model="mine", provider="mine")
+    for thinking, limit in ((info.thinking, 1024), (ALWAYS, 8192)):
+        model = Scripted(answer, replace(info, thinking=thinking))
+        run = harness.evaluate(
+            model, benchmark="sample", split="dev", limit=1, out=f"{limit}", progress="off"
+        )
+        assert {request.generation.max_tokens for request in model.asked} == {limit}
+        assert run.manifest.config["max_tokens"] == [limit]
+
+
+def test_a_run_begun_with_another_limit_goes_on_with_it() -> None:
+    with WireServer(replying()) as server:
+        line = on(server, THINKER, "--out", "a")
+        assert call(*line, "--max-tokens", "1024").code == 0
+        [run] = runs()
+        lines = (run / "calls.jsonl").read_bytes().splitlines(keepends=True)
+        (run / "calls.jsonl").write_bytes(b"".join(lines[:6]))
+        (run / "steps.jsonl").write_bytes(b"")
+        asked = server.count
+        again = call(*line)
+        assert again.code == 0
+        assert server.count == asked + len(lines) - 6
+        assert limits_sent(server) == {1024}
+    assert "limit:    1024 tokens a reply, as when this run was begun" in again.err
+    assert manifest(run)["config"]["max_tokens"] == [1024]
+    assert runs() == [run]
+
+
+def test_a_limit_that_is_given_must_be_that_of_the_run() -> None:
+    with WireServer(replying()) as server:
+        assert call(*on(server, THINKER, "--out", "a")).code == 0
+        refused = call(*on(server, THINKER, "--out", "a", "--max-tokens", "1024"))
+    assert refused.code == 2
+    assert "max_tokens" in refused.err
+
+
+def test_limits_per_round_are_gone_on_with_as_well() -> None:
+    with WireServer(replying()) as server:
+        assert call(*on(server, THINKER, "--out", "a", "--max-tokens", "300,200")).code == 0
+        assert call(*on(server, THINKER, "--out", "a")).code == 0
+        assert limits_sent(server) == {300, 200}
+
+
+def test_a_folder_without_lines_takes_the_limit_of_today() -> None:
+    with WireServer(replying()) as server:
+        assert call(*on(server, THINKER, "--out", "a", "--max-tokens", "5")).code == 0
+        for name in ("calls.jsonl", "steps.jsonl", "summary.json", "steps.parquet"):
+            (Path("a") / name).unlink()
+        assert call(*on(server, THINKER, "--out", "a")).code == 0
+    assert manifest("a")["config"]["max_tokens"] == [8192]
+
+
+@pytest.mark.parametrize(
+    ("answer", "warns"),
+    [
+        (Answer(text="", finish="length"), "cut off at 600 tokens"),
+        (Answer(text="The user wants", finish="length"), "cut off at 600 tokens"),
+        (Answer(text="<think>The user wants"), "cut off at 600 tokens"),
+        (Answer(text=""), "has no text (the limit is 600 tokens)"),
+        (Answer(text="<think>The user wants it</think>"), "has no text"),
+        (Answer(text="<think>easy</think>ready"), ""),
+        (Answer(text="ready"), ""),
+    ],
+)
+def test_a_preflight_reply_without_an_answer_is_a_warning(answer: Answer, warns: str) -> None:
+    good = replying()
+    with WireServer(lambda ask: answer if "ready" in ask.text else good(ask)) as server:
+        line = [arg for arg in on(server, "m", "--out", "a") if arg != "--no-preflight"]
+        done = call(*line, "--max-tokens", "600")
+    assert done.code == 0
+    [*warnings] = [line for line in done.err.splitlines() if line.startswith("warning:")]
+    assert len(warnings) == bool(warns)
+    assert all(warns in line and "--max-tokens 8192" in line for line in warnings)
+
+
+def some(bad: Answer, share: int) -> Callable[[Ask], Answer]:
+    """A server whose every `share`-th second round is `bad`."""
+    good = replying()
+    seen: list[int] = []
+
+    def react(ask: Ask) -> Answer:
+        if ask.rounds:
+            seen.append(ask.number)
+        return bad if ask.rounds and len(seen) % share == 0 else good(ask)
+
+    return react
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"),
+    [
+        (Answer(text="Let me think", finish="length"), "cut off"),
+        (Answer(text=""), "empty"),
+        (Answer(text="Bananas are yellow."), "unreadable"),
+    ],
+)
+def test_many_replies_without_an_answer_are_told_while_it_runs_and_at_the_end(
+    bad: Answer, kind: str
+) -> None:
+    with WireServer(some(bad, 4)) as server:
+        line = at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a", "--concurrency", "1")
+        done = call(*line, "--progress", "plain")
+    asked = sum(ask.rounds > 0 for ask in server.asks)
+    count = asked // 4
+    told = (
+        f"{count} of {asked} steps ({100 * count / asked:.0f} %) without a usable reply "
+        f"({count} {kind}): raise the limit of 1024 tokens, --max-tokens 8192"
+    )
+    # While it runs, at the end, and wherever the table is shown again.
+    for output in (done.err, done.out, call("score", "a").out):
+        assert told in " ".join(output.split())
+
+
+def test_a_tenth_of_the_steps_and_a_few_steps_are_no_warning() -> None:
+    with WireServer(some(Answer(text=""), 10)) as server:
+        tenth = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a"))
+    with WireServer(Answer(text="")) as server:
+        few = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "b"))
+    assert "settled without an element: 7 empty" in few.out
+    for done in (tenth, few):
+        assert done.code == 0
+        assert "without a usable reply" not in done.out + done.err
+
+
+def test_items_are_called_items() -> None:
+    of_items = ("-b", "sample-grounding", "--limit", "24", "--protocol-option", "form=point-text")
+    with WireServer(Answer(text="<think>Let me", finish="length")) as server:
+        line = at(server, *of_items, "--protocol-option", "coordinates=unit", "--no-cache")
+        done = call(*line, "--out", "a")
+    assert "of 24 items (100 %) without a usable reply" in " ".join(done.out.split())
+    assert "to ask only the truncated items again: " in done.err
+
+
+def test_a_first_round_that_is_cut_off_counts() -> None:
+    def react(ask: Ask) -> Answer:
+        return replying()(ask) if ask.rounds else Answer(text="Hm", finish="length")
+
+    with WireServer(react) as server:
+        done = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a"))
+    assert summary("a")["total"]["metrics"]["counts"]["statuses"].keys() == {"answered"}
+    assert "(100 %) without a usable reply" in " ".join(done.out.split())
+
+
+def test_the_progress_line_begins_to_say_so_after_twenty_steps() -> None:
+    with WireServer(Answer(text="hm", finish="length")) as server:
+        assert call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a")).code == 0
+    records = [record for record in open_run("a").records() if record.asked]
+    settings = read_settings({"model": "m", "max_tokens": "2000,300"})
+    display = Display(settings)
+    for number, record in enumerate(records, 1):
+        display.recorded(record)
+        told = "--max-tokens 8192" in display.scores()
+        assert told is (number >= 20), number
+    assert "the limit of 2000,300 tokens" in display.scores()
+
+
+def test_a_policy_has_the_usual_limit_on_record() -> None:
+    plan = plan_run(read_settings({"model": "oracle", "benchmark": "sample"}), asks=False)
+    assert plan.settings.max_tokens == (1024,)

@@ -1,0 +1,91 @@
+"""What a protocol can look up: the page while a step is asked about, and its record afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.benchmarks import open_steps
+from harness.candidates import page_of
+from harness.kinds.step.questions import Preparer, StepQuestion
+from harness.kinds.step.scene import PageScene, RecordedScene
+from harness.pictures import PicturePolicy, Recipe, plan, read_size
+from harness.protocols.contract import Needs
+from harness.protocols.seeact import TwoRounds
+from harness.records import Row
+from harness.settings import Settings
+
+CANDIDATES = PicturePolicy("candidates")
+
+
+def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, StepQuestion]:
+    rows = open_steps("sample", splits=["dev"]).rows()
+    row = next(row for row in rows if row.invalid is None)
+    protocol: TwoRounds = type("Needing", (TwoRounds,), {"needs": needs})()
+    return row, Preparer(Settings(), protocol, policy).prepare(row)
+
+
+def scene_of(question: StepQuestion) -> PageScene:
+    assert isinstance(question.step.scene, PageScene)
+    return question.step.scene
+
+
+def test_a_protocol_that_looks_nothing_up_keeps_no_page() -> None:
+    assert asked(Needs(scene=False))[1].step.scene is None
+    assert asked(Needs())[1].step.scene is not None
+
+
+def test_a_listing_is_the_page_pruned_to_the_candidates_asked_for() -> None:
+    row, question = asked(Needs(pictures="crops"))
+    scene, page = scene_of(question), page_of(row)
+    ids = [choice.id for choice in question.choices[:4]]
+    for brackets in ("angle", "round"):
+        whole = page.snippet(ids, brackets=brackets)
+        found = scene.listing(ids, brackets=brackets)
+        assert found.snippet == whole.text
+        assert found.texts == tuple((c.id, c.text) for c in whole.choices)
+        bare = scene.listing(ids, brackets=brackets, snippet=False)
+        assert (bare.snippet, bare.texts) == ("", found.texts)
+
+
+def test_crops_are_planned_for_the_candidates_asked_for_and_remembered() -> None:
+    row, question = asked(Needs(pictures="crops"))
+    scene = scene_of(question)
+    assert question.step.pictures == ()
+    assert row.screenshot is not None
+    size = read_size(row.screenshot)
+    for choices in (question.choices[:2], question.choices[2:4], question.choices[:2]):
+        boxes = [choice.box for choice in choices]
+        expected = plan(CANDIDATES, size, boxes)
+        assert scene.crop([choice.id for choice in choices]) == expected
+    assert len(scene.shown) == 2
+    assert {picture.digest for picture in scene.shown} == {question.record.digests["screenshot"]}
+
+
+def test_marks_are_part_of_the_picture_s_recipe() -> None:
+    _, question = asked(Needs(pictures="crops"))
+    scene = scene_of(question)
+    boxed = [choice.id for choice in question.choices if choice.box and choice.box.is_visible][:3]
+    (plain,), (marked,) = scene.crop(boxed), scene.marked(boxed, ["A", "B", "C"])
+    assert (plain.width, plain.height) == (marked.width, marked.height)
+    assert [mark.letter for mark in Recipe.parse(marked.recipe).marks] == ["A", "B", "C"]
+    assert Recipe.parse(plain.recipe).marks == ()
+    with pytest.raises(ValueError, match="argument"):
+        scene.marked(boxed, ["A"])
+
+
+def test_without_pictures_there_are_no_crops() -> None:
+    _, question = asked(Needs(pictures="crops"), PicturePolicy("none"))
+    assert scene_of(question).crop([question.choices[0].id]) == ()
+
+
+def test_a_record_lists_in_document_order_with_the_texts_of_the_whole_list() -> None:
+    row, question = asked(Needs())
+    recorded = question.record.detail.choices
+    assert recorded == question.choices
+    scene = RecordedScene(recorded)
+    ids = [choice.id for choice in question.choices[:5]]
+    listing = scene.listing([*ids, ids[0]])
+    assert [node for node, _ in listing.texts] == page_of(row).in_order(ids)
+    assert dict(listing.texts) == {c.id: c.text for c in question.choices[:5]}
+    assert listing.snippet == ""
+    assert scene.crop(ids) == scene.marked(ids, ["A"] * 5) == ()

@@ -1,0 +1,302 @@
+"""`vlm-eval score`: a run's own replies by its own or other rules, and predictions by others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.commands.tool import (
+    CLICK_A,
+    DEV,
+    ONE_TASK,
+    TEXT_ONLY,
+    Called,
+    at,
+    call,
+    last_lines,
+    macro,
+    replying,
+    steps,
+    summary,
+    table,
+)
+from tests.servers import WireServer
+
+
+def run_with(answer: str, *more: str, data: tuple[str, ...] = ONE_TASK) -> Called:
+    with WireServer(replying(answer)) as server:
+        called = call(*at(server, *data, *TEXT_ONLY, *more, "--out", "a"))
+    assert called.code == 0
+    return called
+
+
+def scored(*more: str) -> dict[str, Any]:
+    called = call("score", "a", "--json", *more)
+    assert called.code == 0, called.err
+    found: dict[str, Any] = json.loads(called.out)
+    return found
+
+
+def valid(found: dict[str, Any], key: str, mean: str = "macro") -> float:
+    return float(found["total"]["metrics"]["valid"][key][mean]["value"])
+
+
+def test_scoring_a_run_again_gives_its_own_table_and_summary() -> None:
+    own = run_with(CLICK_A, data=DEV)
+    again = call("score", "a")
+    assert (again.code, table(again.out)) == (0, table(own.out))
+    assert again.out.splitlines()[-1] == "0 of 74 predictions read differently than in the run"
+    assert {**scored(), "complete": True} == summary("a")
+
+
+def test_scores_are_worked_out_from_replies_and_not_copied() -> None:
+    run_with(CLICK_A)
+    path = Path("a/steps.jsonl")
+    lines = []
+    for line in last_lines("a"):
+        line["scores"] |= {"element": 1.0, "success": 1.0}
+        line["prediction"]["action"]["element"] = "0"
+        lines.append(json.dumps(line))
+    path.write_text("\n".join(lines) + "\n")
+    again = call("score", "a")
+    assert "7 of 7 predictions read differently" in again.out
+    assert valid(scored(), "element") == pytest.approx(valid(summary("a"), "element"))
+
+
+def test_other_rules_change_the_numbers_and_leave_the_run_alone() -> None:
+    run_with("ELEMENT: A\nACTION: HOVER\nVALUE: None")
+    before = {path.name: path.read_bytes() for path in Path("a").iterdir()}
+    strict = scored("--no-mapped-operations")
+    assert valid(strict, "operation_f1") < valid(summary("a"), "operation_f1")
+    assert valid(strict, "element") == valid(summary("a"), "element")
+    assert strict["scoring"]["mapped_operations"] is False
+    assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
+
+
+def test_letters_and_values_may_be_read_by_other_rules() -> None:
+    run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
+    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"ambiguous": 7}
+    first = scored("--first-of-many")
+    assert first["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+
+
+def test_an_operation_without_an_element_can_count_as_zero() -> None:
+    run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
+    zero = scored("--no-element-zeroes-operation")
+    assert valid(scored(), "operation_f1") > 0
+    assert valid(zero, "operation_f1") == 0
+    assert zero["scoring"]["no_element_zeroes_operation"] is True
+    # A run without the rule says as little of it as one that is older than the rule.
+    assert "no_element_zeroes_operation" not in summary("a")["scoring"]
+    config = json.loads(Path("a/manifest.json").read_text())["config"]
+    assert "no_element_zeroes_operation" not in config
+    asked = ("--model", "oracle", "--benchmark", "sample", "--limit", "1", "--out")
+    call(*asked, "b", "--no-element-zeroes-operation")
+    config = json.loads(Path("b/manifest.json").read_text())["config"]
+    assert config["no_element_zeroes_operation"] is True
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"), [("none", "no-element"), ("no-element", "wrong-element")]
+)
+def test_a_rule_that_another_covers_is_refused(narrow: str, wide: str) -> None:
+    rules = [f"--{narrow}-zeroes-operation", f"--{wide}-zeroes-operation"]
+    called = call("--model", "oracle", "--benchmark", "sample", *rules, "--out", "a")
+    assert called.code == 2
+    assert f"{rules[0]} has no effect next to {rules[1]}" in called.err
+    assert not Path("a").exists()
+
+
+def test_invalid_rows_count_as_failed_when_wanted() -> None:
+    assert call("--model", "oracle", *DEV, "--out", "a").code == 0
+    counted = scored("--invalid", "fail")["total"]["metrics"]["strict"]
+    assert counted["element"]["micro"]["value"] == pytest.approx(74 / 77)
+    assert valid(summary("a"), "element") == 1.0
+
+
+def test_a_run_that_is_not_finished_can_be_scored() -> None:
+    run_with(CLICK_A, "--limit", "2", data=DEV)
+    lines = Path("a/steps.jsonl").read_text().splitlines(keepends=True)
+    Path("a/steps.jsonl").write_text("".join(lines[:5]))
+    for name in ("summary.json", "steps.parquet"):
+        (Path("a") / name).unlink()
+    assert call("score", "a").code == 0
+
+
+def predictions(change: dict[int, dict[str, Any] | None] | None = None) -> list[dict[str, Any]]:
+    """The recorded actions of the oracle's run, some changed or left out."""
+    lines = []
+    for number, step in enumerate(steps("a")):
+        gold = step["gold"]
+        line = {
+            "step": step["step_id"],
+            "element": (gold["elements"] or [None])[0],
+            "operation": gold["operation"],
+            "value": gold["value"],
+        }
+        changed = (change or {}).get(number, {})
+        if changed is not None:
+            lines.append(line | changed)
+    Path("p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return lines
+
+
+@pytest.fixture
+def oracle() -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+
+
+def predicted(*more: str) -> dict[str, Any]:
+    called = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--json", *more)
+    assert called.code == 0, called.err
+    found: dict[str, Any] = json.loads(called.out)
+    return found
+
+
+@pytest.mark.usefixtures("oracle")
+def test_perfect_predictions_score_a_hundred() -> None:
+    predictions()
+    assert valid(predicted(), "success") == 1.0
+    called = call("score", "--predictions", "p.jsonl", *ONE_TASK)
+    assert called.out.splitlines()[-1] == "7 predictions for 7 steps"
+
+
+@pytest.mark.usefixtures("oracle")
+def test_wrong_elements_operations_and_nothing_are_scored_as_such() -> None:
+    predictions({0: {"element": "999999"}, 1: {"element": None}, 2: {"operation": "TYPE"}})
+    found = predicted()
+    assert valid(found, "element", "micro") == pytest.approx(5 / 7)
+    assert valid(found, "success", "micro") == pytest.approx(4 / 7)
+
+
+@pytest.mark.usefixtures("oracle")
+def test_points_count_when_they_lie_in_the_box() -> None:
+    box = steps("a")[0]["gold"]["boxes"][0]
+    x, y, width, height = box
+    inside = {"element": None, "point": [x + width / 2, y + height / 2]}
+    outside = {"element": None, "point": [x - 50.0, y - 50.0]}
+    predictions({0: inside})
+    assert valid(predicted(), "element", "micro") == 1.0
+    predictions({0: outside})
+    assert valid(predicted(), "element", "micro") == pytest.approx(6 / 7)
+
+
+@pytest.mark.usefixtures("oracle")
+def test_missing_predictions_are_left_out_or_failed() -> None:
+    predictions({3: None})
+    left_out = predicted()
+    assert valid(left_out, "success") == 1.0
+    assert left_out["total"]["metrics"]["counts"]["n_unsettled"] == 1
+    assert valid(predicted("--unattempted", "fail"), "success", "micro") == pytest.approx(6 / 7)
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out.splitlines()[-1]
+    assert told.startswith("6 predictions for 7 steps; steps without one are left out")
+
+
+@pytest.mark.usefixtures("oracle")
+@pytest.mark.parametrize(
+    ("change", "right"),
+    [
+        ({"operation": "clicking on it"}, True),
+        ({"operation": "HOVER"}, True),
+        ({"operation": "SCROLL DOWN"}, False),
+        ({"operation": "TERMINATE"}, False),
+        ({"operation": None}, False),
+        ({"operation": "CLICK or TYPE"}, False),
+    ],
+)
+def test_operations_of_predictions_are_read_as_in_replies(
+    change: dict[str, Any], right: bool
+) -> None:
+    number = next(n for n, step in enumerate(steps("a")) if step["gold"]["operation"] == "CLICK")
+    predictions({number: change})
+    assert valid(predicted(), "success", "micro") == pytest.approx(1.0 if right else 6 / 7)
+
+
+@pytest.mark.usefixtures("oracle")
+def test_operations_that_cannot_be_read_are_counted() -> None:
+    unreadable = [{"operation": "JUMP"}, {"operation": "CLICK or TYPE"}, {"operation": "SCROLL"}]
+    predictions(dict(enumerate(unreadable)))
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
+    assert "2 operations could not be read; expected CLICK, TYPE, SELECT" in told
+
+
+@pytest.mark.usefixtures("oracle")
+def test_values_of_predictions_are_read_as_in_replies() -> None:
+    number, gold = next(
+        (n, step["gold"]) for n, step in enumerate(steps("a")) if step["gold"]["value"]
+    )
+    for value in (gold["value"], f'"{gold["value"]}"', f"  {gold['value']} "):
+        predictions({number: {"value": value}})
+        assert valid(predicted(), "success", "micro") == 1.0, value
+    empty = {}
+    for missing in ("", None, "None", "n/a", "(none)"):
+        predictions({number: {"value": missing}})
+        empty[missing] = valid(predicted(), "operation_f1", "micro")
+    assert len(set(empty.values())) == 1, "a word for no value was scored as a value"
+    assert min(empty.values()) < 1
+
+
+@pytest.mark.usefixtures("oracle")
+def test_elements_that_are_on_no_page_are_counted() -> None:
+    elsewhere = {"element": "999999"}
+    predictions({0: elsewhere, 4: elsewhere})
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
+    assert "2 of 7 elements (28.6%) are not on the page of their step" in told
+    assert predicted()["elements_on_no_page"] == 2
+    predictions({0: {"element": None}, 4: {"point": [1, 2], "element": None}})
+    told = call("score", "--predictions", "p.jsonl", *ONE_TASK).out
+    assert "not on the page" not in told
+    assert predicted()["elements_on_no_page"] == 0
+
+
+def test_one_in_a_hundred_elements_on_no_page_is_not_worth_a_line() -> None:
+    test = ("--benchmark", "sample", "--split", "test", "--limit", "25")
+    assert call("--model", "oracle", *test, "--out", "a").code == 0
+    lines = predictions({0: {"element": "999999"}})
+    assert sum(line["element"] is not None for line in lines) >= 100
+    assert "not on the page" not in call("score", "--predictions", "p.jsonl", *test).out
+
+
+def test_the_format_of_predictions_is_in_the_help() -> None:
+    told = call("score", "--help").out
+    for key in ("step", "element", "point", "operation", "value"):
+        assert key in told
+    assert "docs/predictions.md" in told
+
+
+def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
+    run_with(CLICK_A, data=DEV)
+    lines = []
+    for step in steps("a"):
+        if step["prediction"]:
+            own = step["prediction"]
+            keys = ("element", "operation", "value")
+            lines.append({"step": step["step_id"], **{key: own[key] for key in keys}})
+    Path("p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    called = call("score", "--predictions", "p.jsonl", *DEV, "--json")
+    assert "test data" in json.loads(called.out)["note"]
+    found = json.loads(called.out)
+    for key in ("element", "operation_f1", "success"):
+        assert valid(found, key) == pytest.approx(valid(summary("a"), key))
+    rows = [step for step in steps("a") if step["invalid"] is None]
+    assert valid(found, "success") == pytest.approx(
+        macro(rows, lambda step: step["scores"]["success"])
+    )
+
+
+def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_so() -> None:
+    run_with("NONE: I do not know", data=DEV)
+    whole, without = scored(), scored("--exclude-status", "parse_error")
+    counts = without["total"]["metrics"]["counts"]
+    assert whole["total"]["metrics"]["counts"]["statuses"] == {"parse_error": 74}
+    assert counts["invalid"]["excluded_parse_error"] == 74
+    assert counts["n_valid"] == 0
+
+
+def test_repeated_tokens_count_only_when_asked_for() -> None:
+    run_with("ELEMENT: A\nACTION: CLICK\nVALUE: None", data=DEV)
+    # A click has no token twice, so the bag changes what it must: nothing.
+    assert scored("--bag", "--f1", "cl100k-lc")["total"] == scored("--f1", "cl100k-lc")["total"]

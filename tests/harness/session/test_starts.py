@@ -1,0 +1,76 @@
+"""What a start leaves behind that comes to nothing, and what a second session shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from adapters.contract import Request
+from tests.harness.commands.tool import CLICK_A, DEV, ONE_TASK, TEXT_ONLY, at, call, replying
+from tests.harness.session.cut_off import _LEFT, until_pulled
+from tests.servers import WireServer, error
+
+REFUSED = error(401, "Incorrect API key provided")
+
+
+@pytest.mark.parametrize("preflight", [True, False])
+def test_a_start_that_fails_leaves_no_directory(place: Path, preflight: bool) -> None:
+    with WireServer(REFUSED) as server:
+        line = [
+            *at(server, *ONE_TASK, *TEXT_ONLY),
+            "--preflight" if preflight else "--no-preflight",
+        ]
+        for out in ((), ("--out", "deep/er/a")):
+            failed = call(*line, *out)
+            assert failed.code == 2 and "Incorrect API key" in failed.err
+            assert not (place / "runs").exists() and not (place / "deep").exists()
+        (place / "kept").mkdir()
+        assert call(*line, "--out", "kept/a").code == 2
+        assert list((place / "kept").iterdir()) == []
+        server.react = replying()
+        assert call(*line, "--out", "kept/a").code == 0
+
+
+def test_a_failure_after_the_first_reply_keeps_the_directory() -> None:
+    answers = replying()
+    with WireServer(lambda ask: answers(ask) if ask.number < 4 else REFUSED) as server:
+        failed = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--concurrency", "1", "--out", "a"))
+        assert failed.code == 2
+    assert Path("a/calls.jsonl").read_text().count("\n") == 3
+
+
+def test_a_report_passes_over_runs_in_which_nothing_is_on_record() -> None:
+    assert call("--model", "lexical", *ONE_TASK, "--out", "a").code == 0
+    for empty in ("b", "c"):
+        assert call("--model", "lexical", *ONE_TASK, "--out", empty).code == 0
+        for file in Path(empty).iterdir():
+            if file.name != "manifest.json":
+                file.unlink()
+    alone = call("report", "a")
+    shown = call("report", "a", "b", "c")
+    assert shown.code == 0
+    assert shown.out == alone.out
+    assert shown.err.splitlines() == ["passed over, nothing is on record yet: b, c"]
+    missing = call("report", "a", "b", "nope")
+    assert missing.code == 2 and "nope is not a run directory" in missing.err
+
+
+def first_choice(request: Request) -> str:
+    return "I would click." if request.place == "round-1" else CLICK_A
+
+
+pulled = until_pulled(first_choice)
+
+
+def test_the_running_score_after_a_resume_is_that_of_the_whole_run() -> None:
+    line = ("--model", f"scripted:{__name__}:pulled", *DEV, *TEXT_ONLY, "--progress", "plain")
+    scores = []
+    for out, left in (("whole", [10_000]), ("cut", [90, 10_000])):
+        for calls in left:
+            _LEFT[0] = calls
+            called = call(*line, "--no-cache", "--out", out)
+        assert called.code == 0, called.err
+        scores.append(re.findall(r"so far: element .*", called.err)[-1])
+    assert scores[0] == scores[1]

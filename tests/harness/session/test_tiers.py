@@ -1,0 +1,368 @@
+"""Runs on a tier of the provider: the same run, at the price of what served it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from harness.engine import EnginePolicy, RetryPolicy
+from harness.planning.tiers import retries, with_time
+from harness.settings import directory_name, read_settings
+from tests.harness.commands.tool import (
+    ONE_TASK,
+    TEXT_ONLY,
+    Called,
+    at,
+    call,
+    calls,
+    replying,
+    steps,
+    summary,
+)
+from tests.servers import Answer, Ask, Reaction, WireServer, no_capacity
+
+KEY = "sk-test-0123456789"
+PER_CALL = {"default": 2.5e-6 * 100 + 15e-6 * 10, "flex": (2.5e-6 * 100 + 15e-6 * 10) / 2}
+"""Dollars for a call of 100 tokens in and 10 out to gpt-5.4, by the vendor's page (10/2026)."""
+
+
+def serving(room: bool = True) -> Reaction:
+    """A server that says which tier served, and may have no capacity on flex."""
+    good = replying()
+
+    def react(ask: Ask) -> Answer:
+        if ask.tier == "flex" and not room:
+            return no_capacity()
+        return replace(good(ask), tier=ask.tier or "default")
+
+    return react
+
+
+@pytest.fixture
+def official(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local server passes for OpenAI's own address, whose prices are known."""
+    monkeypatch.setattr("adapters.openai.HOSTS", ("127.0.0.1",))
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = partial(EnginePolicy, retry=RetryPolicy(first_wait_s=0.001, longest_wait_s=0.002))
+    monkeypatch.setattr("harness.session.run.EnginePolicy", quick)
+
+
+def gpt(server: WireServer, *args: str | Path) -> Called:
+    line = [arg if arg != "openai:m" else "gpt-5.4" for arg in at(server, *ONE_TASK, *TEXT_ONLY)]
+    return call(*line, "--no-cache", *args)
+
+
+@pytest.mark.usefixtures("official")
+def test_a_run_on_flex_costs_what_flex_costs_and_counts_its_replies() -> None:
+    with WireServer(serving()) as server:
+        done = gpt(server, "--tier", "flex", "--max-cost", "5", "--out", "a")
+        assert (done.code, server.count_on("flex")) == (0, 14)
+    assert "tier:     flex" in done.err
+    lines = calls("a")
+    assert {line["reply"]["tier"] for line in lines} == {"flex"}
+    assert [line["cost"] for line in lines] == pytest.approx([PER_CALL["flex"]] * 14)
+    assert "service_tier" not in str([line["reply"]["sent"] for line in lines])
+    assert summary("a")["by_tier"] == {"flex": 14}
+    assert summary("a")["cost"] == pytest.approx(14 * PER_CALL["flex"])
+    assert "served: 14 on flex" in done.out
+    table = call("report", "a", "--table", "cost")
+    told = re.sub(r"\s+", " ", table.out)
+    assert re.search(r"by the tier that served, as billed: flex: 14 calls, \$0\.0028\.", told)
+
+
+@pytest.mark.usefixtures("official")
+def test_a_run_goes_on_with_another_tier_and_uses_what_the_first_one_cached() -> None:
+    stop_after = 6
+
+    def react(ask: Ask) -> Answer:
+        return serving(room=server.count_on("flex") <= stop_after)(ask)
+
+    with WireServer(react) as server:
+        begun = gpt(server, "--tier", "flex", "--attempts", "1", "--out", "a")
+        assert begun.code == 1
+        flex = len(calls("a"))
+        assert 0 < flex <= stop_after
+        assert gpt(server, "--out", "a").code == 0
+    served = [line["reply"]["tier"] for line in calls("a")]
+    assert (served.count("flex"), served.count("default")) == (flex, 14 - flex)
+    assert summary("a")["by_tier"] == {"default": 14 - flex, "flex": flex}
+    expected = flex * PER_CALL["flex"] + (14 - flex) * PER_CALL["default"]
+    assert summary("a")["cost"] == pytest.approx(expected)
+
+
+def test_a_tier_is_in_neither_the_name_of_a_run_nor_the_key_of_the_cache() -> None:
+    plain, tiered = (
+        read_settings({"model": "gpt-5.4", "benchmark": "sample", "max_tokens": 1024, **more})
+        for more in ({}, {"tier": "flex,default", "attempts": 3, "patience_s": 9})
+    )
+    assert directory_name(plain) == directory_name(tiered)
+    with WireServer(serving()) as server:
+        first = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a", "--tier", "flex")
+        second = at(server, *ONE_TASK, *TEXT_ONLY, "--out", "b")
+        assert (call(*first).code, call(*second).code) == (0, 0)
+        assert server.count == 14
+        third = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "c", "--tier", "default"))
+    assert all(line["from_cache"] for line in calls("b"))
+    assert "replies came from" not in third.err
+    # Nothing was served on any tier in the second run.
+    assert "by_tier" not in summary("b")
+
+
+def test_lines_say_nothing_of_tiers_where_the_server_does_not() -> None:
+    with WireServer(replying()) as server:
+        assert call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a")).code == 0
+    assert not any("tier" in line["reply"] for line in calls("a"))
+    assert not any("tiers" in line for line in steps("a"))
+    assert "by_tier" not in summary("a")
+
+
+@pytest.mark.usefixtures("official", "hurried")
+def test_flex_without_capacity_falls_back_and_says_so() -> None:
+    with WireServer(serving(room=False)) as server:
+        line = ("--tier", "flex,default", "--attempts", "3", "--out", "a")
+        done = gpt(server, *line, "--progress", "plain")
+        assert done.code == 0
+        assert server.count_on("flex") < 40
+    assert summary("a")["by_tier"] == {"default": 14}
+    assert "served: 14 on default" in done.out
+    assert summary("a")["cost"] == pytest.approx(14 * PER_CALL["default"])
+    assert "tier:     flex, then default" in done.err
+    assert "no capacity after 3 tries" in re.sub(r"\s+", " ", done.err)
+
+
+@pytest.mark.usefixtures("official", "hurried")
+def test_flex_without_capacity_leaves_steps_open_and_the_run_can_go_on() -> None:
+    with WireServer(serving(room=False)) as server:
+        done = gpt(server, "--tier", "flex", "--attempts", "2", "--out", "a")
+        assert (done.code, server.count) == (1, 2 * 7)
+        assert "unsettled: 7 (unavailable after 2 tries: 7)" in done.out
+        early = gpt(server, "--tier", "flex", "--attempts", "2", "--preflight", "--out", "b")
+        assert (early.code, server.count) == (1, 2 * 7 + 2)
+        assert "unavailable after 2 tries" in early.err.splitlines()[-1]
+        assert "Run the same line again to go on from there." in early.err
+        server.react = serving()
+        assert gpt(server, "--tier", "flex", "--out", "a").code == 0
+
+
+@pytest.mark.usefixtures("official")
+def test_what_is_not_as_wished_is_told_once() -> None:
+    def elsewhere(ask: Ask) -> Answer:
+        return replace(replying()(ask), tier="default")
+
+    with WireServer(elsewhere) as server:
+        done = gpt(server, "--tier", "priority", "--out", "a")
+        assert done.err.count("replies came from the tier default, not priority") == 1
+        server.react = replying()
+        silent = gpt(server, "--tier", "flex", "--out", "b")
+    said = "does not say which tier serves its replies; the standard price is counted"
+    assert silent.err.count(said) == 1
+    assert summary("b")["cost"] == pytest.approx(14 * PER_CALL["default"])
+
+
+@pytest.mark.usefixtures("official")
+@pytest.mark.parametrize(
+    ("asked", "served", "dollars"),
+    [
+        ((), "priority", 1000 * 5e-6 + 4000 * 30e-6),
+        (("--tier", "flex"), "default", 1000 * 2.5e-6 + 4000 * 15e-6),
+        (("--tier", "flex"), "", 1000 * 2.5e-6 + 4000 * 15e-6),
+    ],
+)
+def test_the_cost_limit_holds_on_a_dearer_tier_than_was_asked_for(
+    asked: tuple[str, ...], served: str, dollars: float
+) -> None:
+    def dear(ask: Ask) -> Answer:
+        return replace(replying(usage={"input": 1000, "output": 4000})(ask), tier=served)
+
+    limit = 7.5 * dollars
+    with WireServer(dear) as server:
+        line = ("--max-tokens", "4000", "--concurrency", "1", "--max-cost", str(limit))
+        assert gpt(server, *line, *asked, "--out", "a").code == 1
+    paid = [line["cost"] for line in calls("a")]
+    assert paid == pytest.approx([dollars] * len(paid))
+    assert limit - 3 * dollars < sum(paid) <= limit
+
+
+def test_a_price_that_is_not_listed_is_told_before_anything_is_sent() -> None:
+    line = ("--model", "gemini-3.8-flash", *ONE_TASK, *TEXT_ONLY, "--dry-run", "--tier", "flex")
+    rehearsed = call(*line)
+    assert rehearsed.code == 0
+    told = "no price is listed for flex; the standard one is counted, an upper bound"
+    assert told in rehearsed.err
+    assert "whether google:gemini-3.8-flash is served on flex, its provider will say" in (
+        rehearsed.err
+    )
+    assert "<= " in next(row for row in rehearsed.out.splitlines() if row.startswith("  flex"))
+
+
+def test_the_recipe_of_the_documentation_does_what_it_says() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "cost.md").read_text("utf-8")
+    [(commands, printed)] = re.findall(
+        r"```sh\n(python -m tests.*?)```\n```text\n(.*?)```", text, re.S
+    )
+    _, run, report = re.split(r"\n(?=vlm-eval)", commands.replace("\\\n", " ").strip())
+    with WireServer(lambda ask: serving(server.count_on("flex") > 8)(ask)) as server:
+        address = re.sub(r"http://\S+/v1", server.base_url("openai"), run)
+        done = call(*shlex.split(address)[1:], "--progress", "plain")
+        assert done.code == 0
+    told = done.err + done.out + call(*shlex.split(report)[1:]).out
+
+    def plain(text: str) -> str:
+        return re.sub(r"\d+ tries in \d+ s", "tries", re.sub(r"\s+", " ", text))
+
+    for line in printed.splitlines():
+        assert plain(line).strip() in plain(told)
+
+
+OPENAI, GPT = ("--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1"), ("-m", "gpt-5.4")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ((*GPT, "--tier", "cheap"), "'cheap' is not a tier (default, flex, priority, batch)"),
+        ((*GPT, "--tier", "flex,flex"), "--tier flex,flex: one tier, or flex and the one to fall"),
+        ((*GPT, "--tier", "default,flex"), "(flex,default or flex,priority)"),
+        ((*GPT, "--tier", "batch,flex"), "batch cannot be combined"),
+        (("-m", "gpt-4o", "--tier", "flex"), "openai:gpt-4o is not sold on it (but on default"),
+        (
+            ("-m", "claude-sonnet-5-5", "--tier", "flex"),
+            "is not served on it (its tiers are default, priority, batch)",
+        ),
+        (("-m", "lexical", "--tier", "flex"), "--tier has no effect on the policy 'lexical'"),
+        (("-m", "qwen2-vl", "--tier", "flex"), "which runs on this machine; leave it out"),
+        (
+            ("-m", "scripted:script.json", "--tier", "flex"),
+            "is not served on it, nor on any other tier; leave it out",
+        ),
+        (
+            (*OPENAI, "--tier", "flex", "--adapter-option", 'extra_body={"service_tier":"flex"}'),
+            "--tier flex: extra_body names a service_tier, too; leave it out of --adapter-option",
+        ),
+        (
+            ("-m", "gemini-3.8-flash", "--tier", "priority", "--max-cost", "1"),
+            "--max-cost needs a price for google:gemini-3.8-flash",
+        ),
+    ],
+)
+def test_tiers_that_cannot_be_had_are_refused_in_one_line(
+    line: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    Path("script.json").write_text('{"text": "fine"}')
+    refused = call(*line, *ONE_TASK, *TEXT_ONLY, "--out", "a")
+    assert refused.code == 2
+    assert said in refused.err.splitlines()[-1]
+    assert "Traceback" not in refused.err
+    assert KEY not in refused.err
+    assert not Path("a").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "timeout_s", "attempts", "patience_s"),
+    [
+        ({}, 120, 8, 300),
+        ({"tier": "priority"}, 120, 8, 300),
+        ({"tier": "flex"}, 900, 40, 3600),
+        ({"tier": "flex,default"}, 900, 40, 3600),
+        ({"tier": "flex", "timeout": 60, "attempts": 5, "patience": 10}, 60, 5, 10),
+        ({"attempts": 3, "patience": 0}, 120, 3, 0),
+    ],
+)
+def test_flex_is_given_time_unless_the_user_says_how_much(
+    given: dict[str, object], timeout_s: float, attempts: int, patience_s: float
+) -> None:
+    settings = with_time(read_settings({"model": "gpt-5.4", **given}))
+    retry = retries(settings, RetryPolicy())
+    assert (settings.timeout_s, retry.attempts, retry.patience_s) == (
+        timeout_s,
+        attempts,
+        patience_s,
+    )
+
+
+def table_of(out: str) -> dict[str, list[str]]:
+    """The rows of the table of tiers, in columns."""
+    rows = [line.split() for line in out.splitlines() if line.startswith("  ")]
+    return {row[0]: row[1:] for row in rows if row[0] in {"default", "flex", "priority", "batch"}}
+
+
+def test_a_rehearsal_shows_what_each_tier_takes() -> None:
+    rehearsed = call("--model", "gpt-5.4", *ONE_TASK, "--dry-run", "--workers", "1")
+    rows = table_of(rehearsed.out)
+    assert list(rows) == ["default", "flex", "priority", "batch"]
+    expected = re.search(r"^expected: +([\d,]+) in, ([\d,]+) out, \$", rehearsed.out, re.M)
+    assert expected is not None
+    for row in rows.values():
+        assert (row[0], row[1], row[3]) == ("14", *expected.groups())
+    uncached = {tier: float(row[4]) for tier, row in rows.items()}
+    assert uncached["flex"] == uncached["batch"] == pytest.approx(uncached["default"] / 2, abs=0.01)
+    assert uncached["priority"] == pytest.approx(uncached["default"] * 2, abs=0.02)
+    # Half of what is sent twice is read from the cache at a tenth of its price.
+    read = int(rows["flex"][2].replace(",", ""))
+    assert 0.3 < read / int(rows["flex"][1].replace(",", "")) < 0.5
+    assert float(rows["flex"][5]) < 0.8 * uncached["flex"]
+    assert rows["batch"][2] == rows["batch"][5] == "-"
+    batches = next(line for line in rehearsed.out.splitlines() if line.startswith("batch:"))
+    assert "2 waves, up to 24 h a wave; at most 7 requests" in batches
+    assert "(by the first 7 pictures)" in batches
+
+
+@pytest.mark.usefixtures("official")
+def test_the_size_of_a_wave_is_that_of_its_requests() -> None:
+    with WireServer(serving()) as server:
+        line = at(server, *ONE_TASK)
+        line = tuple("gpt-5.4" if arg == "openai:m" else arg for arg in line)
+        rehearsed = call(*line, "--dry-run")
+        assert call(*line, "--out", "a").code == 0
+        sent = [int(ask.headers["content-length"]) for ask in server.asks if ask.rounds]
+    [told] = re.findall(r"at most 7 requests, ([\d.]+) MB", rehearsed.out)
+    assert float(told) == pytest.approx(sum(sent) / 1e6, rel=0.15, abs=0.06)
+
+
+@pytest.mark.parametrize(("queue", "parts"), [("1000", True), ("100000000", False)])
+def test_what_a_provider_lets_wait_is_weighed_against_a_wave(queue: str, parts: bool) -> None:
+    line = ("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", "--tier", "batch")
+    rehearsed = call(*line, "--queue-tokens", queue)
+    assert rehearsed.code == 0
+    assert ("lets 1,000 tokens wait at a time (--queue-tokens)" in rehearsed.out) is parts
+    assert "batches:  2 waves, up to 24 h each, as far as the first step shows" in rehearsed.err
+
+
+def test_files_that_one_has_answered_oneself_cost_nothing_and_take_no_day() -> None:
+    line = ("--model", "file:Qwen/Qwen3-VL-8B-Instruct", *ONE_TASK, "--tier", "batch", "--dry-run")
+    rehearsed = call(*line, "--workers", "1")
+    assert list(table_of(rehearsed.out)) == ["batch"]
+    assert "batch:     2 waves; at most 7 requests" in rehearsed.out
+    assert "batches:  2 waves, as far as the first step shows" in rehearsed.err
+    assert "provider will say" not in rehearsed.err
+
+
+def test_what_a_call_may_cost_is_that_of_the_dearest_tier_asked_for() -> None:
+    def most(*tier: str) -> float:
+        told = call("--model", "gpt-5.4", *ONE_TASK, *TEXT_ONLY, "--dry-run", *tier).err
+        [dollars] = re.findall(r"at most \$([\d.]+) a call", told)
+        return float(dollars)
+
+    usual = most()
+    assert most("--tier", "flex") == pytest.approx(usual / 2, rel=0.01)
+    assert most("--tier", "flex,default") == usual
+    assert most("--tier", "priority") == pytest.approx(2 * usual, rel=0.01)
+    # All but the call beforehand, which is not sent in a batch.
+    assert usual / 2 < most("--tier", "batch") < usual
+
+
+def test_many_waves_are_warned_of() -> None:
+    line = ("--model", "gpt-5.4", *ONE_TASK, "--protocol", "seeact-choice", "--ranker", "lexical")
+    rehearsed = call(*line, "--dry-run", "--tier", "batch")
+    assert "warning: more than 3, each of which waits for the one before" in rehearsed.err

@@ -1,0 +1,200 @@
+"""Runs from the command line to their numbers, which are worked out again here by arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from harness.pictures import PictureStore
+from harness.runs import open_run
+from harness.tables.text import text
+from tests.harness.commands.tool import (
+    CLICK_A,
+    DEV,
+    ONE_TASK,
+    TEXT_ONLY,
+    Called,
+    at,
+    call,
+    calls,
+    is_right,
+    macro,
+    replying,
+    steps,
+    summary,
+)
+from tests.servers import Ask, WireServer
+
+Line = dict[str, Any]
+
+
+def success(line: Line) -> float:
+    return float(line["scores"]["success"])
+
+
+def element(line: Line) -> float:
+    return float(line["scores"]["element"])
+
+
+def operation_f1(line: Line) -> float:
+    return float(line["scores"]["operation_f1.mind2web"])
+
+
+def test_the_oracle_gets_everything_that_can_be_got() -> None:
+    called = call("--model", "oracle", *DEV, "--out", "a")
+    assert called.code == 0
+    total = summary("a")["total"]["metrics"]
+    for rate in ("element", "operation_f1", "success"):
+        assert total["valid"][rate]["macro"]["value"] == 1.0
+        assert total["valid"][rate]["micro"]["value"] == 1.0
+    counts = total["counts"]
+    assert (counts["n_rows"], counts["n_valid"], counts["n_unsettled"]) == (77, 74, 0)
+    assert counts["statuses"] == {"answered": 74}
+    assert "unsettled: 0" in called.out
+    assert "rows: 74 valid, 3 invalid (2 no_positive, 1 no_screenshot; not asked)" in called.out
+    table_ = pq.read_table("a/steps.parquet")
+    assert table_.num_rows == 77
+    assert table_.schema.metadata[b"note"].decode() == summary("a")["note"]
+    assert summary("a")["complete"] is True
+
+
+@pytest.mark.parametrize("policy", ["random", "always-click", "lexical"])
+def test_every_baseline_runs_through_the_same_line(policy: str) -> None:
+    assert call("--model", policy, *ONE_TASK, "--out", "a").code == 0
+    assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7
+
+
+def test_numbers_of_a_model_follow_from_its_lines() -> None:
+    with WireServer(replying()) as server:
+        called = call(*at(server, *DEV, *TEXT_ONLY, "--out", "a"))
+    assert called.code == 0
+    lines = steps("a")
+    valid = [line for line in lines if line["invalid"] is None]
+    assert server.count == 2 * len(valid) == len(calls("a"))
+    for line in valid:  # the reply was A and CLICK throughout
+        first = line["choices"][0]
+        assert line["prediction"]["element"] == first["id"]
+        assert line["scores"]["element"] == is_right(line, first)
+        right = is_right(line, first) and line["gold"]["operation"] == "CLICK"
+        assert line["scores"]["success"] == right
+        assert line["usage"]["input"] == 200
+    found = summary("a")["total"]["metrics"]["valid"]
+    assert found["element"]["macro"]["value"] == pytest.approx(macro(valid, element))
+    assert found["success"]["macro"]["value"] == pytest.approx(macro(valid, success))
+    assert found["operation_f1"]["macro"]["value"] == pytest.approx(macro(valid, operation_f1))
+    micro = sum(map(element, valid)) / len(valid)
+    assert found["element"]["micro"]["value"] == pytest.approx(micro)
+    assert f"{100 * macro(valid, element):.1f}" in called.out
+    by_operation = summary("a")["by_operation"]
+    assert set(by_operation) == {"CLICK", "TYPE", "SELECT"}
+    assert by_operation["TYPE"]["metrics"]["valid"]["success"]["micro"]["value"] == 0.0
+    assert summary("a")["usage"]["input"] == 100 * server.count
+
+
+def test_the_floor_follows_the_rule_that_a_wrong_element_zeroes_the_operation() -> None:
+    line = ("--model", "always-click", *DEV, "--wrong-element-zeroes-operation", "--out", "a")
+    assert call(*line).code == 0
+    floor = summary("a")["total"]["floor"]
+    assert floor["operation_f1"] == pytest.approx(floor["success"])
+
+
+def test_floor_and_ceiling_are_those_of_chance_and_oracle() -> None:
+    assert call("--model", "always-click", *DEV, "--out", "a").code == 0
+    lines = [line for line in steps("a") if line["invalid"] is None]
+
+    def chance(line: Line) -> float:
+        return sum(is_right(line, c) for c in line["choices"]) / len(line["choices"])
+
+    total = summary("a")["total"]
+    assert total["floor"]["element"] == pytest.approx(macro(lines, chance))
+    assert total["ceiling"] == 1.0
+
+
+def test_a_finished_run_shows_its_table_again_and_asks_nothing() -> None:
+    with WireServer(replying()) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        first = call(*line)
+        asked = server.count
+        again = call(*line)
+        assert server.count == asked
+    assert (again.code, again.out) == (0, first.out)
+
+
+def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stores: list[PictureStore] = []
+
+    def kept(workers: int | None, **more: Any) -> PictureStore:
+        stores.append(PictureStore(workers, **more))
+        return stores[-1]
+
+    monkeypatch.setattr("harness.session.run.PictureStore", kept)
+    with WireServer(replying()) as server:
+        first = call(*at(server, *ONE_TASK, "--cache-dir", "cache", "--out", "a"))
+        assert server.count == 14
+        assert all(ask.pictures == 1 for ask in server.asks)
+        second = call(*at(server, *ONE_TASK, "--cache-dir", "cache", "--out", "b"))
+        assert server.count == 14
+    assert [store.stats.prepared for store in stores] == [7, 0]
+    assert (second.code, second.out) == (0, first.out)
+    assert all(record["from_cache"] for record in calls("b"))
+
+
+def settings_changed(server: WireServer, *change: str) -> Called:
+    return call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"), *change)
+
+
+def test_other_settings_into_the_same_folder_are_refused_with_the_difference() -> None:
+    with WireServer(replying()) as server:
+        assert settings_changed(server).code == 0
+        asked = server.count
+        refused = settings_changed(server, "--seed", "7", "--history", "none")
+        assert refused.code == 2
+        last = refused.err.splitlines()[-1]
+        assert last.startswith("vlm-eval: a was started with other settings: ")
+        assert "seed: 42 on record, 7 now" in last
+        assert 'history: "all" on record, 0 now' in last
+        assert server.count == asked
+        assert settings_changed(server, "--timeout", "5", "--concurrency", "1").code == 0
+
+
+def test_repeats_are_pooled_with_the_task_as_cluster() -> None:
+    def sometimes(ask: Ask) -> str:
+        return CLICK_A if ask.number % 3 else CLICK_A.replace("A\n", "B\n")
+
+    with WireServer(replying(sometimes)) as server:
+        called = call(*at(server, *DEV, *TEXT_ONLY, "--limit", "2", "--repeats", "3", "--out", "a"))
+        lines = [line for line in steps("a") if line["invalid"] is None]
+        assert server.count == 2 * len(lines)
+    assert called.code == 0
+    assert {line["repeat"] for line in lines} == {0, 1, 2}
+    assert len(lines) == 36
+    found = summary("a")["total"]["metrics"]["valid"]["element"]
+    assert found["macro"]["value"] == pytest.approx(macro(lines, element))
+    assert found["micro"]["value"] == pytest.approx(sum(map(element, lines)) / 36)
+    assert found["macro"]["n"] == 2
+    assert "12 steps x 3" in called.out
+    assert "SD over 3 repeats" in called.out
+
+
+def test_rows_without_a_screenshot_are_asked_in_text_when_wanted() -> None:
+    assert call("--model", "oracle", *DEV, *TEXT_ONLY, "--lost-rows", "--out", "a").code == 0
+    counts = summary("a")["total"]["metrics"]["counts"]
+    assert (counts["n_valid"], counts["invalid"]) == (75, {"no_positive": 2})
+
+
+def test_a_task_that_is_cut_short_has_no_task_success() -> None:
+    assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
+    some = [arg for line in steps("a")[:3] for arg in ("--step-id", line["step_id"])]
+    called = call("--model", "oracle", *DEV, *some, "--out", "b")
+    assert called.code == 0
+    assert "n/a (0 of 1)" in called.out
+
+
+def test_the_table_fits_a_terminal_of_eighty_columns() -> None:
+    call("--model", "lexical", *DEV, "--out", "a")
+    grid = text([open_run("a").table()], 80).split("Per cent", 1)[0]
+    assert max(len(line) for line in grid.splitlines()) <= 80

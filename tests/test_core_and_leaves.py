@@ -1,0 +1,119 @@
+"""The core stands without its leaves: an evaluation on recorded steps and its report load none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.servers import Answer, WireServer, error
+
+ROOT = Path(__file__).parents[1]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+(CORE,) = (c for c in CONTRACTS["contracts"] if c["name"] == "the core imports no leaf")
+LEAVES: list[str] = CORE["forbidden_modules"]
+WITHOUT_LEAVES = f"""
+import importlib.abc, sys
+LEAVES = {tuple(LEAVES)!r}
+
+class Absent(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.startswith(tuple(leaf + "." for leaf in LEAVES)) or name in LEAVES:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from harness.__main__ import main
+main()
+"""
+LISTING = """
+import atexit, sys
+atexit.register(lambda: print(*sorted(sys.modules), sep="\\n", file=sys.stderr))
+from harness.__main__ import main
+main()
+"""
+SAMPLE = ("-b", "sample", "--split", "dev", "--limit", "1", "--progress", "off", "--no-cache")
+
+
+def call(*words: str | Path, code: int = 0, script: str = WITHOUT_LEAVES) -> str:
+    """Run a command by a script in its own process; return what it printed, errors included."""
+    command = [sys.executable, "-c", script, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    yield tmp_path
+
+
+def plain_ways(script: str) -> str:
+    """Run a baseline, a hosted model whose first call fails, the same again, and their report."""
+    with WireServer([error(500), Answer("ELEMENT: A\nACTION: CLICK\nVALUE: None")]) as server:
+        hosted = ("-m", "gpt-4o", "--base-url", server.base_url("openai"), *SAMPLE, "--out", "b")
+        printed = [
+            call("run", "-m", "lexical", *SAMPLE, "--out", "a", script=script),
+            call("run", *hosted, script=script),
+            call("run", *hosted, script=script),
+            call("report", "a", "b", "--format", "json", script=script),
+        ]
+    assert server.count > 2
+    return "".join(printed)
+
+
+def test_a_plain_run_and_its_report_need_no_leaf(place: Path) -> None:
+    plain_ways(WITHOUT_LEAVES)
+    assert json.loads((place / "b" / "summary.json").read_text("utf-8"))
+
+
+def test_a_plain_run_and_its_report_load_the_settings_of_leaves_only(place: Path) -> None:
+    loaded = plain_ways(LISTING).splitlines()
+    assert "harness.session.run" in loaded
+    of_leaves = {name for name in loaded for leaf in LEAVES if name.startswith(f"{leaf}.")}
+    assert {name for name in of_leaves if not name.endswith(".settings")} == set()
+
+
+def test_an_estimate_of_a_hosted_run_does_not_need_a_leaf(place: Path) -> None:
+    assert "by tier" in call("run", "-m", "gpt-4o", *SAMPLE, "--dry-run")
+
+
+def test_help_does_not_need_a_leaf(place: Path) -> None:
+    assert "--distractors" in call("run", "--help")
+
+
+@pytest.mark.parametrize(
+    ("words", "leaf"),
+    [
+        (("run", "-m", "centre", "-b", "sample-grounding"), "harness.kinds.grounding"),
+        (("run", "-m", "oracle", "-b", "miniwob"), "harness.kinds.episode"),
+        (("run", "-m", "qwen2-vl", "-b", "sample"), "adapters.local"),
+        (("run", "-m", "gpt-4o", "-b", "sample", "--yes", "--tier", "batch"), "harness.batches"),
+        (("sweep", "x.toml"), "harness.sweep"),
+        (("report", "a", "--published"), "reports.published"),
+    ],
+)
+def test_a_name_of_a_missing_leaf_is_refused_in_one_line(
+    place: Path, words: tuple[str, ...], leaf: str
+) -> None:
+    if words[0] == "report":
+        call("run", "-m", "lexical", *SAMPLE, "--out", "a")
+    lines = call(*words, code=2).splitlines()
+    said = [line for line in lines if line.startswith("vlm-eval:")]
+    assert len(said) == 1 and f"leaf {leaf}" in said[0] and "is not installed" in said[0]
+    assert not any("Traceback" in line for line in lines)
+
+
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_a_leaf_is_described_on_a_page_of_its_folder(leaf: str) -> None:
+    # A kind is one leaf, with a folder for asking and one for reporting.
+    page = ROOT / leaf.replace("reports.kinds", "harness.kinds").replace(".", "/") / "README.md"
+    text = page.read_text("utf-8")
+    assert "## Contract" in text and "## Try it" in text
