@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -16,6 +17,8 @@ FIRST_REFUSED = 5
 """A session whose first units, so many, are refused alike stops."""
 ENOUGH_UNITS, MOST_REFUSED = 100, 0.05
 """Least units of a session, and the share of refused ones that stops it when exceeded."""
+
+_SAME_REQUEST_S = 0.5
 
 
 class Stopped(Exception):
@@ -188,10 +191,15 @@ class Refusals:
 
 
 @contextmanager
-def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
+def on_interrupt(
+    stop: Callable[[], None], clock: Callable[[], float] = time.monotonic
+) -> Iterator[None]:
     """Within the block, make the first Ctrl-C or SIGTERM call `stop` in the running loop.
 
-    The second one, of either kind, has the usual effect of Ctrl-C: asyncio cancels the main task.
+    The next one, of either kind, has the usual effect of Ctrl-C: asyncio cancels the main task.
+    What comes within half a second of the first is the same request: a terminal signals a whole
+    group of processes, of which some pass it on, and the kernel signals the end of a parent once
+    for each of its threads.
     A signal that is ignored stays so: shells ignore Ctrl-C for programs in the background.
 
     Use it in a coroutine of the main thread; in another thread it does nothing, since signals do
@@ -204,19 +212,24 @@ def on_interrupt(stop: Callable[[], None]) -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     left_alone = signal.SIG_IGN, None
     before = {n: handler for n, handler in handlers.items() if handler not in left_alone}
+    first_at: float | None = None
 
-    def first(number: int, frame: FrameType | None) -> None:
-        for other, handler in before.items():
-            signal.signal(other, handler if other == signal.SIGINT else second)
-        loop.call_soon_threadsafe(stop)
-
-    def second(number: int, frame: FrameType | None) -> None:
-        if signal.SIGINT not in before:
+    def caught(number: int, frame: FrameType | None) -> None:
+        nonlocal first_at
+        now = clock()
+        if first_at is None:
+            first_at = now
+            loop.call_soon_threadsafe(stop)
+        elif now - first_at < _SAME_REQUEST_S:
+            return
+        elif signal.SIGINT in before:
+            signal.signal(signal.SIGINT, before[signal.SIGINT])
+            signal.raise_signal(signal.SIGINT)
+        else:
             raise KeyboardInterrupt
-        signal.raise_signal(signal.SIGINT)
 
     for number in before:
-        signal.signal(number, first)
+        signal.signal(number, caught)
     try:
         yield
     finally:

@@ -100,8 +100,17 @@ def test_in_the_background_where_ctrl_c_is_ignored_sigterm_does_the_same(
         signal.signal(signal.SIGINT, before)
 
 
-def stops_in_order(first: signal.Signals, second: signal.Signals | None) -> None:
-    log = Log()
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_twice_at_once_is_one_request(second: signal.Signals) -> None:
+    """As where a terminal and a wrapper send it, or each thread of a parent that was killed."""
+    stops_in_order(signal.SIGINT, second, apart_s=0.4)
+
+
+def stops_in_order(
+    first: signal.Signals, second: signal.Signals | None, apart_s: float = 0.6
+) -> None:
+    log, clock = Log(), Clock()
+    ends_at_once = second is not None and apart_s > 0.5
 
     async def main() -> None:
         interrupted = asyncio.Event()
@@ -109,21 +118,22 @@ def stops_in_order(first: signal.Signals, second: signal.Signals | None) -> None
         async def answer(request: Request) -> Reply:
             if request.unit_id == "s3":
                 signal.raise_signal(first)
-                if second is None:
-                    interrupted.set()
-                else:
+                clock.now += apart_s
+                if second is not None:
                     signal.raise_signal(second)
+                if not ends_at_once:
+                    interrupted.set()
             await interrupted.wait()
             return echo(request)
 
         driver = engine(Model(answer), log)
-        with on_interrupt(lambda: driver.stop("interrupted")):
+        with on_interrupt(lambda: driver.stop("interrupted"), clock):
             await driver.run([two_rounds(f"s{n}") for n in range(99)], lambda outcome: None)
 
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    with pytest.raises(KeyboardInterrupt if second else Stopped):
+    with pytest.raises(KeyboardInterrupt if ends_at_once else Stopped):
         asyncio.run(main())
-    assert len(log.records) == (0 if second else 4)
+    assert len(log.records) == (0 if ends_at_once else 4)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
