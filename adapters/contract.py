@@ -179,6 +179,9 @@ class ModelInfo:
     """True if calls cost money."""
     price_ref: str | None = None
     """The model's name in the price sheet; None if calls are free or their price is unknown."""
+    cached_shares: Mapping[Tier, float] = field(default_factory=dict)
+    """The price of cached tokens on a tier, as a share of their standard price, for models whose
+    price the sheet does not list there; the standard price unless given."""
     concurrency: int | None = 8
     """The most calls at a time; None for a model that takes every call as soon as it is made, and
     gathers them into batches itself."""

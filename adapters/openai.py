@@ -100,6 +100,7 @@ def openai(
         coordinates=coordinates,
         cache_minimum=CACHE_MINIMUM if endpoint.is_official else None,
         tiers=(*ChatAdapter.tier_words, "batch"),
+        cached_shares={"batch": 0.5},
     )
     if facts is None:
         return ServedModel(

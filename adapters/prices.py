@@ -17,8 +17,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
@@ -102,7 +104,7 @@ class PriceSheet:
             return 0.0
         if tier == "priority" and not self.lists(info, tier, when):
             return None
-        return _listed(info, usage, when, _CONTEXTS.get(tier))
+        return _listed(info, usage, when, tier)
 
     def lists(self, info: ModelInfo, tier: Tier, when: datetime | None = None) -> bool:
         """Return whether the price of a tier is known; free calls are free on each."""
@@ -188,30 +190,33 @@ def _variants(info: ModelInfo, when: datetime | None = None) -> list[Mapping[str
 
 
 def _listed(
-    info: ModelInfo, usage: Usage, when: datetime | None, context: Mapping[str, str] | None
+    info: ModelInfo, usage: Usage, when: datetime | None, tier: Tier | Literal[""]
 ) -> float | None:
-    if info.price_ref is None:
+    listed = _find(info.provider, info.price_ref) if info.price_ref else None
+    if listed is None:
         # The biller's prices are unknown.
         return None
     from genai_prices import Usage as Tokens
-    from genai_prices import calc_price
 
+    when, context = when or datetime.now(UTC), dict(_CONTEXTS.get(tier, {}))
+    standard, prices = (listed.get_prices(when, given) for given in (None, context))
+    share, cached = info.cached_shares.get(tier or "default"), standard.cache_read_mtok
+    # The sheet falls back to the standard price, also where the provider halves it.
+    if share is not None and isinstance(cached, Decimal) and prices.cache_read_mtok == cached:
+        prices = copy(prices)
+        prices.cache_read_mtok = cached * Decimal(str(share))
     try:
-        price = calc_price(
+        price = prices.calc_price(
             Tokens(
                 input_tokens=max(usage.input, usage.cached + usage.cache_write),
                 cache_read_tokens=usage.cached,
                 cache_write_tokens=usage.cache_write,
                 output_tokens=usage.output,
-            ),
-            model_ref=info.price_ref,
-            provider_id=info.provider,
-            genai_request_timestamp=when,
-            price_context=None if context is None else dict(context),
+            )
         )
     except (LookupError, ValueError):
         return None
-    return float(price.total_price)
+    return float(price["total_price"])
 
 
 def _find(provider: str, model: str) -> Any:

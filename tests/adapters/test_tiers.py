@@ -129,6 +129,12 @@ MILLION = Usage(input=1_000_000, cached=200_000, cache_write=100_000, output=100
         ("claude-sonnet-5-5", "", 2.67),
         ("claude-sonnet-5-5", "batch", 1.335),
         ("gemini-3-flash-preview", "batch", 0.36),
+        # The sheet lists no price of cached tokens in batches. OpenAI halves it (0.8 M at 1.25,
+        # 0.2 M at 0.625, 0.1 M out at 5); Google does not (0.8 M at 0.05, 0.2 M at 0.01, ...).
+        ("gpt-4o", "", 2.0 + 0.25 + 1.0),
+        ("gpt-4o", "batch", 1.0 + 0.125 + 0.5),
+        ("gpt-4.1", "batch", 0.8 + 0.05 + 0.4),
+        ("gemini-2.5-flash-lite", "batch", 0.04 + 0.002 + 0.02),
     ],
 )
 def test_a_reply_is_priced_by_its_tier(model: str, tier: Tier, dollars: float) -> None:
