@@ -9,6 +9,7 @@ Part of vlm-web-eval.
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +18,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["Run", "__version__", "aevaluate", "evaluate", "open_run"]
+
+HELD: list[str] = []
+"""Beginnings of the names of threads that nobody waits for, although they may never end."""
+
+
+def is_held() -> bool:
+    """Return True if such a thread still runs: it may block the end of the process."""
+    names = [thread.name for thread in threading.enumerate()] if HELD else []
+    return any(name.startswith(tuple(HELD)) for name in names)
+
 
 # Loaded when asked for: the command line looks whether our packages are ours before any is used.
 _MODULES = {

@@ -12,6 +12,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import harness
+
 MARK = "Part of vlm-web-eval."
 PACKAGES = ("adapters", "parsers", "reports")
 
@@ -45,8 +47,7 @@ def main() -> None:
 
         run()
     except SystemExit as end:
-        feed = sys.modules.get("harness.trackers.feed")
-        if feed is not None and feed.is_held():
+        if harness.is_held():
             # What a library has registered for the end of the process may hang as well.
             sys.stdout.flush()
             sys.stderr.flush()

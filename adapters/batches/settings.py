@@ -16,12 +16,12 @@ class BatchSettings(LeafSettings):
     wait: bool = _running(
         False,
         "With --tier batch: wait until everything is answered, instead of ending with exit code 3.",
-        needs=("batches",),
+        needs=("--tier batch",),
     )
     queue_tokens: AtLeastOne | None = _running(
         None,
         "With --tier batch: prompt tokens that the provider lets wait at a time. Default: what it "
         "is known to allow.",
         metavar="N",
-        needs=("batches",),
+        needs=("--tier batch",),
     )

@@ -22,8 +22,7 @@ from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply
 from harness.batches.log import Again, BatchLog, Pack, PackedCall
 from harness.batches.packs import NewPack, Results
-from harness.engine.limits import Budget, Pricing
-from harness.engine.retries import Answered
+from harness.engine import Answered, Budget, Pricing
 from harness.engine.stopping import CostLimitReached, GaveUp, Parked
 from harness.printing import printable
 from harness.runs import RunError, StepKey

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.contract import PictureSource
 from harness.batches.log import BatchLog
+from harness.errors import UserError
 from harness.runs import RunDirectory
 from harness.runs.callers import Waiting
+from harness.settings import EPISODES, Settings
 
 if TYPE_CHECKING:
     from harness.batches.passes import BatchPasses
@@ -20,6 +22,18 @@ if TYPE_CHECKING:
 
 class Batches:
     """The caller that hands calls over to a provider's batches."""
+
+    def check(self, settings: Settings, lacks: Container[str]) -> None:
+        """Raise `UserError` for live pages, and for a run without its first call."""
+        if EPISODES not in lacks:
+            raise UserError(
+                "--tier batch: a live page does not wait a day for an answer; leave it out"
+            )
+        if not settings.preflight:
+            raise UserError(
+                "--no-preflight: without the first call, a mistake comes back after a day on every "
+                "request of a batch; leave it out"
+            )
 
     def waiting_at(self, path: Path) -> Waiting | None:
         """Count what a provider has of the run at `path`. Raises `RunError`."""
@@ -37,7 +51,7 @@ class Batches:
         ready: Callable[[], Awaitable[None]],
         say: Callable[[str], None],
     ) -> BatchPasses | None:
-        """Open the batches of a run. See `harness.session.callers.open_passes`."""
+        """Open the batches of a run. See `harness.session.run.Passes`."""
         from harness.batches.passes import BatchPasses
 
         return BatchPasses.open(plan, directory, pictures, ready, say)

@@ -19,8 +19,8 @@ from adapters.contract import Fatal, Fault
 from harness.batches.caller import BatchCaller
 from harness.batches.log import BatchLog, Pack
 from harness.batches.looks import Looks
-from harness.engine.progress import span
 from harness.printing import printable
+from harness.session.progress import span
 
 GRACE_S = 300.0
 """How long after a batch may have been created it is still only searched for: lists of batches lag

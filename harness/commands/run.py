@@ -82,14 +82,13 @@ def run(dry_run: bool, **_: Any) -> int:
 def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> int:
     """Print the result of a session, and what to do next; return the exit code."""
     from harness.runs import open_run
-    from harness.session.evaluate import how_to_go_on
     from harness.session.report import paid_before, print_result, redo_hint
 
     rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
     manifest = open_run(done.directory).manifest
     declared = manifest.declaration
     if done.waiting and done.stopped is None:
-        display.say(how_to_go_on(done, "Run the same line again"))
+        display.say(done.how_to_go_on("Run the same line again"))
         return 3
     print_result(
         console, done.records, plan.settings, declared, *rest, done.bounds, manifest.unrecorded
@@ -103,7 +102,7 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> 
             display.say(hint)
         display.say(f"complete: {done.directory}")
         return 0
-    display.say(how_to_go_on(done, "Run the same line again"))
+    display.say(done.how_to_go_on("Run the same line again"))
     return 130 if done.stopped == "interrupted" else 1
 
 

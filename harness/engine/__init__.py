@@ -7,24 +7,13 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.cache import (
-    ReplyCache,
-    VectorCache,
-    default_cache_path,
-    model_key,
-    request_key,
-    text_key,
-)
-from harness.engine.caller import Caller
+from harness.engine.cache import ReplyCache, default_cache_path, model_key, request_key
 from harness.engine.calls import CallLog
 from harness.engine.dialogues import Environment, Job, Jobs
-from harness.engine.engine import Engine, first_request
-from harness.engine.lanes import Lane, PromptTokens
-from harness.engine.limits import Budget, EmbedRequest, Pricing
+from harness.engine.engine import Engine
+from harness.engine.lanes import Answered, Caller, Lane, PromptTokens, first_request
+from harness.engine.limits import Budget, EnginePolicy, Pricing, RetryPolicy
 from harness.engine.observer import Observer, Outcome
-from harness.engine.policy import EnginePolicy
-from harness.engine.progress import Counters, Progress
-from harness.engine.retries import RetryPolicy
 from harness.engine.stopping import (
     CostLimitReached,
     GaveUp,
@@ -36,12 +25,11 @@ from harness.engine.stopping import (
 )
 
 __all__ = [
+    "Answered",
     "Budget",
     "CallLog",
     "Caller",
     "CostLimitReached",
-    "Counters",
-    "EmbedRequest",
     "Engine",
     "EnginePolicy",
     "Environment",
@@ -52,7 +40,6 @@ __all__ = [
     "Observer",
     "Outcome",
     "Pricing",
-    "Progress",
     "PromptTokens",
     "ProtocolError",
     "ReplayMismatch",
@@ -60,11 +47,9 @@ __all__ = [
     "RetryPolicy",
     "Stopped",
     "TooManyFailures",
-    "VectorCache",
     "default_cache_path",
     "first_request",
     "model_key",
     "on_interrupt",
     "request_key",
-    "text_key",
 ]

@@ -1,4 +1,4 @@
-"""Carrying out actions in environments."""
+"""Carrying out actions in environments; imported by dialogues that act."""
 
 from __future__ import annotations
 
@@ -12,14 +12,10 @@ from adapters.checks import to_json
 from adapters.contract import Fault, FaultKind
 from adapters.conversation import Reply
 from harness.dialogue import Act, Observation
-from harness.engine.pending import Made, Pending
-from harness.engine.stopping import FailuresInARow, GaveUp, Halt, ProtocolError
+from harness.engine.dialogues import Made, Pending
+from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError
 from harness.printing import printable
 from harness.runs import ActRecord, digest_of
-
-
-class ActFailed(GaveUp):
-    """An environment was gone, which is never the model's failure."""
 
 
 class Acting:

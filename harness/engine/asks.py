@@ -11,10 +11,8 @@ from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Ask
 from harness.engine.cache import ReplyCache, request_key
-from harness.engine.dialogues import OpenDialogue
-from harness.engine.lanes import AnyLane, AskLane
-from harness.engine.pending import Made, Pending
-from harness.engine.retries import Answered
+from harness.engine.dialogues import Made, OpenDialogue, Pending
+from harness.engine.lanes import Answered, AnyLane, AskLane
 from harness.engine.stopping import ProtocolError, Refusals
 from harness.runs import MessageRecord
 

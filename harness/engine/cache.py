@@ -31,7 +31,6 @@ from msgspec import UNSET
 
 from adapters.contract import Generation, ModelInfo
 from adapters.conversation import Finish, Reply, canonical_json
-from adapters.embedding import EmbedderInfo, Vector, from_bytes, to_bytes
 
 FORM = 1
 """Version of the key, raised when a request gets another hash or a stored reply another meaning."""
@@ -41,7 +40,6 @@ KEEP = 0.9
 """Share of `max_bytes` that is left after old entries were deleted."""
 LOCK_TIMEOUT_S = 10.0
 FILE = "replies.sqlite"
-VECTORS_FILE = "vectors.sqlite"
 
 T = TypeVar("T")
 
@@ -65,12 +63,6 @@ def request_key(model: str, conversation: str, repeat: int, trial: int = 0) -> s
     """Return the hash of a call, from its `model_key` and the conversation's digest."""
     attempt = f"\n{trial}" if trial else ""
     return hashlib.sha256(f"{model}\n{conversation}\n{repeat}{attempt}".encode()).hexdigest()
-
-
-def text_key(info: EmbedderInfo, text: str) -> str:
-    """Return the hash under which the vector of a text is kept."""
-    whole = f"{model_key(info)}\n{text}"
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def default_cache_path() -> Path:
@@ -250,13 +242,6 @@ class ReplyCache(Cache[Reply]):
         """Keep a reply that ended normally, and ignore others. Returns before it is saved."""
         if value.finish is Finish.STOP:
             super().put(key, value)
-
-
-class VectorCache(Cache[Vector]):
-    """The vectors of texts, by `text_key`."""
-
-    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
-        super().__init__(path, "vector", to_bytes, from_bytes, warn, max_bytes)
 
 
 def _encoded(reply: Reply) -> bytes:

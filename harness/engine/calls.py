@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
-from harness.engine.acts import Acting
 from harness.engine.asks import Asking
-from harness.engine.cache import ReplyCache, VectorCache
-from harness.engine.dialogues import OpenDialogue
-from harness.engine.embeds import Embedding
-from harness.engine.flights import Flights
+from harness.engine.cache import ReplyCache
+from harness.engine.dialogues import Made, OpenDialogue, Pending
 from harness.engine.lanes import AnyLane
+from harness.engine.limits import EnginePolicy
 from harness.engine.observer import Observer
-from harness.engine.pending import Pending
 from harness.engine.queues import Seat
 from harness.engine.stopping import (
     Halt,
@@ -32,6 +30,9 @@ from harness.engine.stopping import (
 )
 from harness.runs import CallRecord, call_id, result_of, shared_unit
 
+if TYPE_CHECKING:
+    from harness.engine.embeds import VectorCache
+
 
 class CallLog(Protocol):
     """Where calls are recorded; `harness.runs.RunDirectory` is one."""
@@ -42,6 +43,55 @@ class CallLog(Protocol):
 
     async def blob(self, digest: str) -> bytes:
         """Read the bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
+        ...
+
+
+class Flights:
+    """Calls in flight, by a key that equal calls share."""
+
+    def __init__(self) -> None:
+        self._landed: dict[str, asyncio.Event] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._landed
+
+    async def landed(self, key: str) -> None:
+        """Return when the call of this key that is under way has ended, however it ended."""
+        if key in self._landed:
+            await self._landed[key].wait()
+
+    @contextmanager
+    def under_way(self, key: str) -> Iterator[None]:
+        """Make others wait for this call; of no effect while another one of the key is made."""
+        if key in self._landed:
+            yield
+            return
+        event = self._landed[key] = asyncio.Event()
+        try:
+            yield
+        finally:
+            del self._landed[key]
+            event.set()
+
+
+class Maker(Protocol):
+    """Makes the calls of one type.
+
+    cached: whether equal calls are answered alike.
+    """
+
+    cached: bool
+
+    def key(self, pending: Pending) -> str:
+        """Return the hash of everything that the answer depends on."""
+        ...
+
+    async def make(self, pending: Pending, key: str) -> Made:
+        """Make a call. Raises as `Calls.result`."""
+        ...
+
+    def keep(self, pending: Pending, made: Made) -> None:
+        """Put an answer into the cache once it is on record."""
         ...
 
 
@@ -58,19 +108,19 @@ class Calls:
         observer: Observer,
         halt: Halt,
         refusals: Refusals,
+        policy: EnginePolicy,
         *,
         cache: ReplyCache | None,
         vectors: VectorCache | None,
         shared: Mapping[str, CallRecord],
-        act_timeout_s: float | None,
-        failures_in_a_row: int,
     ) -> None:
         self._lanes = lanes
         self._log = log
         self._observer = observer
+        self._halt = halt
+        self._policy = policy
+        self._vectors = vectors
         self._asking = Asking(lanes, cache, refusals)
-        self._embedding = Embedding(lanes, vectors)
-        self._acting = Acting(act_timeout_s, failures_in_a_row, halt)
         self._shared = dict(shared)
         self._made_for: dict[tuple[str, int], dict[str, CallRecord]] = {}
         for id, record in shared.items():
@@ -201,7 +251,20 @@ class Calls:
         name = call_id(job.unit_id, job.repeat, call.place, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
 
-    def _maker(self, call: Call) -> Asking | Embedding | Acting:
+    @cached_property
+    def _embedding(self) -> Maker:
+        from harness.engine.embeds import Embedding
+
+        return Embedding(self._lanes, self._vectors)
+
+    @cached_property
+    def _acting(self) -> Maker:
+        from harness.engine.acts import Acting
+
+        policy = self._policy
+        return Acting(policy.call_timeout_s, policy.failures_in_a_row, self._halt)
+
+    def _maker(self, call: Call) -> Maker:
         if isinstance(call, Ask):
             return self._asking
         return self._acting if isinstance(call, Act) else self._embedding

@@ -1,4 +1,4 @@
-"""Dialogues to carry out, and dialogues that are open."""
+"""Dialogues to carry out, dialogues that are open, and the calls that they wait for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from typing import Any, Protocol
 
 from adapters.contract import Generation
 from adapters.conversation import Conversation, Finish
-from harness.dialogue import Act, Ask, Asks, Dialogue, Embed, Observation, Replies, as_tuple
+from harness.dialogue import (
+    Act,
+    Ask,
+    Asks,
+    Call,
+    Dialogue,
+    Embed,
+    Observation,
+    Replies,
+    Result,
+    as_tuple,
+)
 from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
@@ -190,3 +201,48 @@ class OpenDialogue:
 
     def _failed(self, error: Exception) -> ProtocolError:
         return ProtocolError(f"{self}: the protocol raised {type(error).__name__}: {error}")
+
+
+@dataclass(slots=True)
+class Pending:
+    """A call that a dialogue waits for.
+
+    digest: of what is asked.
+    id: name of the call.
+    unit_id: the unit whose call it will be, or the parent that shares it.
+    asked_by: of a shared call, the unit that asks now; "" for other calls.
+    tokens: estimated tokens of a prompt, None if nothing estimates.
+    """
+
+    dialogue: OpenDialogue
+    call: Call
+    digest: str
+    id: str
+    unit_id: str
+    trial: int
+    asked_by: str = ""
+    tokens: int | None = None
+
+    def record(self, request: str, **more: Any) -> CallRecord:
+        """Return the record of the call, with the fields that only some kinds of calls have."""
+        more.setdefault("messages", ())
+        return CallRecord(
+            id=self.id,
+            unit_id=self.unit_id,
+            repeat=self.dialogue.job.repeat,
+            place=self.call.place,
+            request=request,
+            conversation=self.digest,
+            trial=self.trial,
+            asked_by=self.asked_by,
+            **more,
+        )
+
+
+@dataclass(slots=True)
+class Made:
+    """A call that was made: its record, what its dialogue receives, and the blobs of the record."""
+
+    record: CallRecord
+    result: Result
+    blobs: tuple[bytes, ...] = ()

@@ -1,24 +1,79 @@
-"""Turning texts into vectors."""
+"""Turning texts into vectors; imported by runs that ask an embedder."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
+from adapters.checks import checked_vectors
 from adapters.contract import Fatal
-from adapters.conversation import Reply, Usage
-from adapters.embedding import Embedded, Vector, batches
+from adapters.conversation import Picture, Reply, Usage
+from adapters.embedding import (
+    Embedded,
+    Embedder,
+    EmbedderInfo,
+    Vector,
+    batches,
+    from_bytes,
+    to_bytes,
+)
 from harness.dialogue import Embed
-from harness.engine.cache import VectorCache, request_key, text_key
-from harness.engine.lanes import AnyLane, EmbedLane
-from harness.engine.limits import EmbedRequest
-from harness.engine.pending import Made, Pending
-from harness.engine.retries import Answered
+from harness.engine.cache import MAX_BYTES, Cache, model_key, request_key
+from harness.engine.dialogues import Made, Pending
+from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, Lane, OpenLane, Session
 from harness.engine.stopping import ProtocolError, most_severe
 from harness.runs import EmbedRecord, digest_of, packed
 
 LONG = 8_000
 """Characters of a call's texts beyond which its line holds their digest only."""
+VECTORS_FILE = "vectors.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedRequest:
+    """One call of an embedder: at most as many texts as it takes."""
+
+    texts: tuple[str, ...]
+    unit_id: str
+    place: str
+
+
+class VectorCache(Cache[Vector]):
+    """The vectors of texts, by `text_key`."""
+
+    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
+        super().__init__(path, "vector", to_bytes, from_bytes, warn, max_bytes)
+
+
+def text_key(info: EmbedderInfo, text: str) -> str:
+    """Return the hash under which the vector of a text is kept."""
+    whole = f"{model_key(info)}\n{text}"
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class EmbedLane(OpenLane[EmbedRequest, Embedded]):
+    """The way to an embedder."""
+
+    def __init__(self, role: str, embedder: Embedder, lane: Lane, session: Session) -> None:
+        self.info = embedder.info
+        self.key = model_key(self.info)
+        self._embedder = embedder
+        super().__init__(role, lane, session)
+
+    def first(self, picture: Picture | None) -> EmbedRequest:
+        return EmbedRequest(("ready",), PREFLIGHT, PREFLIGHT)
+
+    async def _send(self, request: EmbedRequest) -> Embedded:
+        embedded = await self._in_time(self._embedder.embed(request.texts))
+        try:
+            return checked_vectors(embedded, len(request.texts), self.info.dimensions)
+        except ValueError as error:
+            raise Fatal(
+                f"the embedder {self.info.name} returned vectors that a run cannot record: {error}"
+            ) from error
 
 
 class Embedding:

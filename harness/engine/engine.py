@@ -9,31 +9,46 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
+from adapters.contract import Adapter, Fatal, Generation, PictureSource
 from adapters.contract import Session as AdapterSession
-from adapters.conversation import Conversation, Finish, Picture, Reply, user
-from harness.engine.acts import ActFailed
-from harness.engine.cache import ReplyCache, VectorCache
-from harness.engine.caller import Caller
+from adapters.conversation import Finish, Picture, Reply
+from harness.engine.cache import ReplyCache
 from harness.engine.calls import CallLog, Calls
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
-from harness.engine.lanes import AnyLane, AskLane, Lane, OpenLane, PromptTokens, Session, open_lane
-from harness.engine.limits import Budget, EmbedRequest, Pricing
+from harness.engine.lanes import (
+    PREFLIGHT,
+    AnyLane,
+    AskLane,
+    Caller,
+    Lane,
+    OpenLane,
+    P,
+    PromptTokens,
+    Session,
+)
+from harness.engine.limits import Budget, EnginePolicy, Pricing
 from harness.engine.observer import Observer, Outcome
-from harness.engine.policy import EnginePolicy
 from harness.engine.queues import A, Seat
-from harness.engine.retries import P
-from harness.engine.stopping import GaveUp, Halt, Parked, Refusals, Refused, Stopped, most_severe
+from harness.engine.stopping import (
+    ActFailed,
+    GaveUp,
+    Halt,
+    Parked,
+    Refusals,
+    Refused,
+    Stopped,
+    most_severe,
+)
 from harness.runs import CallRecord
 from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from harness.engine.embeds import VectorCache
+
 MOST_OPEN = 64
 """Open dialogues where neither the model nor the user limits them."""
-_PREFLIGHT = "preflight"
-_FIRST_QUESTION, _FIRST_TEXT = "Reply with the word: ready", "ready"
 
 
 class Engine:
@@ -86,7 +101,7 @@ class Engine:
         session = Session(
             policy,
             pictures,
-            prepare_picture or _nothing,
+            prepare_picture or (lambda picture: None),
             self._budget,
             self._observer,
             self._halt,
@@ -94,7 +109,7 @@ class Engine:
         self._main = AskLane("", adapter, main, session)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
-            self._lanes[role] = open_lane(role, lane, session) if lane else self._main
+            self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
         # Calls are handed over after the first call only.
         preflighted = caller is not None
@@ -106,11 +121,10 @@ class Engine:
             self._observer,
             self._halt,
             self._refusals,
+            policy,
             cache=cache,
             vectors=vectors,
             shared=shared or {},
-            act_timeout_s=policy.call_timeout_s,
-            failures_in_a_row=policy.failures_in_a_row,
         )
         self._opened = 0
         self._users: Counter[str] = Counter()
@@ -166,7 +180,7 @@ class Engine:
         not recorded. Raises `Fatal` with one line when the run cannot work, `Stopped` when the cost
         limit does not allow even this call.
         """
-        reply = await self._first(self._main, first_request(picture, self._generation))
+        reply = await self._first(self._main, picture)
         self._refusals.preflighted = True
         self._pass_notices()
         return reply
@@ -174,21 +188,16 @@ class Engine:
     async def preflight_roles(self, roles: Iterable[str]) -> None:
         """Ask the models of other roles for one word or vector each, as `preflight` does."""
         for role in roles:
-            lane = self._lanes[role]
-            if isinstance(lane, AskLane):
-                await self._first(lane, first_request(None, lane.generation))
-            else:
-                request = EmbedRequest((_FIRST_TEXT,), _PREFLIGHT, _PREFLIGHT)
-                await self._first(lane, request)
+            await self._first(self._lanes[role], None)
         self._pass_notices()
 
-    async def _first(self, lane: OpenLane[P, A], request: P) -> A:
-        seat = Seat(-1, (_PREFLIGHT, 0))
+    async def _first(self, lane: OpenLane[P, A], picture: Picture | None) -> A:
+        seat = Seat(-1, (PREFLIGHT, 0))
         lane.queue.begin()
         lane.queue.enter(seat)
         lane.queue.last()
         try:
-            answered = await lane.answer(seat, request, self._policy.first_call)
+            answered = await lane.answer(seat, lane.first(picture), self._policy.first_call)
         except GaveUp as error:
             if error.kind == "unavailable":
                 # The settings are right, but the tier is full at the moment.
@@ -197,7 +206,7 @@ class Engine:
             raise Fatal(f"{who} does not answer: {error}") from error
         finally:
             lane.queue.leave(seat)
-        await lane.release(_PREFLIGHT)
+        await lane.participant.release(PREFLIGHT)
         reply = answered.reply
         if isinstance(reply, Reply) and reply.finish is Finish.PROVIDER_REFUSED:
             raise Fatal(reply.refusal)
@@ -309,7 +318,7 @@ class Engine:
         if not self._users[unit_id]:
             del self._users[unit_id]
             for lane in self._each_lane:
-                await lane.release(unit_id)
+                await lane.participant.release(unit_id)
 
     def _pass_notices(self) -> None:
         for lane in self._each_lane:
@@ -317,10 +326,13 @@ class Engine:
                 self._observer.notice(text)
 
 
-def first_request(picture: Picture | None, generation: Generation) -> Request:
-    """Return the preflight call, with `picture` unless it is None."""
-    parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
-    return Request(Conversation((user(*parts),)), generation, _PREFLIGHT, _PREFLIGHT)
+def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
+    """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
+    if isinstance(lane.model, Adapter):
+        return AskLane(role, lane.model, lane, session)
+    from harness.engine.embeds import EmbedLane
+
+    return EmbedLane(role, lane.model, lane, session)
 
 
 def _window(adapter: Adapter, policy: EnginePolicy, ceiling: float) -> int:
@@ -328,10 +340,6 @@ def _window(adapter: Adapter, policy: EnginePolicy, ceiling: float) -> int:
     limits = (policy.open_dialogues, adapter.info.open_dialogues)
     most = 2 * ceiling if math.isfinite(ceiling) else MOST_OPEN
     return max(1, min((n for n in limits if n is not None), default=int(most)))
-
-
-def _nothing(picture: Picture) -> None:
-    return None
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:

@@ -1,14 +1,15 @@
-"""Lanes: the way to one role's model, with its own queue, rate limit and prices."""
+"""Lanes: the way to one role's model, with its own queue, retries, rate limit and prices."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from adapters.checks import checked, checked_vectors
+from adapters.checks import checked
 from adapters.contract import (
     Adapter,
     Fatal,
@@ -18,26 +19,82 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Conversation, Picture, Reply
-from adapters.embedding import Embedded, Embedder
+from adapters.conversation import Conversation, Finish, Picture, Reply, user
 from harness.engine.cache import model_key
-from harness.engine.caller import Caller
 from harness.engine.limits import (
     UNPRICED,
     Budget,
-    EmbedRequest,
+    EnginePolicy,
     Pricing,
     RateLimit,
+    RetryPolicy,
     TierChoice,
+    wait_before_retry,
 )
 from harness.engine.observer import Observer
-from harness.engine.policy import EnginePolicy
-from harness.engine.queues import A, CallQueue
-from harness.engine.retries import Attempts, P
-from harness.engine.stopping import Halt
+from harness.engine.queues import A, CallQueue, Seat
+from harness.engine.stopping import FailuresInARow, GaveUp, Halt
+from harness.printing import printable
+
+if TYPE_CHECKING:
+    from adapters.embedding import Embedder
+
+PREFLIGHT = "preflight"
+"""Unit and place of the calls before the first step."""
+_FIRST_QUESTION = "Reply with the word: ready"
 
 PromptTokens = Callable[[Conversation], int | None]
 T = TypeVar("T")
+
+
+class Placed(Protocol):
+    """A call: a `Request`, or an `EmbedRequest`."""
+
+    @property
+    def unit_id(self) -> str: ...
+
+    @property
+    def place(self) -> str: ...
+
+
+P = TypeVar("P", bound=Placed)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Generic[A]):
+    """A reply, how often the call was sent for it, and the cost of all attempts in US dollars."""
+
+    reply: A
+    attempts: int
+    cost: float | None
+
+
+class Caller(Protocol):
+    """Hands calls of the model under test over, and has their replies when a dialogue is resumed.
+
+    A call that was handed over parks its dialogue, which is played back later. While it is handed
+    over, its highest cost is set aside (`Budget.hold`), and then its actual cost is booked
+    (`Budget.release`), so the cost limit covers all calls.
+    """
+
+    def begin(self, budget: Budget) -> None:
+        """Use the session's budget, and set aside the cost of calls that are handed over."""
+        ...
+
+    async def arrived(self, request: Request) -> Answered[Reply] | None:
+        """Return the reply to a call with its cost; None if the call was not handed over.
+
+        Raises `Parked` until the reply is there, and `GaveUp` after too many attempts.
+        """
+        ...
+
+    async def hand_over(self, request: Request, tokens: int) -> None:
+        """Hand over a call whose prompt has about so many tokens.
+
+        Returns if the engine is to make the call itself. Raises `Parked` otherwise, and `Fatal`,
+        `Stopped`, `RunError`.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +140,10 @@ class Session:
 
 
 class OpenLane(Generic[P, A]):
-    """A lane in a session.
+    """A lane in a session: sends calls until they are answered or given up.
 
-    answer: sends a call until it is answered, as `Attempts.answer`.
+    It stops the session after many given-up calls in a row. A tier without capacity is not counted.
+
     participant: the model, or one that does nothing for a model that takes no part in the session.
     """
 
@@ -110,28 +168,90 @@ class OpenLane(Generic[P, A]):
             session.halt,
             self.participant,
         )
-        attempts = Attempts(
-            self.queue,
-            policy.retry,
-            policy.failures_in_a_row,
-            self.pricing,
-            session.observer,
-            session.halt,
-            self._choice,
-        )
-        self.answer = attempts.answer
+        self._retry = policy.retry
+        self._failures = FailuresInARow("calls", policy.failures_in_a_row, session.halt)
+        self._observer = session.observer
+        self._halt = session.halt
+        # Only waits are random; no result depends on them.
+        self._chance = random.Random()
 
     def notices(self) -> list[str]:
         """Return new notices about the model and its prices for the user."""
         return [*self._model.notices(), *self.pricing.notices()]
 
-    async def release(self, unit_id: str) -> None:
-        """Drop what is kept for a unit."""
-        await self.participant.release(unit_id)
+    def first(self, picture: Picture | None) -> P:
+        """Return the preflight call, with `picture` unless it is None."""
+        raise NotImplementedError
 
     async def _send(self, request: P) -> A:
         """Make a call once. Raises `Fault`, `Fatal`."""
         raise NotImplementedError
+
+    async def answer(self, seat: Seat, request: P, retry: RetryPolicy | None = None) -> Answered[A]:
+        """Send a call until it is answered. Raises `GaveUp`, `Fatal`, `Stopped`."""
+        retry = retry or self._retry
+        upper = self.pricing.upper_cost(request)
+        attempts = before = 0
+        first_failure: float | None = None
+        filtered = False
+        cost: float | None = 0.0
+        while True:
+            attempts += 1
+            try:
+                reply = await self.queue.submit(seat, request, upper)
+            except Fault as fault:
+                now = asyncio.get_running_loop().time()
+                first_failure = now if first_failure is None else first_failure
+                made, since = attempts - before, now - first_failure
+                if not await self._wait(request, fault, made, since, retry, may_move=not before):
+                    before, first_failure = attempts, None
+                continue
+            self._failures.reset()
+            cost = _sum(cost, self.pricing.cost(reply))
+            # A provider's filter may act at random; what it says twice is taken as its answer.
+            again = isinstance(reply, Reply) and reply.finish is Finish.CONTENT_FILTER
+            if again and not filtered:
+                filtered = True
+                continue
+            return Answered(reply, attempts, cost)
+
+    async def _wait(
+        self,
+        request: P,
+        fault: Fault,
+        attempts: int,
+        elapsed_s: float,
+        retry: RetryPolicy,
+        *,
+        may_move: bool,
+    ) -> bool:
+        """Wait for the next attempt. Returns False if it is the first one on another tier, to which
+        the call may move."""
+        full = fault.kind == "unavailable"
+        if full:
+            # It says nothing of the settings, which is what a first call's short patience is for.
+            retry = self._retry
+        wait_s = wait_before_retry(
+            retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
+        )
+        if wait_s is None:
+            if (
+                full
+                and may_move
+                and (other := self._choice.give_up(asyncio.get_running_loop().time()))
+            ):
+                self._observer.notice(
+                    f"no capacity after {attempts} tries in {elapsed_s:,.0f} s: calls are sent on "
+                    f"{other}, and now and then one as before"
+                )
+                return False
+            gave_up = GaveUp(fault.kind, attempts, printable(str(fault)))
+            if not full:
+                self._failures.add(gave_up)
+            raise gave_up
+        self._observer.retrying(request.unit_id, request.place, fault.kind, wait_s, fault.in_short)
+        await self._halt.sleep(wait_s)
+        return True
 
     async def _in_time(self, call: Awaitable[T]) -> T:
         limit = self._timeout_s
@@ -179,6 +299,9 @@ class AskLane(OpenLane[Request, Reply]):
             for picture in conversation.pictures:
                 self._prepare_picture(picture)
 
+    def first(self, picture: Picture | None) -> Request:
+        return first_request(picture, self.generation)
+
     async def _send(self, request: Request) -> Reply:
         now = asyncio.get_running_loop().time()
         if tier := self._choice.tier(now):
@@ -190,45 +313,27 @@ class AskLane(OpenLane[Request, Reply]):
                 self._choice.refused(asyncio.get_running_loop().time())
             raise
         self._choice.answered(tier)
-        reply = self._checked(reply)
-        self.pricing.served(reply)
-        return reply
-
-    def _checked(self, reply: Reply) -> Reply:
-        """Return the reply after checking it: the adapter may be of another package."""
         try:
-            return checked(reply)
+            # The adapter may be of another package.
+            reply = checked(reply)
         except ValueError as error:
             raise Fatal(
                 f"the adapter of {self.info.name} returned a reply that a run cannot "
                 f"record: {error}"
             ) from error
+        self.pricing.served(reply)
+        return reply
 
 
-class EmbedLane(OpenLane[EmbedRequest, Embedded]):
-    """The way to an embedder."""
-
-    def __init__(self, role: str, embedder: Embedder, lane: Lane, session: Session) -> None:
-        self.info = embedder.info
-        self.key = model_key(self.info)
-        self._embedder = embedder
-        super().__init__(role, lane, session)
-
-    async def _send(self, request: EmbedRequest) -> Embedded:
-        embedded = await self._in_time(self._embedder.embed(request.texts))
-        try:
-            return checked_vectors(embedded, len(request.texts), self.info.dimensions)
-        except ValueError as error:
-            raise Fatal(
-                f"the embedder {self.info.name} returned vectors that a run cannot record: {error}"
-            ) from error
+AnyLane = OpenLane[Any, Any]
 
 
-AnyLane = AskLane | EmbedLane
+def first_request(picture: Picture | None, generation: Generation) -> Request:
+    """Return the preflight call, with `picture` unless it is None."""
+    parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
+    return Request(Conversation((user(*parts),)), generation, PREFLIGHT, PREFLIGHT)
 
 
-def open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
-    """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
-    if isinstance(lane.model, Embedder):
-        return EmbedLane(role, lane.model, lane, session)
-    return AskLane(role, lane.model, lane, session)
+def _sum(cost: float | None, more: float | None) -> float | None:
+    """Add two costs; None if either is unknown."""
+    return None if cost is None or more is None else cost + more

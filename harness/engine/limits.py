@@ -1,4 +1,4 @@
-"""Limits on the calls of a session: money, and the load on the provider.
+"""Limits on the calls of a session: attempts, money, and the load on the provider.
 
 Plain state machines: no clock, no event loop; times are arguments.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from adapters.contract import FaultKind
@@ -23,12 +23,84 @@ OVERLOAD: frozenset[FaultKind] = frozenset(("rate_limit", "unavailable", "timeou
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedRequest:
-    """One call of an embedder: at most as many texts as it takes."""
+class RetryPolicy:
+    """Limits on retries after a `Fault`.
 
-    texts: tuple[str, ...]
-    unit_id: str
-    place: str
+    Waits double from `first_wait_s` to `longest_wait_s`; half of each is random, to spread the
+    callers out.
+
+    attempts: most times a call is sent, the first time included.
+    patience_s: longest time from the first failure to the start of the last attempt.
+    """
+
+    attempts: int = 8
+    patience_s: float = 300.0
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 60.0
+
+
+def wait_before_retry(
+    policy: RetryPolicy,
+    attempts: int,
+    elapsed_s: float,
+    retry_after_s: float | None,
+    chance: float,
+) -> float | None:
+    """Return the seconds to wait before the next attempt, or None to give up.
+
+    attempts: made so far.
+    elapsed_s: time since the first failure.
+    retry_after_s: what the server asked for, a lower bound. If it exceeds the patience, the call is
+        given up rather than sent too early.
+    chance: random number from 0 to 1.
+
+    >>> wait_before_retry(RetryPolicy(), 3, 0.0, None, 1.0)
+    4.0
+    """
+    if attempts >= policy.attempts:
+        return None
+    # Large exponents would overflow, long after the wait has reached its bound.
+    doublings = min(attempts - 1, 60)
+    longest = min(policy.longest_wait_s, policy.first_wait_s * 2.0**doublings)
+    wait = longest * (1 + chance) / 2
+    if retry_after_s is not None and retry_after_s > 0:
+        # Random here, too: callers that were turned away together must not return together.
+        wait = retry_after_s + min(longest, retry_after_s) * chance / 4
+    return wait if elapsed_s + wait <= policy.patience_s else None
+
+
+@dataclass(frozen=True, slots=True)
+class EnginePolicy:
+    """Limits of a session; none of them changes a reply.
+
+    concurrency: most calls in flight; None takes the adapter's limit. The engine stays below it
+        while the provider reports overload.
+    open_dialogues: most dialogues in memory; None takes the adapter's limit, or else enough to keep
+        calls coming.
+    retry: for every call of a dialogue.
+    first_call: for the preflight call, which keeps a user waiting who may have mistyped an address.
+    call_timeout_s: limit for a single attempt, and for an action in an environment; None for
+        adapters that answer after hours.
+    failures_in_a_row: stop the run after this many calls that failed for good without a reply in
+        between, or environments without an action.
+    max_cost: US dollars, over all sessions of a run.
+    environment_trials: trials of a dialogue whose environment fails; after the last one its unit is
+        settled as one that does not count.
+    settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
+    tiers: the provider's tiers that calls of the model under test are sent on, see `TierChoice`;
+        none leaves them to the provider.
+    """
+
+    concurrency: int | None = None
+    open_dialogues: int | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    first_call: RetryPolicy = RetryPolicy(attempts=3, patience_s=60.0)
+    call_timeout_s: float | None = 600.0
+    failures_in_a_row: int = 25
+    max_cost: float | None = None
+    environment_trials: int = 2
+    settle_failures: bool = False
+    tiers: tuple[Tier, ...] = ()
 
 
 class Billed(Protocol):

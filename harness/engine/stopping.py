@@ -61,6 +61,10 @@ class GaveUp(Exception):
         self.kind = kind
 
 
+class ActFailed(GaveUp):
+    """An environment was gone, which is never the model's failure."""
+
+
 class Refused(Exception):
     """The provider refused a prompt before it had answered any of the run: nothing is settled."""
 

@@ -11,11 +11,10 @@ from harness.errors import UserError
 from harness.kinds.contract import kind_of
 from harness.kinds.protocols import check_asks
 from harness.pictures import PicturePolicy
-from harness.protocols import (
-    AskingProtocol,
-    settled_settings,
-)
-from harness.settings import EPISODES, OWN_PYTHON, SETTINGS, Settings, written
+from harness.planning.tiers import at_once, caller_named
+from harness.protocols import AskingProtocol, settled_settings
+from harness.runs.callers import CALLERS
+from harness.settings import OWN_PYTHON, SETTINGS, Settings, written
 
 
 def complete(
@@ -31,13 +30,9 @@ def complete(
     lacks = kind.lacks(settings, protocol, is_policy=is_policy)
     lacks |= _missing(settings, protocol, is_policy=is_policy, is_own=is_own)
     refuse_without_effect(settings, lacks)
-    if "batch" in settings.tier and EPISODES not in lacks:
-        raise UserError("--tier batch: a live page does not wait a day for an answer; leave it out")
-    if "batch" in settings.tier and not settings.preflight:
-        raise UserError(
-            "--no-preflight: without the first call, a mistake comes back after a day on every "
-            "request of a batch; leave it out"
-        )
+    for tier in settings.tier:
+        if tier not in at_once([tier]):
+            caller_named(tier).check(settings, lacks)
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError("give --repeats or --shuffles: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
@@ -84,8 +79,8 @@ def _missing(
     for feature in {feature for setting in SETTINGS.values() for feature in setting.needs}:
         if feature in SETTINGS and not getattr(settings, feature):
             missing[feature] = f"without {written(feature)}; add that, or leave it out"
-    if "batch" not in settings.tier:
-        missing["batches"] = "without --tier batch; add that, or leave it out"
+    for tier in CALLERS.names().keys() - set(settings.tier):
+        missing[f"--tier {tier}"] = f"without --tier {tier}; add that, or leave it out"
     if not settings.cache and not settings.picture_cache:
         missing["reply cache"] = "with --no-cache; leave one of them out"
     return missing

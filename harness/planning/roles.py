@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adapters import (
     EMBEDDERS,
@@ -28,7 +28,7 @@ from adapters.contract import Generation
 from adapters.embedding import Loading
 from adapters.prices import PriceSheet
 from adapters.secrets import masked
-from harness.engine import EmbedRequest, Lane, Pricing
+from harness.engine import Lane, Pricing
 from harness.errors import UserError
 from harness.planning.model import (
     TURN_TOKENS,
@@ -46,6 +46,9 @@ from harness.planning.reply_limit import default_limit
 from harness.policies import is_policy
 from harness.protocols import AskingProtocol, Role
 from harness.settings import SETTINGS, Settings, read_settings
+
+if TYPE_CHECKING:
+    from harness.engine.embeds import EmbedRequest
 
 LEXICAL = "lexical"
 """The embedder of a role without a named one."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from adapters import AdapterInfo, Reply, Request
 from adapters.conversation import Tier, Usage
 from adapters.prices import PriceSheet
+from adapters.registry import UnknownName
 from harness.engine import RetryPolicy
 from harness.errors import UserError
 from harness.runs.callers import CALLERS
@@ -48,8 +50,9 @@ def check_tiers(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> Non
     if not tiers:
         return
     given = f"--tier {','.join(tiers)}"
-    if len(tiers) > 1 and "batch" in tiers:
-        raise UserError(f"{given}: batch cannot be combined with other tiers")
+    for tier in tiers:
+        if len(tiers) > 1 and tier not in at_once(tiers):
+            raise UserError(f"{given}: {tier} cannot be combined with other tiers")
     if len(set(tiers)) < len(tiers) or len(tiers) > 2 or (len(tiers) == 2 and tiers[0] != "flex"):
         raise UserError(
             f"{given}: one tier, or flex and the one to fall back to when it has no capacity "
@@ -74,6 +77,14 @@ def check_tiers(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> Non
         if sheet.sells(info, tier) is False:
             sold = ", ".join(one for one in info.tiers if sheet.sells(info, one))
             raise UserError(f"--tier {tier}: {info.name} is not sold on it (but on {sold})")
+
+
+def caller_named(name: str) -> Any:
+    """Return the caller of a tier. Raises `UserError` if its leaf is not installed."""
+    try:
+        return CALLERS.make(name)
+    except UnknownName as error:
+        raise UserError(str(error)) from error
 
 
 def at_once(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
@@ -150,8 +161,8 @@ def tier_lines(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> list
     for tier in settings.tier:
         if line := unlisted(sheet, info, tier):
             lines.append(f"{'':<9} {line}")
-        # Every model is served as usual, and files are answered by the user.
-        is_sure = tier == "default" or (tier == "batch" and not info.billed)
+        # Every model is served as usual, and calls that cost nothing are answered by the user.
+        is_sure = tier == "default" or (tier not in at_once([tier]) and not info.billed)
         if not is_sure and sheet.sells(info, tier) is None:
             lines.append(f"{'':<9} whether {info.name} is served on {tier}, its provider will say")
     return lines

@@ -16,13 +16,15 @@ from harness.runs.errors import RunError
 CALLERS: Registry[Any] = Registry(
     "caller",
     "vlm_eval.callers",
-    has=("open", "waiting_at", "unrecorded_at", "heading", "estimate"),
+    has=("check", "open", "waiting_at", "unrecorded_at", "heading", "estimate"),
 )
 """Instances with these methods; `plain` has the files of a run that they write.
 
+check(settings, lacks): raises `UserError` for settings, and missing features of units, that it
+    cannot serve.
 waiting_at(path): the `Waiting` of the run at a path, or None.
 unrecorded_at(path): US dollars that the run at a path has spent on calls without a record.
-open(plan, directory, pictures, ready, say): see `harness.session.callers`.
+open(plan, directory, pictures, ready, say): see `harness.session.run.Passes`.
 heading(plan, calls), estimate(plan, waves, traffic): lines for the user before a run.
 """
 CALLERS.add(

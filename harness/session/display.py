@@ -7,11 +7,11 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from harness.engine import Progress
 from harness.printing import terminal
 from harness.runs import Unit
 from harness.session.observers import Observers
-from harness.session.running import RunningScores
+from harness.session.progress import Progress
+from harness.session.summary import RunningScores
 from harness.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Display(Observers):
             console=self._console if kind == "auto" else terminal(err=True, bar=kind == "bar"),
         )
         self._progress = self._shown.enter_context(progress)
-        self._observers.append(progress)
+        self.observers.append(progress)
 
     def recorded(self, record: Unit[Any]) -> None:
         self.running.add(record)
@@ -85,7 +85,7 @@ class Display(Observers):
     def ended(self) -> None:
         self._shown.close()
         self._progress = None
-        self._observers.clear()
+        self.observers.clear()
 
     def notice(self, text: str) -> None:
         if self._progress is None:

@@ -21,7 +21,7 @@ from harness.planning.tiers import tier_lines
 from harness.policies.contract import Policy
 from harness.runs import Run, open_run
 from harness.session.display import Display
-from harness.session.observers import OBSERVERS, Finished, open_observers
+from harness.session.observers import OBSERVERS, open_observers
 from harness.session.run import carry_out
 from harness.settings import read_settings
 
@@ -129,7 +129,7 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
         finished = await carry_out(plan, observer, stop.can_be_stopped)
         await asyncio.to_thread(observer.close)
     if not finished.complete:
-        display.say(how_to_go_on(finished, "Make the same call again"))
+        display.say(finished.how_to_go_on("Make the same call again"))
     return open_run(finished.directory)
 
 
@@ -158,19 +158,3 @@ def _name_of(model: str | Adapter | Policy) -> str:
     if isinstance(model, str):
         return model
     return model.info.name if isinstance(model, Adapter) else model.name
-
-
-def how_to_go_on(finished: Finished, again: str) -> str:
-    """A line on a run that ended early or left steps unsettled; `again` is what to do."""
-    if finished.waiting and finished.stopped is None:
-        return f"waiting: {finished.waiting}. {again} to fetch what has been answered."
-    if finished.stopped is None:
-        return (
-            f"some steps are unsettled; what was answered is kept in {finished.directory}. "
-            f"{again} to ask for them, or with --settle-failures."
-        )
-    dear = "with a higher --max-cost " if finished.reached_cost_limit else ""
-    return (
-        f"{finished.stopped}; what was answered is kept in {finished.directory}. "
-        f"{again} {dear}to go on from there."
-    )

@@ -15,13 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import FaultKind
 from adapters.registry import Registry, UnknownName
-from harness.engine import Observer, Outcome
+from harness.engine import Observer
 from harness.errors import UserError
 from harness.kinds.extras import Bounds
 from harness.pictures import PictureStats
-from harness.runs import CallRecord, Unit
+from harness.runs import Unit
 from harness.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,6 +47,21 @@ class Finished:
     """Closing remark of the model's adapter; "" for none."""
     waiting: str = ""
     """State of the run's batches at a provider; "" if there are none."""
+
+    def how_to_go_on(self, again: str) -> str:
+        """Say why a run is not complete, and what to do; `again` repeats what the user did."""
+        if self.stopped is not None:
+            dear = "with a higher --max-cost " if self.reached_cost_limit else ""
+            return (
+                f"{self.stopped}; what was answered is kept in {self.directory}. "
+                f"{again} {dear}to go on from there."
+            )
+        if self.waiting:
+            return f"waiting: {self.waiting}. {again} to fetch what has been answered."
+        return (
+            f"some steps are unsettled; what was answered is kept in {self.directory}. "
+            f"{again} to ask for them, or with --settle-failures."
+        )
 
 
 class SessionObserver(Observer):
@@ -89,65 +103,34 @@ class SessionObserver(Observer):
         self.close(error)
 
 
+def _to_each(name: str) -> Any:
+    """Make the method of `Observers` that calls the method `name` of each observer."""
+
+    def report(self: Observers, *values: Any, **more: Any) -> None:
+        for one in self.observers:
+            getattr(one, name)(*values, **more)
+
+    return report
+
+
 class Observers(SessionObserver):
     """Reports to several observers, in order."""
 
-    def __init__(self, *observers: Observer) -> None:
-        self._observers = list(observers)
+    def __init__(self, *observers: SessionObserver) -> None:
+        self.observers = list(observers)
 
-    def begun(self, plan: Plan, settled: int, records: Sequence[Unit[Any]]) -> None:
-        for one in self._of_session:
-            one.begun(plan, settled, records)
-
-    def recorded(self, record: Unit[Any]) -> None:
-        for one in self._of_session:
-            one.recorded(record)
-
-    def ended(self) -> None:
-        for one in self._of_session:
-            one.ended()
-
-    def finished(self, done: Finished) -> None:
-        for one in self._of_session:
-            one.finished(done)
-
-    def close(self, error: BaseException | None = None) -> None:
-        for one in self._of_session:
-            one.close(error)
-
-    def opened(self, unit_id: str, repeat: int) -> None:
-        for one in self._observers:
-            one.opened(unit_id, repeat)
-
-    def passed_over(self, unit_id: str, repeat: int) -> None:
-        for one in self._observers:
-            one.passed_over(unit_id, repeat)
-
-    def called(self, record: CallRecord, *, replayed: bool) -> None:
-        for one in self._observers:
-            one.called(record, replayed=replayed)
-
-    def retrying(
-        self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
-    ) -> None:
-        for one in self._observers:
-            one.retrying(unit_id, place, kind, wait_s, error)
-
-    def settled(self, outcome: Outcome) -> None:
-        for one in self._observers:
-            one.settled(outcome)
-
-    def parked(self, unit_id: str, repeat: int) -> None:
-        for one in self._observers:
-            one.parked(unit_id, repeat)
-
-    def notice(self, text: str) -> None:
-        for one in self._observers:
-            one.notice(text)
-
-    @property
-    def _of_session(self) -> list[SessionObserver]:
-        return [one for one in self._observers if isinstance(one, SessionObserver)]
+    begun = _to_each("begun")
+    recorded = _to_each("recorded")
+    ended = _to_each("ended")
+    finished = _to_each("finished")
+    close = _to_each("close")
+    opened = _to_each("opened")
+    passed_over = _to_each("passed_over")
+    called = _to_each("called")
+    retrying = _to_each("retrying")
+    settled = _to_each("settled")
+    parked = _to_each("parked")
+    notice = _to_each("notice")
 
 
 OBSERVERS: Registry[SessionObserver] = Registry(

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from adapters.contract import Adapter, Measuring
 from adapters.conversation import Tier
 from adapters.prices import source
 from harness.engine import (
+    Caller,
     CostLimitReached,
     Engine,
     EnginePolicy,
     Lane,
     ReplyCache,
     Stopped,
-    VectorCache,
     default_cache_path,
     on_interrupt,
 )
-from harness.engine.cache import FILE, VECTORS_FILE
+from harness.engine.cache import FILE
 from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStore, built_in_picture
 from harness.planning.model import generation, limits_of, tokens_of
@@ -30,9 +30,9 @@ from harness.planning.plan import Plan, setup_of
 from harness.planning.preflight import roles_to_preflight, wants_preflight
 from harness.planning.reply_limit import preflight_warning
 from harness.planning.roles import LEXICAL, EmbeddingRole
-from harness.planning.tiers import at_once, retries
+from harness.planning.tiers import at_once, caller_named, retries
 from harness.runs import RunDirectory, RunError, open_run
-from harness.session.callers import Passes, open_passes
+from harness.runs.callers import CALLERS, callers_at
 from harness.session.observers import Finished, SessionObserver
 from harness.session.session import Session
 from harness.session.summary import summarise
@@ -41,6 +41,7 @@ from harness.tables import counted
 from parsers.records import Status
 
 if TYPE_CHECKING:
+    from harness.engine.embeds import VectorCache
     from harness.pictures.disk import DiskPictures
 
 STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
@@ -94,7 +95,7 @@ async def carry_out(
                 if warning := preflight_warning(reply, limits_of(settings)):
                     say(warning)
 
-            passes = open_passes(plan, directory, pictures, preflight, say)
+            passes = _open_passes(plan, directory, pictures, preflight, say)
             session = Session(plan, directory, pictures, observer)
             engine = Engine(
                 model.adapter,
@@ -178,6 +179,47 @@ async def carry_out(
     return done
 
 
+class Passes(Protocol):
+    """Passes over the units of a run: each takes replies that came, and hands calls over."""
+
+    @property
+    def caller(self) -> Caller:
+        """What the engine hands calls over to."""
+        ...
+
+    async def run(self, engine: Engine, session: Session) -> None:
+        """Make passes as long as something comes of them.
+
+        Raises as `Engine.run`, and `Stopped` where nothing more can be handed over.
+        """
+        ...
+
+    @property
+    def waiting(self) -> str:
+        """What the run waits for, for the user; "" if for nothing."""
+        ...
+
+
+def _open_passes(
+    plan: Plan,
+    directory: RunDirectory,
+    pictures: PictureStore,
+    ready: Callable[[], Awaitable[None]],
+    say: Callable[[str], None],
+) -> Passes | None:
+    """The passes of a run whose tier has a caller, or that has calls handed over to one.
+
+    `ready` is called once before the first call is handed over. Returns None for other runs.
+    """
+    begun = callers_at(directory.path)
+    for name in CALLERS.names():
+        if name in plan.settings.tier or name in begun:
+            passes: Passes | None = caller_named(name).open(plan, directory, pictures, ready, say)
+            if passes is not None:
+                return passes
+    return None
+
+
 def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
     policy = EnginePolicy(
         concurrency=settings.concurrency,
@@ -233,5 +275,7 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
         replies = ReplyCache(folder / FILE, say)
     embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
     if any(role.info.provider != LEXICAL for role in embedders):
+        from harness.engine.embeds import VECTORS_FILE, VectorCache
+
         vectors = VectorCache(folder / VECTORS_FILE, say)
     return replies, vectors

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+)
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +27,10 @@ from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
 from harness.protocols import dialogue_about
 from harness.runs import RunDirectory, digest_of
-from harness.session.ahead import ahead
 from harness.session.observers import SessionObserver
+
+AHEAD = 8
+"""Questions prepared ahead of need: enough to hide one slow page."""
 
 UnitKey = tuple[str, int]
 
@@ -212,3 +224,23 @@ class Watched:
         for digest in self._held:
             self._pictures.discard(digest)
         await self._environment.close()
+
+
+async def ahead(questions: Iterator[Question]) -> AsyncGenerator[Question, None]:
+    """Yield questions in order, a few of them prepared in a thread ahead of need.
+
+    Raises `UserError` when the turn of a unit comes that cannot be asked about.
+    """
+    loop = asyncio.get_running_loop()
+    thread = ThreadPoolExecutor(1, "questions")
+    waiting: deque[asyncio.Future[Question | None]] = deque()
+    try:
+        for _ in range(AHEAD):
+            waiting.append(loop.run_in_executor(thread, next, questions, None))
+        while (question := await waiting.popleft()) is not None:
+            waiting.append(loop.run_in_executor(thread, next, questions, None))
+            yield question
+    finally:
+        for future in waiting:
+            future.cancel()
+        thread.shutdown(wait=True, cancel_futures=True)

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from adapters import Usage
-from harness.benchmarks import note_of
+from harness.benchmarks import benchmark, note_of
 from harness.kinds.contract import unit_kind
 from harness.kinds.extras import Bound, Bounds, Records
 from harness.pictures import show_answers
-from harness.runs import Manifest, Unit, by_role, by_tier
+from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import SETTINGS, Settings
 from parsers import AggregationRules, Counts, Declaration, Metrics, UnitMetrics
 from parsers.records import Status
@@ -238,3 +238,48 @@ def tokens_and_cost(records: Records) -> tuple[Usage, float | None]:
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]
     return usage, math.fsum(costs) if costs else None
+
+
+GROWTH = 1.02
+"""From how many times as many units on results are worked out again."""
+
+
+class RunningScores:
+    """The records of a run so far, and its results.
+
+    records: those of settled units with scores, in order of arrival.
+    latest: the last record of every unit, settled or not.
+    settled: number of settled units, those that do not count included.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.records: list[Unit[Any]] = []
+        self.latest: dict[StepKey, Unit[Any]] = {}
+        self.settled = 0
+        self._part: Part | None = None
+        self._counted = 0
+
+    def add(self, record: Unit[Any]) -> None:
+        """Take up a unit's line."""
+        before = self.latest.get(record.key)
+        self.settled += record.settled - (before is not None and before.settled)
+        self.latest[record.key] = record
+        if record.settled and record.scores is not None:
+            self.records.append(record)
+
+    def part(self) -> Part | None:
+        """The results of nearly all records; None as long as there is none.
+
+        The same object as before where they were not worked out again.
+        """
+        count = len(self.records)
+        if count >= max(1, self._counted * GROWTH, self._counted + 1):
+            self._part = self.part_of(self.records)
+            self._counted = count
+        return self._part
+
+    def part_of(self, records: Records) -> Part:
+        """The results of some records."""
+        declared = benchmark(self.settings.benchmark).declared
+        return part(records, declared, aggregation_rules(self.settings, declared))

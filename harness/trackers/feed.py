@@ -11,6 +11,7 @@ from functools import cached_property
 
 from adapters.faults import cleaner
 from adapters.secrets import is_secret
+from harness import HELD
 from harness.trackers.contract import Ending, TrackedRun, Tracker
 
 
@@ -38,9 +39,7 @@ PATIENCE_S = 3.0
 _THREAD = "tracker of a run: "
 
 
-def is_held() -> bool:
-    """Return True if an abandoned tracker still runs: it may block the end of the process."""
-    return any(thread.name.startswith(_THREAD) for thread in threading.enumerate())
+HELD.append(_THREAD)
 
 
 class Feed:

@@ -14,8 +14,7 @@ from harness.planning.reply_limit import UNUSABLE, reply_kinds
 from harness.printing import printable
 from harness.runs import Run, Unit, open_run
 from harness.session.observers import Finished, SessionObserver
-from harness.session.running import GROWTH, RunningScores
-from harness.session.summary import plain_part, tokens_and_cost
+from harness.session.summary import GROWTH, RunningScores, plain_part, tokens_and_cost
 from harness.settings import Settings
 from harness.tables import POOLED
 from harness.trackers.config import sendable

@@ -15,17 +15,15 @@ from rich.console import Console
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Reply, Usage
 from harness.engine import (
-    Counters,
     EnginePolicy,
     Outcome,
     Pricing,
-    Progress,
     Stopped,
     on_interrupt,
 )
-from harness.engine.progress import status_line
 from harness.pictures import built_in_picture
 from harness.runs import CallRecord
+from harness.session.progress import Counters, Progress, status_line
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, two_rounds
 

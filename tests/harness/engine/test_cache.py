@@ -26,11 +26,10 @@ from harness.engine import (
     Engine,
     Job,
     ReplyCache,
-    VectorCache,
     model_key,
     request_key,
-    text_key,
 )
+from harness.engine.embeds import VectorCache, text_key
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, say
 
 PICTURE = Picture("d", "jpeg-85", 8, 9)

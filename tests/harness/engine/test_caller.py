@@ -9,8 +9,8 @@ import pytest
 from adapters.contract import Request
 from adapters.conversation import Reply
 from harness.engine import EnginePolicy, Job, Outcome
+from harness.engine.lanes import Answered
 from harness.engine.limits import Budget, Pricing
-from harness.engine.retries import Answered
 from harness.engine.stopping import Parked
 from tests.harness.engine.support import Model, echo, engine, two_rounds
 

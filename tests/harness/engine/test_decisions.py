@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from adapters.contract import FaultKind
 from harness.engine import RetryPolicy
-from harness.engine.limits import Budget, RateLimit
-from harness.engine.retries import wait_before_retry
+from harness.engine.limits import Budget, RateLimit, wait_before_retry
 
 chances = st.floats(0, 1)
 seconds = st.floats(0, 1000)

@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import DataError
 from harness.planning.plan import plan_run
-from harness.session.ahead import AHEAD, ahead
+from harness.session.session import AHEAD, ahead
 from harness.settings import Settings
 from tests.harness.benchmarks._files import task, write
 

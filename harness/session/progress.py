@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from adapters.contract import FaultKind
-from harness.engine.observer import Observer, Outcome
+from harness.engine import Outcome
 from harness.printing import printable, terminal
 from harness.runs import CallRecord
+from harness.session.observers import SessionObserver
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -68,7 +69,7 @@ class Counters:
             self.cost = (self.cost or 0.0) + record.cost
 
 
-class Progress(Observer):
+class Progress(SessionObserver):
     """Shows the progress of a run. Use it as a context manager.
 
     total: dialogues of the run.
