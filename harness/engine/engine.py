@@ -98,14 +98,8 @@ class Engine:
             caller.begin(self._budget)
         main = Lane(adapter, generation, pricing, prompt_tokens, policy.concurrency, caller)
         self._window = _window(adapter, policy, main.ceiling)
-        session = Session(
-            policy,
-            pictures,
-            prepare_picture or (lambda picture: None),
-            self._budget,
-            self._observer,
-            self._halt,
-        )
+        prepare = prepare_picture or (lambda picture: None)
+        session = Session(policy, pictures, prepare, self._budget, self._observer, self._halt)
         self._main = AskLane("", adapter, main, session)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
