@@ -124,7 +124,11 @@ class Cohorts:
             if not cohort.open:
                 self._cohorts.remove(cohort)
             elif len(cohort.open) <= len(cohort.rows) // 2:
+                # Not in the store meanwhile: an error leaves layers with different rows.
+                place = self._cohorts.index(cohort)
+                self._cohorts.remove(cohort)
                 cohort.select(cohort.open)
+                self._cohorts.insert(place, cohort)
 
     def match(self, batch: Sequence[Work], family: Family) -> list[Match]:
         """Match calls with kept rows that they can continue. Every row goes to one call at most."""

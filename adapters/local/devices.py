@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from adapters.contract import Fatal
 from adapters.local.options import LocalOptions
+
+if TYPE_CHECKING:
+    import torch
 
 
 def devices_of(options: LocalOptions) -> tuple[str, ...]:
@@ -35,6 +39,18 @@ def visible(devices: Sequence[str]) -> dict[str, str]:
     names = [name.strip() for name in seen.split(",")] if seen else None
     chosen = ",".join(names[number] if names else str(number) for number in numbers)
     return {"CUDA_VISIBLE_DEVICES": chosen} if numbers else {}
+
+
+def full_precision(dtype: torch.dtype) -> None:
+    """For a model in float32, turn TF32 off: CUDA's libraries would round its numbers to 10 bits.
+
+    cuDNN, which prepares pictures' patches, does so unless told otherwise.
+    """
+    import torch
+
+    if dtype == torch.float32:
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
 
 
 def _all() -> tuple[str, ...]:

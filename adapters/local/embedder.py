@@ -15,7 +15,7 @@ from adapters.conversation import Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
 from adapters.hub import downloaded
 from adapters.local.checkpoint import SMALL, digest_of, folder_of
-from adapters.local.devices import devices_of
+from adapters.local.devices import devices_of, full_precision
 from adapters.local.options import LocalOptions
 from adapters.options import Count
 
@@ -138,6 +138,7 @@ class LocalEmbedder:
             if not any(self._folder.rglob(_WEIGHTS[0])):
                 downloaded(*at, ("*pytorch_model*.bin",), _OTHERWISE)
         logging.disable_progress_bar()
+        full_precision(torch.float32)
         try:
             model = SentenceTransformer(
                 str(self._folder),

@@ -87,8 +87,20 @@ class Generator:
         return [results[place] for place in range(len(batch))]
 
     def release(self, unit_id: str) -> None:
-        """Drop what is kept for a finished step."""
-        self.cohorts.release(unit_id)
+        """Drop what is kept for a finished step.
+
+        The rows of its cohort that go on are copied. If there is no memory for that, they are
+        dropped, too, and computed again.
+        """
+        try:
+            self.cohorts.release(unit_id)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            self.stats = self.stats.plus(dropped=1)
+        else:
+            return
+        give_back(self._device)
 
     def interrupt(self) -> None:
         """Stop the current batch, which then raises `Fatal`. May be called from any thread."""

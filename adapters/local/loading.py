@@ -15,6 +15,7 @@ from adapters.contract import Fatal
 from adapters.local import footprint
 from adapters.local.checkpoint import Checkpoint, fetch_weights
 from adapters.local.contract import Loaded
+from adapters.local.devices import full_precision
 from adapters.local.errors import line
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import LocalOptions
@@ -86,6 +87,7 @@ class TransformersModel:
             self.check()
         family, checkpoint = self.family, self.checkpoint
         dtype = dtype_of(self.options, family.config, self.device)
+        full_precision(dtype)
         model = _model(self.options, checkpoint, family.config, dtype, self.device)
         facts = _facts(checkpoint, model, family)
         return Loaded(model, family, str(model.device), self.context_tokens, facts)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from adapters.contract import Generation, Request
+from adapters.contract import Fatal, Generation, Request
 from adapters.local.work import Work
 
 DEFAULT_SEED = 0
@@ -98,19 +98,52 @@ class ForbiddenTokens:
         return scores.index_fill_(1, self._ids, float("-inf"))
 
 
+class FiniteScores:
+    """A logits processor that notes the rows whose scores are infinite or not numbers (NaN)."""
+
+    def __init__(self, works: Sequence[Work], device: str) -> None:
+        self._works = works
+        self.broken = torch.zeros(len(works), dtype=torch.bool, device=device)
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        # The largest score is NaN where any is.
+        self.broken |= ~scores.amax(dim=-1).isfinite()
+        return scores
+
+    def check(self, dtype: torch.dtype, device: str) -> None:
+        """Raise `Fatal` if there is such a row."""
+        rows = self.broken.nonzero().flatten().tolist()
+        if rows:
+            name = str(dtype).removeprefix("torch.")
+            advice = "its weights may be damaged"
+            if name != "float32":
+                advice = f"numbers may be too large for {name}: try --dtype float32"
+            raise Fatal(
+                f"the model on {device} computes scores that are not finite numbers (NaN) for step "
+                f"{self._works[rows[0]].unit_id}: {advice}"
+            )
+
+
 class RowLimits:
-    """A stopping criterion: each row has its own token limit, and all stop when interrupted."""
+    """A stopping criterion: each row has its own token limit, and all stop when interrupted, or
+    when the scores of one are not finite."""
 
     def __init__(
-        self, works: Sequence[Work], start: int, device: str, interrupted: threading.Event
+        self,
+        works: Sequence[Work],
+        start: int,
+        device: str,
+        interrupted: threading.Event,
+        finite: FiniteScores,
     ) -> None:
         limits = torch.tensor([work.generation.max_tokens for work in works])
         self._ends = (limits + start).to(device)
         self._interrupted = interrupted
+        self._finite = finite
 
     def __call__(
         self, input_ids: torch.Tensor, scores: torch.Tensor | None, **kwargs: object
     ) -> torch.Tensor:
         if self._interrupted.is_set():
             return torch.ones_like(self._ends, dtype=torch.bool)
-        return self._ends <= input_ids.shape[1]
+        return (self._ends <= input_ids.shape[1]) | self._finite.broken.any()

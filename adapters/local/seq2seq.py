@@ -19,6 +19,7 @@ from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Reply, Text, Usage
 from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
+from adapters.local.devices import full_precision
 from adapters.local.errors import line
 from adapters.local.work import Work
 
@@ -123,7 +124,7 @@ class Seq2SeqAdapter(BatchAdapter):
         from transformers import GenerationConfig
 
         from adapters.local.contract import Encoded
-        from adapters.local.sampling import Draw, RowLimits, samples
+        from adapters.local.sampling import Draw, FiniteScores, RowLimits, samples
 
         torch = self._torch
         started = time.monotonic()
@@ -133,9 +134,11 @@ class Seq2SeqAdapter(BatchAdapter):
             for r, ids in zip(requests, inputs, strict=True)
         ]
         ids, mask = self._padded(inputs)
-        choosing = (
-            [Draw(works, 1, self._device)] if any(samples(w.generation) for w in works) else []
-        )
+        finite = FiniteScores(works, self._device)
+        limits = RowLimits(works, 1, self._device, self._stopped, finite)
+        choosing: list[Any] = [finite]
+        if any(samples(work.generation) for work in works):
+            choosing.append(Draw(works, 1, self._device))
         most = max(work.generation.max_tokens for work in works)
         with torch.inference_mode():
             written = self._model.generate(
@@ -150,10 +153,11 @@ class Seq2SeqAdapter(BatchAdapter):
                     decoder_start_token_id=self._model.config.decoder_start_token_id,
                 ),
                 logits_processor=choosing,
-                stopping_criteria=[RowLimits(works, 1, self._device, self._stopped)],
+                stopping_criteria=[limits],
             )
         if self._stopped.is_set():
             raise Fatal("the model was closed during a call")
+        finite.check(self._model.dtype, self._device)
         seconds = time.monotonic() - started
         # The first column is the decoder's start token.
         rows = written[:, 1:].tolist()
@@ -252,9 +256,11 @@ def _loaded(settings: Settings) -> Any:
     missing = [path for path in checkpoint.weights if not path.is_file()]
     if missing:
         raise Fatal(f"missing weights: {missing[0]}")
+    dtype = getattr(torch, settings.dtype)
+    full_precision(dtype)
     try:
         model = AutoModelForSeq2SeqLM.from_pretrained(
-            checkpoint.folder, dtype=getattr(torch, settings.dtype), local_files_only=True
+            checkpoint.folder, dtype=dtype, local_files_only=True
         )
     except Exception as error:
         raise Fatal(_failed(checkpoint, error)) from error

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 
 from adapters.contract import Fatal, Fault
 from adapters.local.contract import Loaded
@@ -46,6 +47,8 @@ class ThreadWorker:
         self._released: list[str] = []
         self._starved = 0.0
         self._closed = False
+        self._ended: str | None = None
+        self._lock = threading.Lock()
         self._thread = threading.Thread(
             target=self._work, name=f"model-{loaded.device}", daemon=True
         )
@@ -61,16 +64,19 @@ class ThreadWorker:
 
     @property
     def ended(self) -> str | None:
-        """A thread does not end by itself."""
-        return None
+        """The error that ended the thread between two batches, if one did."""
+        return self._ended
 
     def submit(self, batch: Sequence[Work]) -> Future[Results]:
         """Return a result per work, in order; the future raises `Fatal`. Returns at once."""
         future: Future[Results] = Future()
-        if self._closed:
-            future.set_exception(Fatal(f"the model on {self._device} was closed"))
-        else:
-            self._queue.put((batch, future))
+        with self._lock:
+            if self._ended is not None:
+                future.set_exception(Fatal(self._ended))
+            elif self._closed:
+                future.set_exception(Fatal(f"the model on {self._device} was closed"))
+            else:
+                self._queue.put((batch, future))
         return future
 
     def release(self, unit_id: str) -> None:
@@ -87,18 +93,43 @@ class ThreadWorker:
 
     def close(self) -> None:
         """Give up the batch under way and the rest, free the device."""
-        if self._closed:
-            return
-        self._closed = True
-        self._generator.interrupt()
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._ended is None:
+                self._generator.interrupt()
         self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
+        reason = None
+        try:
+            self._answer()
+        except BaseException as error:
+            reason = model_failed(self._device, error)
+        # From here on `submit` refuses, so that nothing waits in a queue that nobody reads.
+        with self._lock:
+            self._ended = reason
+        while not self._queue.empty():
+            left = self._queue.get()
+            if left is not None and reason is None:
+                left[1].cancel()
+            elif left is not None and left[1].set_running_or_notify_cancel():
+                left[1].set_exception(Fatal(str(reason)))
+        with suppress(Exception):  # A device that failed may not even take its memory back.
+            self._generator.close()
+
+    def _answer(self) -> None:
+        """Answer batches until the worker is closed. An error outside of them ends it."""
         idle_since: float | None = None
         while (entry := self._queue.get()) is not None:
             batch, future = entry
-            self._forget()
+            try:
+                self._forget()
+            except BaseException:
+                self._queue.put(entry)  # To be failed with all that waits.
+                raise
             if not batch or not future.set_running_or_notify_cancel():
                 continue
             if idle_since is not None:
@@ -110,11 +141,6 @@ class ThreadWorker:
             else:
                 future.set_result(results)
             idle_since = time.monotonic()
-        while not self._queue.empty():
-            left = self._queue.get()
-            if left is not None:
-                left[1].cancel()
-        self._generator.close()
 
     def _forget(self) -> None:
         while self._released:

@@ -13,7 +13,7 @@ from adapters.contract import Fatal
 from adapters.conversation import Finish
 from adapters.local.cache import make_room
 from adapters.local.contract import Loaded, Padded
-from adapters.local.sampling import Draw, ForbiddenTokens, RowLimits, samples
+from adapters.local.sampling import Draw, FiniteScores, ForbiddenTokens, RowLimits, samples
 from adapters.local.vision_windows import attend_in_pieces
 from adapters.local.work import Work
 
@@ -45,7 +45,9 @@ class Writer:
         start = int(padded.ids.shape[1])
         new = max(work.generation.max_tokens for work in works)
         make_room(cache, new)
-        choosing: list[Any] = [self._forbidden]
+        finite = FiniteScores(works, self._device)
+        limits = RowLimits(works, start, self._device, self._interrupted, finite)
+        choosing: list[Any] = [finite, self._forbidden]
         if any(samples(work.generation) for work in works):
             choosing.append(Draw(works, start, self._device))
         with torch.inference_mode():
@@ -55,11 +57,12 @@ class Writer:
                 past_key_values=cache,
                 generation_config=self._greedy(new),
                 logits_processor=choosing,
-                stopping_criteria=[RowLimits(works, start, self._device, self._interrupted)],
+                stopping_criteria=[limits],
                 **{name: self._moved(value) for name, value in inputs.items()},
             )
         if self._interrupted.is_set():
             raise Fatal("generation was stopped")
+        finite.check(self._model.dtype, self._device)
         return sequences[:, start:].cpu()
 
     def reply(self, work: Work, ids: Sequence[int]) -> tuple[tuple[int, ...], Finish]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
-from adapters.contract import Generation
+import torch
+
+from adapters.contract import Fatal, Generation
 from adapters.conversation import Finish
 from adapters.local.contract import Loaded
 from adapters.local.generate import Generator
@@ -201,6 +205,36 @@ def test_keys_that_hold_for_short_prompts_only_are_not_used_in_a_long_one(one: L
     assert ids_of(results) == [reference(one, work) for work in works]
     assert [r.cached == 0 for r in results if isinstance(r, Generated)] == crossed
     assert set(crossed) == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "broken", "advice"),
+    [
+        (torch.float16, float("nan"), "numbers may be too large for float16: try --dtype float32"),
+        (torch.float32, float("inf"), "its weights may be damaged"),
+    ],
+)
+def test_scores_that_are_not_numbers_end_the_batch_with_one_line(
+    one: Loaded, dtype: torch.dtype, broken: float, advice: str
+) -> None:
+    """`argmax` would take NaN for the best token, and go on to the limit."""
+    model = copy.deepcopy(one.model).to(dtype)
+    calls = []
+
+    def overflow(module: Any, args: Any, logits: torch.Tensor) -> torch.Tensor:
+        calls.append(logits)
+        logits[1, -1, 7] = broken if len(calls) > 2 else 0.0
+        return logits
+
+    model.lm_head.register_forward_hook(overflow)
+    works = [talk.work(model, generation=Generation(max_tokens=50)) for talk in talks(model, 3)]
+    with pytest.raises(Fatal) as told:
+        Generator(replace(stopping_at(one), model=model)).run(works)
+    assert str(told.value) == (
+        "the model on cpu computes scores that are not finite numbers (NaN) for step "
+        f"step-0-1: {advice}"
+    )
+    assert len(calls) == 3
 
 
 def test_a_picture_token_is_never_written(one: Loaded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
-"""The same on a GPU: rounds and batches."""
+"""The same on a GPU: rounds and batches, in float32 and in bfloat16."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -9,12 +11,22 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 import torch
 
+from adapters.contract import Generation
+from adapters.conversation import Conversation, Reply, user
 from adapters.local import unloaded
+from adapters.local.contract import Encoded, Loaded
 from adapters.local.generate import Generator
 from adapters.local.options import LocalOptions
+from adapters.local.padding import pad
+from adapters.local.sampling import picture_ids
+from adapters.local.work import Work
 from tests.local.conftest import Checkpoint
 from tests.local.examples import go_on, ids_of, talks
+from tests.local.test_families import noise, shown
 from tests.local.tiny import FAMILIES
+
+IMAGES = (noise(150, 90), noise(60, 210, 1), noise(150, 90, 2))
+LENGTH = Generation(max_tokens=12)
 
 pytestmark = [
     pytest.mark.gpu,
@@ -24,8 +36,6 @@ pytestmark = [
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_two_rounds_are_those_of_single_rows_in_full(checkpoint: Checkpoint, family: str) -> None:
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
     options = LocalOptions("hf", model_path=str(checkpoint(family)), dtype="float32")
     loaded = unloaded.load(options, "cuda:0")
     together = Generator(loaded)
@@ -39,3 +49,87 @@ def test_two_rounds_are_those_of_single_rows_in_full(checkpoint: Checkpoint, fam
             go_on(open_talks, replies)
     assert together.stats.reused == 12
     assert together.stats.peak_bytes > 0
+
+
+def test_float32_is_not_rounded_on_the_way(checkpoint: Checkpoint) -> None:
+    """A product of cuDNN or cuBLAS in TF32 would be off by 1e-3."""
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.backends.cudnn.allow_tf32 = True
+    options = LocalOptions("hf", model_path=str(checkpoint("qwen2-vl")), dtype="float32")
+    loaded = unloaded.load(options, "cuda:0")
+    source = torch.Generator().manual_seed(0)
+    pixels = torch.randn(64, 3, 2, 14, 14, generator=source)
+    kernels = torch.randn(1280, 3, 2, 14, 14, generator=source) / 34
+    made = torch.nn.functional.conv3d(pixels.cuda(), kernels.cuda()).cpu().double()
+    exact = torch.nn.functional.conv3d(pixels.double(), kernels.double())
+    assert (made - exact).abs().max() < 1e-4
+    left, right = (torch.randn(512, 512, generator=source) for _ in range(2))
+    product = (left.cuda() @ right.cuda()).cpu().double()
+    assert (product - left.double() @ right.double()).abs().max() < 1e-3
+    assert loaded.model.dtype == torch.float32
+
+
+@pytest.mark.parametrize("family", (*FAMILIES, "llava", "gemma3", "idefics3"))
+def test_sixteen_bits_are_the_default_and_follow_float32(
+    checkpoint: Checkpoint, family: str
+) -> None:
+    """In bfloat16, as models are run: each next token is, in float32, one of the best. Two rounds,
+    with what is kept of the first."""
+    folder = str(checkpoint(family))
+    exact = unloaded.load(LocalOptions("hf", model_path=folder, dtype="float32"), "cuda:0")
+    loaded = unloaded.load(LocalOptions("hf", model_path=folder, dtype="bfloat16"), "cuda:0")
+    assert loaded.model.dtype == torch.bfloat16
+    generator = Generator(loaded)
+    asked = [
+        Conversation((user(shown(image), "what now? " * n),)) for n, image in enumerate(IMAGES)
+    ]
+    for place in ("round-1", "round-2"):
+        works = [
+            Work(f"s{n}", 0, place, in_dtype(loaded.family.encode(talk, [IMAGES[n]])), LENGTH, True)
+            for n, talk in enumerate(asked)
+        ]
+        replies = ids_of(generator.run(works))
+        for n, ids in enumerate(replies):
+            row = exact.family.encode(asked[n], [IMAGES[n]])
+            assert behind_the_best(exact, row, ids) < 0.05
+            reply = Reply(text := loaded.family.decode(ids), native={"ids": ids, "text": text})
+            asked[n] = asked[n].then(reply, user("and then?"))
+    assert generator.stats.reused == (len(IMAGES) if family in FAMILIES else 0)
+    assert generator.stats.peak_bytes > 0
+
+
+def in_dtype(row: Encoded) -> Encoded:
+    """The row with its pixels in the model's type, as the adapter prepares them."""
+    pictures = {
+        name: tensor.bfloat16() if tensor.is_floating_point() else tensor
+        for name, tensor in row.pictures.items()
+    }
+    return replace(row, pictures=pictures)
+
+
+def behind_the_best(loaded: Loaded, row: Encoded, ids: list[int]) -> float:
+    """How far, at most, the scores of a reply's tokens are behind the best, as a share of the
+    range of scores."""
+    added = torch.tensor(ids)
+    types = row.token_types
+    if types is not None:
+        types = torch.cat([types, types.new_zeros(len(ids))])
+    whole = replace(row, ids=torch.cat([row.ids, added]), token_types=types)
+    padded = pad([whole], loaded.family.pad_id, loaded.device)
+    inputs = loaded.family.inputs(loaded.model, padded)
+    placed = {name: value.to(loaded.device) for name, value in inputs.items() if value is not None}
+    with torch.no_grad():
+        scores = (
+            loaded.model(
+                input_ids=padded.ids.to(loaded.device),
+                attention_mask=padded.mask.to(loaded.device),
+                **placed,
+            )
+            .logits[0, row.length - 1 : -1]
+            .float()
+        )
+    # Tokens of pictures are never written.
+    scores[:, picture_ids(loaded.model.config)] = scores.min()
+    chosen = scores.gather(1, added.to(loaded.device)[:, None])[:, 0]
+    best, least = scores.amax(-1), scores.amin(-1)
+    return float(((best - chosen) / (best - least)).max())

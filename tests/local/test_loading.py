@@ -219,3 +219,22 @@ def test_a_model_that_is_named_can_be_asked(checkpoint: Checkpoint) -> None:
         assert str(adapter.info.revision).startswith("sha256:")
     finally:
         asyncio.run(adapter.close())
+
+
+@pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", True), ("float32", False)])
+def test_a_model_in_float32_turns_tf32_off(
+    checkpoint: Checkpoint, dtype: str, allowed: bool
+) -> None:
+    """`test_gpu.py` checks what comes of it."""
+    import torch
+
+    flags: tuple[Any, ...] = (torch.backends.cudnn, torch.backends.cuda.matmul)
+    before = [flag.allow_tf32 for flag in flags]
+    try:
+        for flag in flags:
+            flag.allow_tf32 = True
+        load(LocalOptions("hf", model_path=str(checkpoint("qwen2-vl")), dtype=dtype), "cpu")
+        assert [flag.allow_tf32 for flag in flags] == [allowed, allowed]
+    finally:
+        for flag, value in zip(flags, before, strict=True):
+            flag.allow_tf32 = value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from adapters.local.contract import Loaded
 from adapters.local.generate import Generator
 from adapters.local.memory import WorkingSize, is_out_of_memory, plan
 from adapters.local.work import Generated
+from adapters.local.worker import ThreadWorker
 from tests.local.conftest import Load
 from tests.local.examples import go_on, ids_of, reference, talks
 
@@ -191,6 +193,70 @@ def test_the_plan_leaves_room_for_what_is_kept() -> None:
         assert made.open_dialogues >= 2 * made.rows
     assert plan(2**20, 57_344, 250_000, 3_300).rows == 1
     assert plan(60 * 2**30, 57_344, 250_000, 3_300, rows=5).rows == 5
+
+
+def fails(error: Exception) -> Callable[..., Any]:
+    def fail(*_: object) -> None:
+        raise type(error)(*error.args)
+
+    return fail
+
+
+def test_rows_that_cannot_be_copied_when_a_step_is_released_are_computed_again(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between two batches there may be less memory than the rows of one layer take."""
+    model = loaded.model
+    generator = Generator(loaded)
+    open_talks = talks(model, 4)
+    go_on(open_talks, ids_of(generator.run([talk.work(model) for talk in open_talks])))
+    with monkeypatch.context() as patched:
+        full = torch.OutOfMemoryError("no room")
+        # The first layer has fewer rows by then, the second has all.
+        layer = generator.cohorts._cohorts[0].cache.layers[1]
+        patched.setattr(layer, "select", fails(full))
+        for talk in open_talks[:2]:
+            generator.release(talk.step_id)
+    assert len(generator.cohorts) == 0
+    assert generator.stats.dropped == 1
+    works = [talk.work(model) for talk in open_talks[2:]]
+    assert ids_of(generator.run(works)) == [reference(loaded, work) for work in works]
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_an_error_between_batches_fails_what_waits_and_what_comes(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    """Nothing may wait for a thread that has ended."""
+    worker = ThreadWorker(loaded, rows=2)
+    works = [talk.work(loaded.model) for talk in talks(loaded.model, 2)]
+    begun, go = threading.Event(), threading.Event()
+    run = worker._generator.run
+
+    def slow(batch: Any) -> Any:
+        begun.set()
+        assert go.wait(60)
+        return run(batch)
+
+    monkeypatch.setattr(worker._generator, "run", slow)
+    error = RuntimeError("CUDA error: unspecified launch failure\nmore")
+    monkeypatch.setattr(worker._generator.cohorts, "release", fails(error))
+    answered = []
+    if busy:
+        answered.append(worker.submit(works))
+        assert begun.wait(60)
+    worker.release("some step")
+    waiting = [worker.submit(works) for _ in range(2)] if busy else []
+    go.set()
+    if busy:
+        assert len(ids_of(answered[0].result(60))) == 2
+    worker._thread.join(60)
+    for future in (*waiting, worker.submit(works)):
+        with pytest.raises(Fatal, match="cpu: RuntimeError: CUDA error: unspecified") as told:
+            future.result(60)
+        assert "\n" not in str(told.value)
+    assert worker.ended == str(told.value)
+    worker.close()
 
 
 def test_nothing_of_a_failed_batch_is_held(loaded: Loaded) -> None:

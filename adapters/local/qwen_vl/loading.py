@@ -12,6 +12,7 @@ import torch
 from adapters.contract import Fatal
 from adapters.conversation import canonical_json
 from adapters.local.contract import Loaded
+from adapters.local.devices import full_precision
 from adapters.local.errors import line
 from adapters.local.footprint import check_memory
 from adapters.local.loading import dtype_of, libraries
@@ -67,6 +68,7 @@ class Described:
     def load(self) -> Loaded:
         options, device = self.options, self.device
         folder, dtype = self.checkpoint.folder, self.dtype
+        full_precision(dtype)
         model = empty_model(self.config, self.attention)
         needed = value_count(model) * dtype.itemsize
         # The size follows from the configuration: known before many gigabytes come from the hub.
