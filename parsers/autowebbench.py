@@ -12,9 +12,10 @@ The script evaluates replies as Python; here they are only read. What it does:
   the param. `param` is the ROUGE-1 of both params where it is not 0. A param that is blank or no
   string aborts the whole script if the target has one as well.
 
-Answers are read as the script reads them where arguments are literals (`parsers.calls`). It would
-execute all others; they count as exceptions. Rows that abort it are left out as well. So garbage
-raises these means, and the number of rows that were left out is reported with them.
+Answers are read as the script reads them where arguments are literals or containers of them
+(`parsers.calls`). It would execute all others; they count as exceptions. Rows that abort it are
+left out as well. So garbage raises these means, and the number of rows that were left out is
+reported with them.
 
 Our own scores are over all rows, and what cannot be read is wrong.
 """

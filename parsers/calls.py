@@ -9,12 +9,13 @@ takes linear time.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parsers.actions import Value
-from parsers.literals import LENIENT, PYTHON, Literals, NotLiteral
+from parsers.literals import DEPTH, LENIENT, PYTHON, Literals, NotLiteral
 from parsers.reply_text import Source
 
 LONGEST = 20_000
@@ -72,15 +73,18 @@ def read_arguments(text: str) -> tuple[Value, ...] | None:
     """Return the positional arguments that Python reads from `f(text)`; None if they are not
     literals.
 
+    A list, tuple, set or dictionary of literals is NaN: it equals nothing, and is no text.
     A bracket inside may close the call if nothing but a comment follows.
 
     >>> read_arguments("'SD', -1  "), read_arguments("'SD') # (it"), read_arguments("id='SD'")
     (('SD', -1), ('SD',), None)
+    >>> read_arguments("['SD', {1: 2}], ('A')")
+    (nan, 'A')
     """
     if len(text) > LONGEST or _NOT_SOURCE.search(text):
         return None
     source = text.replace("\r\n", "\n").replace("\r", "\n") + ")"
-    reader = Literals(source, PYTHON, 0, len(source))
+    reader = _WithContainers(source, PYTHON, 0, len(source))
     try:
         arguments, keywords = _arguments(reader)
     except NotLiteral:
@@ -100,6 +104,53 @@ def spell_call(name: str, arguments: Sequence[Value]) -> str:
 def _spelled(value: Value) -> str:
     # The double quote in front makes Python choose single quotes.
     return "'" + repr('"' + value)[2:] if isinstance(value, str) else repr(value)
+
+
+class _WithContainers(Literals):
+    """Also reads containers, each as NaN; `NotLiteral` where Python itself raises."""
+
+    _hashable = True
+    """False if the last value cannot be in a set, or a key of a dictionary."""
+
+    def value(self, depth: int = 1, *, signed: bool = False) -> Value:
+        token = self._peek()
+        mark = token["mark"] if token else None
+        if mark not in ("(", "[", "{"):
+            self._hashable = True
+            return super().value(depth, signed=signed)
+        if depth >= DEPTH:
+            raise NotLiteral
+        self.need(mark)
+        hashable = mark == "("
+        if mark == "[":
+            self.items("]", lambda: self.value(depth + 1))
+        elif mark == "{":
+            if len(set(self.items("}", lambda: self._entry(depth + 1)))) > 1:
+                raise NotLiteral  # Some entries have a colon, others have none.
+        elif not self.skip(")"):
+            value = self.value(depth + 1, signed=signed)
+            if self.skip(")"):
+                return value
+            self.need(",")
+            hashable = all([self._hashable, *self.items(")", lambda: self._member(depth + 1))])
+        if signed:
+            raise NotLiteral
+        self._hashable = hashable
+        return math.nan
+
+    def _member(self, depth: int) -> bool:
+        """Read a value; return True if it can be in a set."""
+        self.value(depth)
+        return self._hashable
+
+    def _entry(self, depth: int) -> bool:
+        """Read an entry of a set or a dictionary; return True if it has a key."""
+        if not self._member(depth):
+            raise NotLiteral
+        if not self.skip(":"):
+            return False
+        self.value(depth)
+        return True
 
 
 def _calls(reply: Source, wanted: Callable[[re.Match[str]], bool]) -> Iterator[Call]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import random
 import warnings
 from collections.abc import Iterator
@@ -127,4 +128,11 @@ def _literal(node: ast.expr) -> tuple[bool, Value]:
         return is_literal and signed, -value if signed and minus else value  # type: ignore[operator]
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
         return True, node.value
+    if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+        inside = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)]
+        try:
+            ast.literal_eval(node)
+        except (TypeError, ValueError):  # An entry of a set is a list, or is no literal.
+            return False, None
+        return all(_literal(one)[0] for one in inside), math.nan
     return False, None

@@ -78,8 +78,23 @@ def predicted(reply: str) -> Prediction:
         (CLICK, "finish('It's done')", OUT),
         (CLICK, "finish()", OUT),
         (CLICK, "click(__import__('os').system('x'))", OUT),
-        # It would execute these and go on; for us they are no literals.
-        (CLICK, "click(['A'])", OUT),
+        # A container is a value: not the target's, and no text.
+        (CLICK, "click(['A'])", (1, 0, None, 0, 0, 0)),
+        (CLICK, "click(('A'))", (1, 1, None, 1, 0, 0)),
+        (CLICK, "click(('A',))", (1, 0, None, 0, 0, 0)),
+        (CLICK, "click({'id': 'A'})", (1, 0, None, 0, 0, 0)),
+        (CLICK, "click({'A'}, [()])", (1, 0, None, 0, 0, 0)),
+        (TYPE, "type_string('A', ['Ohio'], False)", ABORTED),
+        (TYPE, "type_string(['A'], 'Ohio')", (1, 0, FULL, 0, 0, 0)),
+        (SCROLL, "scroll_page({'direction': 'down'})", ABORTED),
+        # Not where Python raises.
+        (CLICK, "click([A])", OUT),
+        (CLICK, "click({['A']})", OUT),
+        (CLICK, "click({([],): 1})", OUT),
+        (CLICK, "click({'A', 'B': 1})", OUT),
+        (CLICK, "click(-['A'])", OUT),
+        (CLICK, "click(['A')", OUT),
+        # It would execute this and go on; for us it is no literal.
         (CLICK, "click('A'.upper())", OUT),
         (TYPE, TYPE, (1, 1, FULL, 1, 0, 0)),
         (TYPE, "type_string('A', 'Ohio')", (1, 1, FULL, 1, 0, 0)),

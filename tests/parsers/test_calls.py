@@ -48,7 +48,7 @@ def test_literals_are_those_of_python(written: str, read: tuple[Value, ...]) -> 
 @pytest.mark.parametrize(
     "written",
     [
-        *("SD", "f'x'", "b'x'", "1j", "...", "['A']", "{}", "()", "('A', 'B')", "'A'.lower()"),
+        *("SD", "f'x'", "b'x'", "1j", "...", "[A]", "{[]}", "{1: 2, 3}", "-[]", "'A'.lower()"),
         *("*'AB'", "**{}", "id='A', 'B'", "id='A', id='B'", "x for x in 'A'", "lambda: 1"),
         *("'A' if 1 else 'B'", "'A' + 'B'", "not 1", "~1", "--1", "-True", "-'A'", "-None"),
         *("007", "1__0", "0x", "1.2.3", ",", "'A',,", "'A' 1", "__import__('os')", "True=1"),
@@ -56,6 +56,14 @@ def test_literals_are_those_of_python(written: str, read: tuple[Value, ...]) -> 
 )
 def test_what_is_no_literal_is_not_read(written: str) -> None:
     assert read_arguments(written) is None
+    assert first(f"click({written})") is None
+
+
+@pytest.mark.parametrize(
+    "written", ["['A']", "{}", "()", "('A', 'B')", "{1, 'a', (2, ())}", "{(1,): [{}]}", "('A',)"]
+)
+def test_a_container_is_a_value_without_content(written: str) -> None:
+    assert list(map(repr, read_arguments(f"{written}, 'B'") or ())) == ["nan", "'B'"]
     assert first(f"click({written})") is None
 
 
