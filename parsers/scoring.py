@@ -39,6 +39,9 @@ _NO_ANSWER = frozenset(
 
 PointRule = Literal["box", "smallest", "original"]
 """When a point is correct; see `ScoringRules.point_rule`."""
+AS_WRITTEN = "operation_as_written"
+"""Operation and value in one string as the reader of a paper takes them, where it is part of
+`Prediction.parsed`: compared instead of those of the action."""
 StepRule = Literal["f1", "exact"]
 """When the operation of a step is right; see `ScoringRules.step_rule`."""
 
@@ -112,13 +115,17 @@ def score(
     none = prediction.status is Status.NONE and rules.none_zeroes_operation
     none = none or (prediction.status in _NO_ELEMENT and rules.no_element_zeroes_operation)
     missed = not element and rules.wrong_element_zeroes_operation
-    if no_answer or mapped or none or missed or prediction.operation is None:
+    said = prediction.parsed.get(AS_WRITTEN)
+    written = said if isinstance(said, str) else None
+    unsaid = prediction.operation is None and written is None
+    if no_answer or mapped or none or missed or unsaid:
         zeros: dict[str, float] = dict.fromkeys(variants, 0.0)
         return _scores(element, zeros, False, False, in_any, under)
     predicted = prediction.operation, prediction.value
-    f1 = operation_f1(*predicted, gold.operation, gold.value, bag=rules.bag, variants=variants)
+    recorded = gold.operation, gold.value
+    f1 = operation_f1(*predicted, *recorded, bag=rules.bag, variants=variants, written=written)
     lower = rules.variant.endswith("-lc")
-    exact = operation_exact(*predicted, gold.operation, gold.value, lower=lower)
+    exact = operation_exact(*predicted, *recorded, lower=lower, written=written)
     success = step_success(element, f1[rules.variant], exact, rules.step_rule)
     return _scores(element, f1, exact, success, in_any, under)
 

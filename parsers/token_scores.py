@@ -38,14 +38,17 @@ def operation_f1(
     *,
     bag: bool = False,
     variants: Sequence[F1Variant] = F1_VARIANTS,
+    written: str | None = None,
 ) -> dict[str, float]:
     """F1 in some variants, each between 0 and 1. For `bag`, see `token_f1`.
+
+    `written` is compared instead of the predicted operation and value.
 
     Examples:
         >>> operation_f1("TYPE", "wedding", "TYPE", "wedding photographer")["mind2web"]
         0.8
     """
-    predicted = operation_string(prediction, prediction_value)
+    predicted = operation_string(prediction, prediction_value) if written is None else written
     recorded = operation_string(gold, gold_value)
     return {variant: token_f1(predicted, recorded, variant, bag=bag) for variant in variants}
 
@@ -100,8 +103,11 @@ def operation_exact(
     gold_value: str,
     *,
     lower: bool = False,
+    written: str | None = None,
 ) -> bool:
     """Return True if the operation strings are equal after collapsing blanks; `lower` ignores case.
+
+    `written` is compared instead of the predicted operation and value.
 
     Stricter than F1 = 1, which permuted or repeated words also reach.
 
@@ -111,6 +117,7 @@ def operation_exact(
         >>> operation_exact("TYPE", "a  b", "TYPE", "a b")
         True
     """
-    predicted = " ".join(operation_string(prediction, prediction_value).split())
+    said = operation_string(prediction, prediction_value) if written is None else written
+    predicted = " ".join(said.split())
     recorded = " ".join(operation_string(gold, gold_value).split())
     return predicted.lower() == recorded.lower() if lower else predicted == recorded

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from adapters.conversation import Conversation, Message, Reply, Text, system, user
@@ -18,10 +18,17 @@ from harness.protocols.mindact import MindAct
 from harness.protocols.texts import Schema, Texts
 from harness.records import Step
 from parsers import letter, read_answer
-from parsers.mindact import option_letters, read_first_character, read_reference, spell
+from parsers.mindact import (
+    operation_as_written,
+    option_letters,
+    read_first_character,
+    read_reference,
+    spell,
+)
 from parsers.records import Operation, Prediction
+from parsers.scoring import AS_WRITTEN
 
-Reader = Literal["strict", "reference", "first-character"]
+Reader = Literal["strict", "reference"]
 
 EXAMPLES = ("1", "2", "3")
 _ASKED = frozenset({"task", "history", "choices"})
@@ -64,6 +71,9 @@ class Lettered(MindAct):
     of one message, because fine-tuned models truncate each of them separately.
     """
 
+    tuned = False
+    """True for fine-tuned models, whose replies begin with the letter."""
+
     @property
     @abstractmethod
     def reader(self) -> Reader:
@@ -85,16 +95,12 @@ class Lettered(MindAct):
 
     def read(self, reply: Reply, group: Group) -> Prediction:
         """Return the chosen candidate with operation and value, or the reason why there is none."""
-        return read_choice(reply, group, self.reader)
+        return read_choice(reply, group, self.reader, tuned=self.tuned)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """Letter, action and value, in the form that the reader expects."""
-        count = len(group.choices)
-        return spell_choice(count, position, prediction.operation, prediction.value, self.reader)
-
-    def settings(self) -> dict[str, object]:
-        """Return the fields, and the reader even where it is fixed."""
-        return {**super().settings(), "reader": self.reader}
+        said = len(group.choices), position, prediction.operation, prediction.value
+        return spell_choice(*said, self.reader, tuned=self.tuned)
 
 
 @dataclass(frozen=True)
@@ -115,11 +121,13 @@ class Seq2Seq(Lettered):
 
     max_tokens: tuple[int, ...] = (50,)
     """Token limit of the replies."""
+    reader: Reader = "strict"
+    """Parser of actions and values; the letter is the first character. `reference` is MindAct's."""
 
     name = "seq2seq"
     paper = "Deng et al. 2023 (Mind2Web), MindAct with a fine-tuned Flan-T5"
     schema = SEQ2SEQ_SCHEMA
-    reader = "first-character"
+    tuned = True
     brackets = "round"
 
 
@@ -143,24 +151,37 @@ def lettered(texts: Texts, shown: Iterable[str]) -> str:
     return "\n".join(f"{letter(number)}. {line}" for number, line in enumerate(lines))
 
 
-def read_choice(reply: Reply, group: Group, reader: Reader) -> Prediction:
+def read_choice(reply: Reply, group: Group, reader: Reader, *, tuned: bool) -> Prediction:
     """Return the chosen candidate with operation and value, or the reason why there is none."""
     count, finish = len(group.choices), reply.finish.value
     letters = option_letters(count)
-    if reader == "reference":
+    if tuned:
+        raw = reader == "reference"
+        answer = read_first_character(reply.text, count, finish=finish, as_written=raw)
+    elif reader == "reference":
         answer = read_reference(reply.text, count, finish=finish)
-    elif reader == "first-character":
-        answer = read_first_character(reply.text, count, finish=finish)
     else:
         texts = [choice.text for choice in group.choices]
         answer = read_answer(reply.text, texts, letters=letters, none_letter="A", finish=finish)
-    return to_prediction(answer, group.choices, Lettering(letters, "A"))
+    prediction = to_prediction(answer, group.choices, Lettering(letters, "A"))
+    return as_written(prediction, reply) if reader == "reference" else prediction
+
+
+def as_written(prediction: Prediction, reply: Reply) -> Prediction:
+    """Add what MindAct's code compares: a value without an action, and the value of a CLICK."""
+    return replace(prediction, parsed={AS_WRITTEN: operation_as_written(reply.text)})
 
 
 def spell_choice(
-    count: int, position: int | None, operation: Operation | None, value: str, reader: Reader
+    count: int,
+    position: int | None,
+    operation: Operation | None,
+    value: str,
+    reader: Reader,
+    *,
+    tuned: bool,
 ) -> str:
     """Letter, action and value, after `Answer: ` unless the reply's first character counts."""
     named = None if position is None else f"{option_letters(count)[position]}."
-    text = spell(named, operation, value)
-    return text if reader == "first-character" else f"Answer: {text}"
+    text = spell(named, operation, value, as_written=reader == "reference")
+    return text if tuned else f"Answer: {text}"

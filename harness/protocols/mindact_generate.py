@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from adapters.conversation import Conversation, Reply, user
 from harness.protocols.groups import Group, flagged, history_lines
 from harness.protocols.mindact import MindAct
-from harness.protocols.mindact_choice import EXAMPLES, opening
+from harness.protocols.mindact_choice import EXAMPLES, Reader, as_written, opening
 from harness.protocols.texts import Schema
 from harness.records import Choice, Step
-from parsers.mindact import read_element, spell
+from parsers.mindact import read_element, read_element_reference, spell
 from parsers.records import Operation, Prediction, Status
 
 SCHEMA = Schema(
@@ -60,6 +60,8 @@ class MindActGenerate(MindAct):
 
     group_size: int = 5
     """Number of candidates in a group; one that holds all candidates means a single question."""
+    reader: Reader = "strict"
+    """Parser of replies: `strict`, as for other protocols, or `reference`, MindAct's."""
 
     name = "mindact-generate"
     paper = "Deng et al. 2023 (Mind2Web), generation"
@@ -83,42 +85,55 @@ class MindActGenerate(MindAct):
 
     def read(self, reply: Reply, group: Group) -> Prediction:
         """Return the candidate that the written element is matched with."""
-        return read_written(reply, group)
+        return read_written(reply, group, self.reader)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """Return the candidate's text with its number, followed by action and value."""
         choice = None if position is None else group.choices[position]
-        return spell_written(choice, position, prediction.operation, prediction.value)
+        said = prediction.operation, prediction.value
+        return spell_written(choice, position, *said, self.reader)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return [*matched_notes(flags), *super().notes(flags)]
 
 
-def read_written(reply: Reply, group: Group) -> Prediction:
+def read_written(reply: Reply, group: Group, reader: Reader) -> Prediction:
     """Return the candidate that the written element is matched with."""
-    answer = read_element(
-        reply.text,
-        lambda text: match_element(text, group.choices),
-        len(group.choices),
-        finish=reply.finish.value,
-    )
+    finish = reply.finish.value
+    if reader == "reference":
+        options = [(choice.id, choice.text) for choice in group.choices]
+        answer = read_element_reference(reply.text, options, finish=finish)
+    else:
+        answer = read_element(
+            reply.text,
+            lambda text: match_element(text, group.choices),
+            len(group.choices),
+            finish=finish,
+        )
     picked = None if answer.option is None else group.choices[answer.option].id
     prediction = Prediction.of(
         answer.status, None, picked, None, answer.operation, answer.value, answer.flags
     )
+    if reader == "reference":
+        return as_written(prediction, reply)
     return flagged(prediction, ["match-none"] if answer.status is Status.NO_ELEMENT else [])
 
 
 def spell_written(
-    choice: Choice | None, position: int | None, operation: Operation | None, value: str
+    choice: Choice | None,
+    position: int | None,
+    operation: Operation | None,
+    value: str,
+    reader: Reader,
 ) -> str:
     """Return the text of a candidate with its number on the page, followed by action and value."""
+    reference = reader == "reference"
     if choice is None:
-        return "Element: None"
+        return "None" if reference else "Element: None"
     text = choice.text
     if f" id={position}" not in text.split(">")[0]:
         text = f"<{choice.tag} id={position}> {text}"
-    return spell(f"Element: {text}", operation, value)
+    return spell(f"Element: {text}", operation, value, as_written=reference)
 
 
 def matched_notes(flags: Mapping[str, int]) -> list[str]:

@@ -86,9 +86,8 @@ class MultiTurn(MindAct):
     form: Literal["auto", "chat", "seq2seq"] = "auto"
     """Messages, or one text for fine-tuned models; `auto` chooses by the model (`chat` for
     policies)."""
-    reader: Literal["strict", "reference"] = "strict"
-    """Parser of letters from chat models: `strict`, as for other protocols, or `reference`,
-    MindAct's."""
+    reader: Reader = "strict"
+    """Parser of replies: `strict`, as for other protocols, or `reference`, MindAct's."""
     piece_tokens: int = 512
     """Token limit of every piece."""
     total_tokens: int = 2048
@@ -109,8 +108,6 @@ class MultiTurn(MindAct):
         for name in ("piece_tokens", "total_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
-        if self.reader == "reference" and (self.generation or self.tuned):
-            raise ValueError("reader=reference reads letters of chat models; leave it out")
         super().__post_init__()
 
     @classmethod
@@ -187,16 +184,16 @@ class MultiTurn(MindAct):
     def read(self, reply: Reply, group: Group) -> Prediction:
         """The answer about one group; a winner has an element."""
         if self.generation:
-            return read_written(reply, group)
-        return read_choice(reply, group, self._reader)
+            return read_written(reply, group, self.reader)
+        return read_choice(reply, group, self.reader, tuned=self.tuned)
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """The reply that picks the group's choice at `position`, or none of them."""
-        operation, value = prediction.operation, prediction.value
+        said = position, prediction.operation, prediction.value
         if not self.generation:
-            return spell_choice(len(group.choices), position, operation, value, self._reader)
+            return spell_choice(len(group.choices), *said, self.reader, tuned=self.tuned)
         choice = None if position is None else group.choices[position]
-        return spell_written(choice, position, operation, value)
+        return spell_written(choice, *said, self.reader)
 
     def settings(self) -> dict[str, object]:
         """The fields, with `auto` resolved."""
@@ -204,10 +201,6 @@ class MultiTurn(MindAct):
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return [*matched_notes(flags), *super().notes(flags)]
-
-    @property
-    def _reader(self) -> Reader:
-        return "first-character" if self.tuned else self.reader
 
     @property
     def _way(self) -> str:
@@ -267,13 +260,13 @@ class MultiTurn(MindAct):
         place = next((n for n, (_, (one, _)) in enumerate(listed) if one == right), None)
         if not self.generation:
             told = len(listed), place, action.operation, action.value
-            answer = spell_choice(*told, self._reader)
+            answer = spell_choice(*told, self.reader, tuned=self.tuned)
         elif place is None:
-            answer = spell_written(None, None, None, "")
+            answer = spell_written(None, None, None, "", self.reader)
         else:
             number, (node_id, text) = listed[place]
             element = Choice("", node_id, "", text)
-            answer = spell_written(element, number, action.operation, action.value)
+            answer = spell_written(element, number, action.operation, action.value, self.reader)
         if snippet.rationale:
             answer = self.texts.fill("reflected", answer=answer, rationale=snippet.rationale)
         if self.tuned:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from adapters.conversation import Finish, Reply
 from harness.errors import UserError
+from harness.page import Page
 from harness.protocols import dialogue_about, open_protocol, spelled
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.records import Choice, Earlier, Step
@@ -248,3 +249,17 @@ def test_a_prompt_file_needs_the_page_and_the_task(tmp_path: Path) -> None:
     path.write_text(f'{texts}question = "{{page}}"\n')
     with pytest.raises(UserError, match=r"question must contain \{task\}"):
         open_protocol("autowebglm", {"prompts": path})
+
+
+def test_the_page_of_the_documentation() -> None:
+    page = Page.parse(
+        '<form backend_node_id="1"><label backend_node_id="2"><text backend_node_id="3">Plot</text>'
+        '</label><button backend_node_id="4" type="submit" aria_label="go"><text '
+        'backend_node_id="5">Look up</text><img backend_node_id="6" alt="glass"/><text '
+        'backend_node_id="7">now</text></button></form>'
+    )
+    label, button = "<label| Plot >", "<button[B]| go; submit; Look up <img| glass > <text| now > >"
+    assert page.refined({"4": "B"}) == f"<form| {label} {button} >"
+    guide = (Path(__file__).parents[3] / "docs/protocols.md").read_text("utf-8")
+    told = " ".join(guide.split())
+    assert f"`{button}`" in told and f"`{label}`" in told

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import string
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +19,9 @@ from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import MindActChoice, Seq2Seq
 from harness.protocols.mindact_generate import MindActGenerate
 from harness.records import Step
-from parsers import Gold, Prediction, Status, read_answer, score
+from parsers import Gold, Prediction, ScoringRules, Status, read_answer, score
+from parsers.mind2web import MIND2WEB_ACTIONS
+from parsers.settling import settled
 from tests.harness.protocols.examples import HISTORY
 from tests.harness.protocols.scenes import hold, question
 
@@ -139,6 +144,77 @@ def test_the_reference_reader_takes_other_forms_for_none() -> None:
     _, strict = hold(MindActChoice().dialogue(step, pool), lambda _: said)
     _, reference = hold(MindActChoice(reader="reference").dialogue(step, pool), lambda _: said)
     assert (strict.element, reference.status) == ("n0", Status.NONE)
+
+
+@pytest.mark.parametrize(
+    ("way", "names"),
+    [
+        (Seq2Seq(), ("B.", "C.", "A.", "E.")),
+        (MindActChoice(), ("Answer: B.", "Answer: C.", "Answer: A.", "Answer: E.")),
+        (
+            MindActGenerate(),
+            ("Element: <a id=0>", "Element: (a id=1 Home 1 )", "None", "Element: x"),
+        ),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_the_reference_reader_scores_what_is_written_as_mindact_s_own_code(
+    way: MindAct, names: tuple[str, ...]
+) -> None:
+    """Against the rules of its released evaluation, on every combination of parts."""
+    protocol = replace(way, reader="reference")
+    step, pool = question(5)
+    parts = itertools.product(
+        names,
+        ("", "Action: CLICK", "Action: TYPE", "Action: SELECT", "Action: click"),
+        ("", "Value: Ohio", "Value: 'Ohio' .", "Value: ", "Value: CLICK"),
+        (Gold("CLICK", "", ("n0",)), Gold("TYPE", "Ohio", ("n1",)), Gold("SELECT", ".", ("n0",))),
+    )
+    counted = 0
+    for name, action, value, gold in parts:
+        reply = "\n".join(part for part in (name, action, value) if part)
+        _, found = hold(protocol.dialogue(step, pool), lambda _, reply=reply: reply)  # type: ignore[misc]
+        if name in ("A.", "Answer: A.", "None"):
+            assert found.element is None
+            continue
+        found = settled(found, MIND2WEB_ACTIONS)
+        element = f"n{(0, 1, 2, 3 if protocol.none_rule == 'first' else 0)[names.index(name)]}"
+        for variant in ("mind2web", "mind2web-np"):
+            f1 = f1_of_their_code(reply, gold, without_marks=variant == "mind2web-np")
+            scores = score(found, gold, ScoringRules(variant=variant))  # type: ignore[arg-type]
+            assert scores[f"operation_f1.{variant}"] == pytest.approx(f1), (reply, gold)
+            assert scores["success"] == (f1 == 1 and element in gold.elements)
+        counted += 1
+    assert counted == 3 * 5 * 5 * 3
+
+
+def f1_of_their_code(reply: str, gold: Gold, *, without_marks: bool) -> float:
+    """Operation F1 by the rules of MindAct's released evaluation (MT-Mind2Web's for marks)."""
+    action = re.search(r"Action: (CLICK|SELECT|TYPE)", reply)
+    value = re.search(r"Value: (.*)$", reply, re.MULTILINE)
+    said = {*(action[1] if action else "").split(), *(value[1] if value else "").split()}
+    right = {gold.operation, *gold.value.split()}
+    if without_marks:
+        said, right = (
+            {word for word in one if word not in string.punctuation} for one in (said, right)
+        )
+    if not said or not right:
+        return float(said == right)
+    return 2 * len(said & right) / (len(said) + len(right))
+
+
+def test_other_readers_leave_out_the_value_of_a_click_or_without_an_action() -> None:
+    step, pool = question(5)
+    for said, gold in (
+        ("Answer: B.\nAction: CLICK\nValue: Ohio", Gold("CLICK", "", ("n0",))),
+        ("Answer: B.\nValue: Ohio", Gold("TYPE", "Ohio", ("n0",))),
+    ):
+        found = [
+            hold(MindActChoice(reader=reader).dialogue(step, pool), lambda _, said=said: said)[1]  # type: ignore[arg-type, misc]
+            for reader in ("strict", "reference")
+        ]
+        ours, theirs = (score(one, gold)["operation_f1.mind2web"] for one in found)
+        assert (ours, theirs) == (float(gold.operation == "CLICK"), pytest.approx(2 / 3))
 
 
 def test_a_written_element_that_matches_nothing_is_flagged() -> None:

@@ -434,7 +434,6 @@ def test_published_rows_are_told_what_is_remembered(
         ("mt-mindact-fixed", {"turns": 0}, "turns=0: expected at least 1"),
         ("mt-mindact", {"piece_tokens": 0}, "piece_tokens=0: expected at least 1"),
         ("mt-mindact", {"total_tokens": 0}, "total_tokens=0: expected at least 1"),
-        ("self-map", {"reader": "reference"}, "reader=reference reads letters of chat models"),
         ("self-map", {"sort_by": "size"}, "expected one of relevance, time"),
     ],
 )

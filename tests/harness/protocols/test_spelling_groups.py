@@ -12,6 +12,8 @@ from adapters.conversation import Reply
 from harness.dialogue import Ask
 from harness.protocols import PROTOCOLS, StepProtocol, of_steps
 from parsers import OPERATIONS, Operation, Prediction, Status
+from parsers.scoring import AS_WRITTEN
+from parsers.token_scores import operation_string
 from tests.harness.protocols.scenes import Recorded, by_place, hold, question
 from tests.harness.protocols.test_spelling import VALUES
 
@@ -23,12 +25,18 @@ WAYS: dict[str, dict[str, object]] = {
     "mindact-choice reference": {"reader": "reference"},
     "mindact-generate": {},
     "mindact-generate once": {"group_size": 100},
+    "mindact-generate reference": {"reader": "reference"},
     "seq2seq": {},
+    "seq2seq reference": {"reader": "reference"},
     "mt-mindact": {},
     "mt-mindact fine-tuned": {"form": "seq2seq"},
     "self-map": {},
+    "self-map fine-tuned reference": {"form": "seq2seq", "reader": "reference"},
     "self-map letters": {"generation": False},
 }
+
+TAKES_ANYTHING = ("mindact-generate reference", "self-map fine-tuned reference")
+"""Ways in which a reply without an element is the first one, as in MindAct's own code."""
 
 
 def protocol_of(way: str) -> StepProtocol:
@@ -62,7 +70,9 @@ def test_spelled_predictions_are_read_back(
     told = protocol.spell(step, pool, wanted)
     _, found = hold(protocol.dialogue(step, pool), by_place(told))
     flags = tuple(flag for flag in found.flags if not flag.startswith("match-"))
-    assert replace(found, letter=None, flags=flags) == wanted
+    if found.parsed:
+        assert found.parsed == {AS_WRITTEN: operation_string(wanted.operation, wanted.value)}
+    assert replace(found, letter=None, flags=flags, parsed={}) == wanted
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -97,7 +107,14 @@ def test_the_calls_announced_are_the_calls_asked(way: str) -> None:
     for count in (2, 6, 17, 18, 35, 50):
         step, pool = question(count)
         calls = []
-        for said in ("", "ELEMENT: B\nACTION: CLICK", "Answer: B.", "B.", "Element: <a id=0>"):
+        for said in (
+            "",
+            "None",
+            "ELEMENT: B\nACTION: CLICK",
+            "Answer: B.",
+            "B.",
+            "Element: <a id=0>",
+        ):
             asked, _ = hold(protocol.dialogue(step, pool), lambda _, said=said: said)  # type: ignore[misc]
             calls.append(sum(len(group) for group in asked))
         assert (min(calls), max(calls)) == protocol.calls(count), count
@@ -118,7 +135,7 @@ def test_a_step_without_choices_is_an_error(way: str) -> None:
         next(protocol_of(way).dialogue(step, ()))
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in TAKES_ANYTHING])
 def test_a_model_that_repeats_the_prompt_has_not_answered(way: str) -> None:
     protocol = protocol_of(way)
     step, pool = question(20)
