@@ -11,9 +11,9 @@ from dataclasses import replace
 from parsers.actions import ActionKind, ActionSpace, Argument
 
 DIRECTIONS = ("up", "down", "left", "right")
-STOP, INFEASIBLE = "STOP", "INFEASIBLE"
+MESSAGE, STOP, INFEASIBLE = "MESSAGE", "STOP", "INFEASIBLE"
 STOPS = frozenset({STOP, INFEASIBLE})
-"""The actions that end an episode."""
+"""The actions that end an episode, whatever its environment does with them."""
 LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "withheld"
 """Ends of episodes that are not the page's own: no step was left, the model said that it is done,
 replies named no action, and there was none."""
@@ -45,6 +45,7 @@ LIVE_ACTIONS = ActionSpace(
         ActionKind("BACK"),
         ActionKind("FORWARD"),
         ActionKind("WAIT", (Argument("ms", "number", required=False, compared="ignored"),)),
+        ActionKind(MESSAGE, (Argument("text", "text", compared="ignored"),)),
         ActionKind(STOP, (Argument("answer", "text", required=False, compared="ignored"),)),
         ActionKind(INFEASIBLE, (Argument("reason", "text", required=False, compared="ignored"),)),
     ),
@@ -53,8 +54,9 @@ LIVE_ACTIONS = ActionSpace(
 afterwards if it says so; `SELECT` takes an option by its label or value; `ENTER` presses Enter, in
 the element if there is one; `PRESS` presses a key by its name (`Tab`, `ArrowDown`, `Control+a`),
 `KEYS` types a text, both where the focus is; `SCROLL_BY` goes so many pixels to the right and down;
-`DRAG` goes from its element or point to (to_x, to_y). `STOP` says that the agent is done,
-`INFEASIBLE` that the task cannot be done."""
+`DRAG` goes from its element or point to (to_x, to_y). `MESSAGE` tells the user something, and the
+environment decides whether that ends the episode; `STOP` says that the agent is done, `INFEASIBLE`
+that the task cannot be done."""
 
 _NEW_TAB = Argument("new_tab", "flag", required=False, compared="ignored")
 BROWSER_ACTIONS = ActionSpace(

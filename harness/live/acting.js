@@ -1,8 +1,7 @@
 // A world's functions on a page, in a separate script world: the page shares its DOM, but can
-// neither see these functions nor change what they call. `shielded` and `describe` are put before
-// this (`harness/live/*.js`). A function that fails returns the reason as a text.
+// neither see these functions nor change what they call. `shielded`, `describe` and `fields` are put
+// before this (`harness/live/*.js`). A function that fails returns the reason as a text.
 (() => {
-  const TEXTS = ["text", "search", "url", "tel", "email", "password", "number"];
   const SET = ["date", "time", "datetime-local", "month", "week", "color", "range"];
   // Points to try for a click, in shares of the element's box, the middle first.
   const SHARES = [0.5, 0.15, 0.85, 0.03, 0.97];
@@ -15,8 +14,9 @@
   let elements = new Map();
   let field = null;
 
+  const at = (point) => fields.at(page, ...point);
   const found = (id, point) => {
-    const given = id === null ? page.elementFromPoint(...point) : elements.get(id);
+    const given = id === null ? at(point) : elements.get(id);
     const element = given && shielded(given);
     if (id === null) return element ?? "there is nothing at this point";
     if (!element) return "there is no such element";
@@ -29,13 +29,19 @@
     const spots = boxes.flatMap((box) =>
       SHARES.flatMap((down) => SHARES.map((across) => [box.x + box.width * across, box.y + box.height * down])));
     // The middle of a link of two lines can lie outside of it, and another element can cover it.
-    return spots.find((spot) => element.contains(page.elementFromPoint(...spot))) ?? spots[0];
+    return spots.find((spot) => element.contains(at(spot))) ?? spots[0];
   };
   const fills = (element) => element.matches("input, textarea") || element.isContentEditable;
+  const focused = () => {
+    let active = page.activeElement;
+    while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+    return active;
+  };
   const tell = (element, ...kinds) => {
     for (const kind of kinds) element.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
   };
   const folded = (text) => text.trim().replace(/\s+/g, " ");
+  const bare = (text) => text.replace(/\s/g, "");
 
   return {
     look(limits) {
@@ -57,19 +63,20 @@
       return "the options of a closed list are not visible: select one instead";
     },
 
-    // Returns the point to click before typing; null if the value is set without typing.
+    // Returns the point to click before typing; null if the value is set without typing. Nothing is
+    // clicked that takes no text.
     field(id, point) {
       const given = found(id, point);
       if (typeof given === "string") return given;
-      const label = given.closest("label");
-      const inside = fills(given) ? given : label?.control ?? given.querySelector("input, textarea, [contenteditable]");
-      field = inside ?? given;
-      const kind = field.matches("input") ? field.type : "";
-      if (field.disabled) return "the field is disabled";
-      if (field.readOnly) return "the field is read-only";
-      if (SET.includes(kind)) return null;
-      if (kind && !TEXTS.includes(kind)) return "the field takes no text";
-      return id === null && field === given ? point : place(field);
+      const asked = fields.of(given);
+      if (typeof asked === "string") return asked;
+      field = asked;
+      if (field.matches("input") && SET.includes(field.type)) return null;
+      const spot = id === null && field === given ? point : place(field);
+      if (typeof spot === "string") return spot;
+      const hit = at(spot);
+      const takes = field.contains(hit) || hit?.closest("label")?.control === field;
+      return takes ? spot : "another element covers the field";
     },
 
     // Sets the value of a field whose control opens no picture, such as a date.
@@ -88,13 +95,20 @@
 
     // Selects the text of the field that has the focus, so that typing replaces it.
     replace() {
-      let active = page.activeElement;
-      while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+      const active = focused();
       if (!active || !fills(active)) return "no text field takes the focus there";
       if (active.readOnly) return "the field is read-only";
       if (active.select) active.select();
       else getSelection().selectAllChildren(active);
+      field = active;
       return null;
+    },
+
+    // Returns what the field holds, unless it is this text or the page went on to another field.
+    other(value) {
+      if (!field?.isConnected || focused() !== field) return null;
+      const held = field.isContentEditable ? field.innerText : field.value;
+      return bare(held) === bare(value) ? null : held.slice(0, 100);
     },
 
     choose(id, point, value) {

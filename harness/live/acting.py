@@ -11,9 +11,10 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urlsplit
 
+from harness.live.clean import clean_line
 from harness.live.tab import LiveTab
 from parsers.actions import Action
-from parsers.live import STOPS
+from parsers.live import MESSAGE, STOPS
 from parsers.settling import FAR
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 LONGEST_TYPED = 200
 """Longest text that is typed key by key, in characters; longer texts are inserted at once."""
+LONGEST_HELD = 80
+"""Longest content of a field in an error, in characters."""
 USUAL_WAIT_MS, LONGEST_WAIT_MS = 1000, 10_000
 _KEYS = re.compile(r"[!-~]{1,40}")
 _WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}
@@ -93,7 +96,7 @@ class Hands:
                 wanted = arguments.get("ms")
                 wait = wanted if _is_number(wanted) else USUAL_WAIT_MS
                 self._page.wait_for_timeout(min(max(0, wait), LONGEST_WAIT_MS))
-            case name if name not in STOPS:
+            case name if name not in (MESSAGE, *STOPS):
                 raise NotDone("there is no such action")
 
     def _click(self, action: Action) -> None:
@@ -117,6 +120,14 @@ class Hands:
             self._write(value)
         else:
             self._page.keyboard.press("Delete")
+        if self._tab.call("other", value) is None:
+            return
+        # The page may refuse keys; BrowserGym's `fill` inserts the text without any.
+        self._call("replace")
+        self._page.keyboard.insert_text(value)
+        held = self._tab.call("other", value)
+        if held is not None:
+            raise NotDone(f'the field holds "{clean_line(held, LONGEST_HELD)}" afterwards')
 
     def _write(self, value: str) -> None:
         if len(value) <= LONGEST_TYPED and value.isprintable():

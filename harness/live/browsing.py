@@ -83,7 +83,7 @@ class BrowserWorld(World):
         path = found(options.get("browser"), purpose=purpose, extra=extra)
         self.scale = float(options.get("scale") or self.scale)
         self._stack = ExitStack()
-        browser = self._stack.enter_context(running(path, hosts=self.hosts))
+        browser = self._stack.enter_context(running(path, hosts=self.hosts, scrollbars=True))
         width, height = self.window or self.size
         context = browser.new_context(
             viewport={"width": width, "height": height},

@@ -155,8 +155,12 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def running(executable: Path, *, hosts: Sequence[str] = ()) -> Iterator[Browser]:
+def running(
+    executable: Path, *, hosts: Sequence[str] = (), scrollbars: bool = False
+) -> Iterator[Browser]:
     """Start a browser that can reach `hosts` and no other.
+
+    `scrollbars`: True to show them; Playwright hides them if nobody sees the window.
 
     Raises:
         UserError: it does not start.
@@ -167,7 +171,10 @@ def running(executable: Path, *, hosts: Sequence[str] = ()) -> Iterator[Browser]
     flags = ["--headless", "--no-sandbox", *_ALONE, *_network(hosts)]
     with scratch_of_playwright() as folder, sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(**launch_arguments(folder, executable, flags))
+            arguments = launch_arguments(folder, executable, flags)
+            if scrollbars:
+                arguments["ignore_default_args"].append("--hide-scrollbars")
+            browser = playwright.chromium.launch(**arguments)
         except Error as error:
             reason = error.message.splitlines()[0]
             raise UserError(f"{executable} does not start: {reason}") from None

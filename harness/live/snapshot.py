@@ -33,6 +33,12 @@ def describing() -> str:
     return shielding() + _declared("describe", "describe.js")
 
 
+@cache
+def finding() -> str:
+    """Return source that declares the functions of `fields.js`."""
+    return _declared("fields", "fields.js")
+
+
 def _declared(name: str, file: str) -> str:
     source = Path(__file__).with_name(file).read_text(encoding="utf-8")
     return f"const {name} = {source.rstrip().rstrip(';')};\n"

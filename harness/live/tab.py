@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.live.clean import USUAL, Kept
 from harness.live.contract import LivePage
-from harness.live.snapshot import LIMITS, describing, live_page
+from harness.live.snapshot import LIMITS, describing, finding, live_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Error, Frame, Page
@@ -150,4 +150,4 @@ def is_gone(page: Page, error: Error) -> bool:
 @cache
 def _functions() -> str:
     own = Path(__file__).with_name("acting.js").read_text(encoding="utf-8").rstrip()
-    return f"{{ {describing()}globalThis.vlmEval = {own}; }}"
+    return f"{{ {describing()}{finding()}globalThis.vlmEval = {own}; }}"

@@ -82,7 +82,7 @@ _LIVE: Counterparts = {
     "go_back": Counterpart("BACK"),
     "go_forward": Counterpart("FORWARD"),
     "noop": Counterpart("WAIT", {"wait_ms": "ms"}),
-    "send_msg_to_user": Counterpart("STOP", {"text": "answer"}),
+    "send_msg_to_user": Counterpart("MESSAGE", {"text": "text"}),
     "report_infeasible": Counterpart("INFEASIBLE", {"reason": "reason"}),
 }
 _BROWSER: Counterparts = {

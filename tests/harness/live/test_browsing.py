@@ -119,13 +119,65 @@ def test_fields_that_show_no_list_are_set(table: Table, kind: str, value: str, t
     ("markup", "told"),
     [
         ("<input id=i readonly>", "the field is read-only"),
-        ("<input id=i disabled>", "the field is disabled"),
-        ("<p id=i>text</p>", "no text field takes the focus there"),
+        ("<fieldset disabled style=all:unset><input id=i></fieldset>", "the field is disabled"),
+        ("<p id=i>text</p>", "the element takes no text"),
+        ("<button id=i>Buy</button>", "the element takes no text"),
+        ("<label id=i><input type=checkbox hidden>Buy</label>", "the field takes no text"),
+        ("<select id=i><option>a</select>", "a list takes no text: select one of its options"),
+        ("<div id=i>Search <input></div>", "the element takes no text"),
+        (
+            "<input id=i style='position:absolute;left:8px;top:8px'>"
+            "<b style='position:absolute;inset:0;background:red'>x</b>",
+            "another element covers the field",
+        ),
     ],
 )
-def test_whattakes_no_text_says_so(table: Table, markup: str, told: str) -> None:
-    table.show(markup)
-    assert table.do("TYPE", "i", value="a").error == told
+@pytest.mark.parametrize("at", ["i", (30.0, 25.0)])
+def test_what_takes_no_text_says_so_and_is_not_touched(
+    table: Table, markup: str, told: str, at: str | tuple[float, float]
+) -> None:
+    table.show(f"{markup}<script>onmousedown = onfocus = onclick = () => done = 1</script>")
+    if at != "i" and "covers" in told:  # There is nothing but the cover.
+        told = "the element takes no text"
+    seen = table.do("TYPE", at, value="a", press_enter=True)
+    assert (seen.error, seen.ended) == (told, False)
+
+
+def test_a_field_in_a_shadow_tree_is_typed_into_by_its_point(table: Table) -> None:
+    table.show(
+        "<div id=d></div><script>d.attachShadow({mode: 'open'}).innerHTML = '<input>'</script>"
+    )
+    assert table.do("TYPE", (30.0, 25.0), value="a").error == ""
+    assert table.value("d.shadowRoot.querySelector('input').value") == "a"
+
+
+@pytest.mark.parametrize(
+    ("markup", "value", "held", "told"),
+    [
+        # As the spinner of MiniWoB++ does; BrowserGym's `fill` sends no keys.
+        ("<input id=i value=0 onkeydown='event.preventDefault()'>", "-10", "-10", ""),
+        ("<input id=i maxlength=3>", "Ohio", "Ohi", 'the field holds "Ohi" afterwards'),
+        ("<input id=i type=number>", "ten", "", 'the field holds "" afterwards'),
+        ("<input id=i oninput='this.value=1'>", "2", "1", 'the field holds "1" afterwards'),
+        ("<textarea id=i></textarea>", "a\r\n b", "a\n b", ""),
+        ("<input id=i maxlength=1 oninput='j.focus()'><input id=j>", "12", "1", ""),
+        ("<input id=i oninput='this.remove()'>", "a", "", ""),
+    ],
+)
+def test_what_a_field_holds_after_typing_is_checked(
+    table: Table, markup: str, value: str, held: str, told: str
+) -> None:
+    table.show(f"<form>{markup}</form>")
+    assert table.do("TYPE", "i", value=value).error == told
+    assert table.value("document.forms[0].elements[0]?.value ?? ''") == held
+
+
+def test_scroll_bars_are_shown(table: Table) -> None:
+    table.show("<div style='height:3000px'>long</div>")
+    assert 10 <= table.value("innerWidth - document.documentElement.clientWidth") <= 20
+    picture = Image.open(BytesIO(table.blobs[SCREENSHOT])).convert("RGB")
+    bar = {picture.getpixel((790, y)) for y in range(0, 600, 10)}
+    assert len(bar) > 1
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_replies(reply: str, status: Status, element: str | None) -> None:
         ("new_tab()", Action("NEW_TAB")),
         ("tab_focus(2)", Action("FOCUS_TAB", arguments={"index": 2})),
         ("tab_close()", Action("CLOSE_TAB")),
-        ("send_msg_to_user('42')", Action("STOP", arguments={"answer": "42"})),
+        ("send_msg_to_user('42')", Action("MESSAGE", arguments={"text": "42"})),
         ("report_infeasible('no')", Action("INFEASIBLE", arguments={"reason": "no"})),
     ],
 )

@@ -103,6 +103,8 @@ def _calls(action: Mapping[str, Any], size: tuple[int, int]) -> Iterator[tuple[s
         case "WAIT":
             (wait,) = _numbers(given.get("ms", 1000))
             yield "noop", [min(max(0, wait), LONGEST_WAIT_MS)]
+        case "MESSAGE":
+            yield "send_msg_to_user", [_text(given.get("text"))]
         case "STOP":
             yield "send_msg_to_user", [_text(given.get("answer"))]
         case "INFEASIBLE":

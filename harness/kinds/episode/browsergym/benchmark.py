@@ -1,4 +1,7 @@
-"""Tasks of BrowserGym as a benchmark: `browsergym:webarena.*`, or any other pattern of names."""
+"""Tasks of BrowserGym as a benchmark: `browsergym:webarena.*`, or any other pattern of names.
+
+`browsergym:openended` plays tasks of the user's own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
+
+import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import check_splits
@@ -66,11 +71,21 @@ class BrowserGym(EpisodeBenchmark):
         return replace(super().of_run(settings), python=EpisodeSettings.of(settings).env_python)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
-        """Open the tasks that the program has installed."""
-        if data is not None:
-            raise UserError(f"{self.name} has its tasks from BrowserGym: leave out --data")
+        """Open the tasks that the program has installed, or those of a file of the user's."""
         check_splits(splits, self.splits, self.name)
+        if data is not None and not self.suite.own_tasks:
+            raise UserError(f"{self.name} has its tasks from BrowserGym: leave out --data")
+        own = self.suite.own_tasks and _own_tasks(data, self.name)
         tasks, versions = _installed(python_at(self.python), self.suite.name)
+        if own:
+            return Items.of(
+                (
+                    self._unit(task, 0, self.suite.steps, "test", asked=asked)
+                    for task, asked in own.items()
+                ),
+                origin={"origin": "local", "packages": versions},
+                remarks=_remarks(versions),
+            )
         matching = [task for task in tasks if fnmatchcase(task, self.pattern)]
         if not matching:
             hint = suggestion(self.pattern, tasks)
@@ -78,7 +93,7 @@ class BrowserGym(EpisodeBenchmark):
         return Items.of(
             self._units(matching, splits or self.default_splits),
             origin={"origin": "local", "packages": versions},
-            remarks=[f"{name} {version or '(unknown)'}" for name, version in versions.items()],
+            remarks=_remarks(versions),
         )
 
     def options(self) -> Mapping[str, Any]:
@@ -96,14 +111,17 @@ class BrowserGym(EpisodeBenchmark):
                 continue
             steps, episodes = self.suite.lasts(task)
             for number in range(episodes):
-                drawn = episode_of(self.seed, f"{self.suite.name}.{task}", number)
-                begins = {"task": task, "seed": int(drawn["seed"], 16) % 2**31}
-                yield self.unit(
-                    f"{task}-{number}" if self.suite.episodes > 1 else task,
-                    EpisodeDetail(EpisodeTask(begins, steps), {"task": task}),
-                    split,
-                    parents={"task": task},
-                )
+                yield self._unit(task, number, steps, split)
+
+    def _unit(self, task: str, number: int, steps: int, split: str, **more: Any) -> Unit[Any]:
+        drawn = episode_of(self.seed, f"{self.suite.name}.{task}", number)
+        begins = {"task": task, "seed": int(drawn["seed"], 16) % 2**31, **more}
+        return self.unit(
+            f"{task}-{number}" if self.suite.episodes > 1 else task,
+            EpisodeDetail(EpisodeTask(begins, steps), {"task": task}),
+            split,
+            parents={"task": task},
+        )
 
 
 def browsergym(tasks: str = "") -> BrowserGym:
@@ -113,8 +131,10 @@ def browsergym(tasks: str = "") -> BrowserGym:
     """
     name, _, pattern = tasks.partition(".")
     suite = SUITES.get(name)
-    if suite is None or not pattern:
-        known = ", ".join(f"{NAME}:{one}.*" for one in SUITES)
+    if suite is None or suite.own_tasks == bool(pattern):
+        known = ", ".join(
+            f"{NAME}:{one}{'' if it.own_tasks else '.*'}" for one, it in SUITES.items()
+        )
         raise DataError(f"'{NAME}:{tasks}' names no tasks of a suite: write {known}, or a part")
     splits = suite.splits or ("test",)
     whole = suite.whole if pattern == "*" and suite.whole else {}
@@ -128,6 +148,43 @@ def browsergym(tasks: str = "") -> BrowserGym:
         suite=suite,
         pattern=pattern,
     )
+
+
+class _Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of a file of tasks."""
+
+    goal: str
+    start_url: Annotated[str, msgspec.Meta(pattern=r"^(https?|file)://\S+$")]
+    id: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,100}$")] = ""
+
+
+def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
+    """Read goals and addresses, by the ids of tasks. Raises `DataError`."""
+    form = '{"goal": "...", "start_url": "https://..."}'
+    if data is None:
+        raise DataError(f"{name} needs tasks of yours, a line each: --data FILE with {form}")
+    try:
+        lines = data.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"{data} cannot be read: {error.strerror}") from None
+    tasks: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                own = msgspec.json.decode(line, type=_Own)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise DataError(f"{data}, line {number}: {error}; write {form}") from None
+            task = own.id or str(number)
+            if task in tasks:
+                raise DataError(f"{data}, line {number}: a second task with the id '{task}'")
+            tasks[task] = {"goal": own.goal, "start_url": own.start_url}
+    if not tasks:
+        raise DataError(f"{data} has no tasks; write a line each: {form}")
+    return tasks
+
+
+def _remarks(versions: Mapping[str, str]) -> list[str]:
+    return [f"{name} {version or '(unknown)'}" for name, version in versions.items()]
 
 
 @lru_cache(maxsize=8)

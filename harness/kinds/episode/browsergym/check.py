@@ -44,6 +44,7 @@ class _Facts(msgspec.Struct):
     sites: dict[str, tuple[bool, str]]
     data: dict[str, str]
     pages: str | None
+    fails: str
 
 
 def how_to(suite: Suite, python: str | None = None) -> Iterator[str]:
@@ -52,14 +53,16 @@ def how_to(suite: Suite, python: str | None = None) -> Iterator[str]:
     oldest, newest = (".".join(map(str, one)) for one in (suite.python, NEWEST))
     yield f"# {suite.title}; Python {oldest if oldest == newest else f'{oldest} to {newest}'}"
     yield f"python{newest} -m venv {place}"
-    packages = " ".join(one for one in suite.packages if not one.startswith("lib"))
+    packages = " ".join(one for one in suite.packages or CORE[:1] if not one.startswith("lib"))
     yield f"{place}/bin/pip install {packages} playwright==1.44.0"
     for name in suite.data:
         yield f"{place}/bin/python -m nltk.downloader {name.rpartition('/')[2]}"
     yield "apt install chromium"
     if suite.sites:
         yield f"export {' '.join(f'{name}=http://...' for name in suite.sites)}"
-    yield f"vlm-eval run -b 'browsergym:{suite.name}.*' --env-python {place} -m gpt-5.4"
+    own = f"browsergym:{suite.name} --data tasks.jsonl"
+    tasks = own if suite.own_tasks else f"'browsergym:{suite.name}.*'"
+    yield f"vlm-eval run -b {tasks} --env-python {place} -m gpt-5.4"
 
 
 def _folder(python: Path) -> str:
@@ -71,7 +74,8 @@ def _folder(python: Path) -> str:
 def findings(suite: Suite, python: str) -> Iterator[Finding]:
     """List what is there and what is missing. Raises `UserError` if the Python does not start."""
     variables = suite.variables or {}
-    wanted = {"variables": list(variables), "sites": suite.sites, "data": suite.data}
+    addresses = dict.fromkeys(suite.sites, "") | {one: one for one in (suite.start,) if one}
+    wanted = {"variables": list(variables), "sites": addresses, "data": suite.data}
     told = ask(python, suite, "check", wanted)
     try:
         facts = msgspec.json.decode(told, type=_Facts)
@@ -85,7 +89,8 @@ def findings(suite: Suite, python: str) -> Iterator[Finding]:
     for name in suite.data:
         hint = f"python -m nltk.downloader {name.rpartition('/')[2]}, or a folder in NLTK_DATA"
         yield Finding(name, bool(facts.data.get(name)), _told(facts.data.get(name) or hint))
-    for name in suite.sites:
+    yield Finding("tasks", not facts.fails, _told(facts.fails or f"{suite.module} lists them"))
+    for name in addresses:
         there, words = facts.sites.get(name, (False, "not set"))
         yield Finding(name, there, _told(words))
     for name, why in variables.items():

@@ -1,4 +1,4 @@
-"""The other side, `worker.py`, under the Python that BrowserGym is installed in."""
+"""The other side, `gym_worker`, under the Python that BrowserGym is installed in."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from harness.kinds.episode.browsergym.acting import calls_of
 from harness.kinds.episode.browsergym.suites import Suite
 from harness.live.acting import NotDone
 from harness.live.chromium import chromium, launching, scratch
-from harness.live.snapshot import LIMITS
+from harness.live.snapshot import LIMITS, finding
 
 CORE = ("browsergym-core", "playwright")
-WORKER = Path(__file__).with_name("worker.py")
+# At the end of the path: nothing of BrowserGym's environment is to be replaced.
+START = "import sys; sys.path.append(sys.argv[1]); from gym_worker.main import main; main()"
 LIMIT_S = 300.0
 """Limit for a question outside of an episode, in seconds: some suites take long to import."""
 
@@ -37,13 +38,16 @@ class Gym:
     @property
     def program(self) -> Command:
         # -I: neither our packages nor our variables for Python are meant for it.
-        return Command((self.python, "-I", str(WORKER)))
+        return Command((self.python, "-I", "-c", START, str(Path(__file__).parent)))
 
     def message(self, action: Mapping[str, Any]) -> tuple[str, Any]:
         try:
-            return "act", calls_of(action, self.size)
+            calls = calls_of(action, self.size)
         except NotDone as reason:
             return "refuse", str(reason)
+        if action.get("name") == "TYPE" and action.get("element") is None:
+            return "type", (action["point"], calls)
+        return "act", calls
 
     def read(self, line: bytes) -> tuple[str, Any]:
         return answers.read(line)
@@ -74,9 +78,11 @@ def options_of(suite: Suite) -> dict[str, Any]:
     path = stand_in()
     return {
         "suite": suite.name,
+        "module": suite.module,
         "packages": [*CORE, *suite.packages],
         "needed": [*suite.sites, *suite.needed],
         "limits": dict(LIMITS),
+        "fields": finding(),
         "launcher": None if path is None else launching(path),
     }
 

@@ -10,7 +10,7 @@ from harness.kinds.episode.miniwob import benchmark as miniwob
 from harness.live.pool import Limits
 from harness.page import MINIWOB_ATTRIBUTES, WEBARENA_ATTRIBUTES, Attributes
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
-from parsers.live import BROWSER_ACTIONS
+from parsers.live import BROWSER_ACTIONS, IDLE, LIMIT, WITHHELD
 from parsers.records import Prediction
 
 
@@ -22,6 +22,11 @@ def reward(prediction: Prediction, detail: Any) -> float:
 def complete(prediction: Prediction, detail: Any) -> float:
     """Return whether the reward is 1."""
     return float(reward(prediction, detail) == 1.0)
+
+
+def ended(prediction: Prediction, detail: Any) -> float:
+    """Return whether the episode ended before its last step, and not for want of actions."""
+    return float(prediction.parsed.get("end") not in (LIMIT, IDLE, WITHHELD))
 
 
 class Scoring(NamedTuple):
@@ -54,6 +59,10 @@ GRADED = Scoring(
     ),
     {"accuracy": reward, "success": complete, "steps": miniwob.steps},
 )
+PLAYED = Scoring(
+    (Measure("ended", "Ended", "episodes that the model ended itself", main=True), _STEPS),
+    {"ended": ended, "steps": miniwob.steps},
+)
 RAW = Scoring(miniwob.DECLARED.measures, miniwob.SCORERS)
 
 
@@ -65,7 +74,7 @@ SLOW = Limits(step_s=240, episode_s=3600, start_s=240)
 class Suite:
     """A suite.
 
-    name: that of its module behind `browsergym.`, with which the names of its tasks begin.
+    name: that with which the names of its tasks begin.
     title: its name in print.
     rule: what decides about a reward.
     steps: most steps of an episode.
@@ -74,10 +83,12 @@ class Suite:
     whole: tasks and episodes of each split as published, where that is fixed.
     packages: installed for it in addition to BrowserGym's core.
     sites: variables with the addresses of the sites that it plays on.
+    start: the address at which its tasks begin; "" if that depends on them.
     variables: further ones, with what they are for.
     needed: those of them without which nothing works.
     data: data of nltk that it needs.
     python: the oldest version of Python that it runs under.
+    own_tasks: True if it has no tasks but those of the user.
     """
 
     name: str
@@ -90,6 +101,7 @@ class Suite:
     scoring: Scoring = REWARDED
     packages: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
+    start: str = ""
     variables: Mapping[str, str] | None = None
     needed: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
@@ -97,6 +109,12 @@ class Suite:
     limits: Limits = SLOW
     viewport: tuple[int, int] = (1280, 720)
     attributes: Attributes = WEBARENA_ATTRIBUTES
+    own_tasks: bool = False
+
+    @property
+    def module(self) -> str:
+        """The module that registers its tasks."""
+        return "browsergym.core" if self.own_tasks else f"browsergym.{self.name}"
 
     def lasts(self, task: str) -> tuple[int, int]:
         """Most steps of an episode of a task, and how many episodes it has.
@@ -207,6 +225,15 @@ _ALL = (
         whole={"validation": (33, 33), "test": (181, 181)},
         scoring=GRADED,
         packages=("browsergym-assistantbench",),
+        start="https://google.com",
+        variables={"ASSISTANTBENCH_OUTPUT_FILE": "a new file, for the answers to test tasks"},
+    ),
+    Suite(
+        "openended",
+        "BrowserGym",
+        "nothing: goals of your own, which no rule decides about",
+        scoring=PLAYED,
+        own_tasks=True,
     ),
 )
 SUITES: Mapping[str, Suite] = {suite.name: suite for suite in _ALL}

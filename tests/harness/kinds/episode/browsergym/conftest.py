@@ -10,8 +10,8 @@ import pytest
 
 FAKE = Path(__file__).with_name("fake")
 _STARTS = (
-    "import sys, runpy; sys.path.insert(0, {fake!r}); "
-    "sys.dont_write_bytecode = True; runpy.run_path(sys.argv[2], run_name='__main__')"
+    "import sys; sys.path.insert(0, {fake!r}); sys.dont_write_bytecode = True; "
+    "_, _, _, program, *sys.argv[1:] = sys.argv; exec(program)"
 )
 
 

@@ -9,6 +9,7 @@ from adapters.contract import Request
 _LINE = re.compile(r"^\t*\[(\w+)\] (\w+)(?: '((?:[^'\\]|\\.)*)')?", re.MULTILINE)
 _HISTORY = re.compile(r"^\d+\. ", re.MULTILINE)
 MODEL = f"scripted:{__name__}:answer"
+GREETER = f"scripted:{__name__}:greet"
 FIRST = ("noop(10)", "scroll(0, 50)", "keyboard_press('Tab')", "hover('{}')")
 """What it does before it begins."""
 
@@ -28,3 +29,10 @@ def answer(request: Request) -> str:
         wanted = goal.split('"')[1]
         return f'<action>fill("{field}", "{wanted}")</action>'
     return f"<action>\nclick({button!r})\n</action>"
+
+
+def greet(request: Request) -> str:
+    """Say something to the user, then press the button, then give up."""
+    told = request.conversation.messages[-1].text.split("Actions taken so far:")[1]
+    said = ("send_msg_to_user('42')", "click('12')", "report_infeasible('no more')")
+    return f"<action>{said[len(_HISTORY.findall(told.split('An action is')[0]))]}</action>"

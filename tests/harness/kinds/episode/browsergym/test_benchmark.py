@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import harness
 from harness.benchmarks import benchmark, open_benchmark
 from harness.errors import DataError, UserError
 from harness.kinds.episode.browsergym.suites import SUITES
@@ -16,7 +18,7 @@ from harness.settings import Settings, read_settings
 from parsers import Prediction, Status
 from reports.published import published_rows
 from tests.harness.commands.tool import call, isolate
-from tests.harness.kinds.episode.browsergym.talker import MODEL
+from tests.harness.kinds.episode.browsergym.talker import GREETER, MODEL
 
 
 def opened(python: str, name: str, **settings: Any) -> list[Any]:
@@ -140,6 +142,78 @@ def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_envir
     assert "0 of 1 predictions read differently" in call("score", run).out
     (run / "summary.json").unlink()
     assert call("report", run).code == 0
+
+
+@pytest.mark.parametrize(
+    ("tasks", "end"),
+    [
+        ("miniwob.click-test", "the task ended it after 2 steps, reward 1.0"),
+        ("webarena.0", "the task ended it after 1 step, reward 1.0"),
+        ("openended", "the task ended it after 3 steps, reward 0.0"),
+    ],
+)
+def test_a_message_to_the_user_ends_an_episode_only_where_its_task_says_so(
+    tasks: str, end: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    for name in SUITES["webarena"].sites:
+        monkeypatch.setenv(name, "http://shop.invalid")
+    words = ["-b", f"browsergym:{tasks}", "--env-python", python, "--protocol", "action-strings"]
+    if tasks == "openended":
+        own = {"goal": "Find a red lamp.", "start_url": "https://lamps.invalid/"}
+        Path("tasks.jsonl").write_text(json.dumps(own) + "\n")
+        words += ["--data", "tasks.jsonl"]
+    done = call("run", "-m", GREETER, *words, "--episodes", "1", "-o", "r")
+    assert done.code == 0, done.err
+    (record,) = harness.open_run("r").records()
+    shown = call("show", record.unit_id, "--run", "r").out
+    assert end in shown and ("MESSAGE: 42" in shown or "MESSAGE(" in shown)
+    if tasks == "openended":
+        assert "Find a red lamp." in shown and "https://lamps.invalid/" in shown
+        assert record.scores == {"ended": 1.0, "steps": 3.0}
+        assert "Ended" in done.out and call("report", "r").code == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (None, "needs tasks of yours, a line each: --data FILE with"),
+        ("", "has no tasks"),
+        ('{"goal": "x"}', "line 1: Object missing required field `start_url`"),
+        ('{"goal": "x", "start_url": "javascript:alert(1)"}', "line 1: Expected `str` matching"),
+        ('{"goal": "x", "start_url": "http://a/", "id": "2"}\n' * 2, "line 2: a second task"),
+        ("\xff", "line 1: "),
+    ],
+)
+def test_tasks_of_the_user_are_read_or_refused_in_one_line(
+    lines: str | None, told: str, python: str, tmp_path: Path
+) -> None:
+    data = tmp_path / "tasks.jsonl"
+    data.write_bytes((lines or "").encode("latin-1"))
+    with pytest.raises(DataError, match=told) as refused:
+        open_benchmark(
+            "browsergym:openended",
+            data=None if lines is None else data,
+            settings=read_settings({"env_python": python}),
+        )
+    assert "\n" not in str(refused.value)
+
+
+def test_the_check_fails_where_the_run_would(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    done = call("check", "assistantbench", "--env-python", python)
+    found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
+    reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
+    assert done.code == 1 and found["tasks"].startswith("missing") and reason in found["tasks"]
+    assert found["https://google.com"].startswith("missing")
+    with pytest.raises(UserError, match=re.escape(reason)):
+        opened(python, "browsergym:assistantbench.*")
+    own = call("check", "openended", "--env-python", python)
+    assert "-b browsergym:openended --data tasks.jsonl" in own.out
+    assert "ok       tasks" in own.out
 
 
 def test_the_option_is_refused_where_nothing_has_another_python(

@@ -26,6 +26,7 @@ PAGES: dict[str, list[Any]] = {
     "miniwob.long": [BUTTON],
     "webarena.0": [BUTTON, FIELD],
     "webarena.1": [BUTTON],
+    "openended": [BUTTON, FIELD],
 }
 nested: list[Any] = ["b", {"bid": "b5000"}, "deep"]
 for level in range(400):
@@ -104,7 +105,8 @@ class Dom:
 
 
 class Env:
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, task_kwargs: dict[str, str] | None = None) -> None:
+        self.asked = task_kwargs or {}
         self.task = name.removeprefix("browsergym/")
         self.how = self.task.partition(".")[2]
         self.said: list[dict[str, str]] = []
@@ -141,14 +143,16 @@ class Env:
             raw = (1.0 if right else -1.0) if done else 0.0
             info = {"RAW_REWARD_GLOBAL": raw, "REWARD_REASON": None, "DONE_GLOBAL": done}
             return self.observation(), float(raw > 0), done, False, {"task_info": info}
-        done = name in ("send_msg_to_user", "report_infeasible")
+        done = name == "report_infeasible"
+        done = done or (name == "send_msg_to_user" and self.task != "openended")
         reward = float(action == "send_msg_to_user('42')")
         return self.observation(), reward, done, False, {"task_info": info}
 
     def observation(self) -> dict[str, Any]:
         dom = Dom(PAGES[self.task])
         goals = {"click-test": "Click the button.", "long": LONG}
-        goal = goals.get(self.how, f"Do {self.how}.")
+        goal = self.asked.get("goal") or goals.get(self.how, f"Do {self.how}.")
+        url = self.asked.get("start_url", "http://shop.invalid/")
         tree = [
             {
                 "browsergym_id": "12",
@@ -166,10 +170,10 @@ class Env:
             "chat_messages": ({"role": "user", "message": goal}, *self.said),
             "goal": goal,
             "goal_object": ({"type": "text", "text": goal},),
-            "open_pages_urls": tuple("http://shop.invalid/" for _ in self.tabs),
+            "open_pages_urls": tuple(url for _ in self.tabs),
             "open_pages_titles": tuple(self.tabs),
             "active_page_index": [self.tab],
-            "url": "http://shop.invalid/",
+            "url": url,
             "screenshot": Picture(),
             "dom_object": {"documents": dom.documents, "strings": dom.strings},
             "axtree_object": {"nodes": tree},
@@ -183,5 +187,5 @@ class Env:
         pass
 
 
-def make(name: str, **_: Any) -> Env:
-    return Env(name)
+def make(name: str, task_kwargs: dict[str, str] | None = None, **_: Any) -> Env:
+    return Env(name, task_kwargs)

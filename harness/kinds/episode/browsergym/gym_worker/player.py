@@ -1,0 +1,175 @@
+"""An environment of BrowserGym, played."""
+
+import base64
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from . import installed
+from .installed import ForUser, line
+from .observing import Walk, goal_of, png
+
+_CORNER = """(frame) => {
+  const box = frame.getBoundingClientRect();
+  return [box.x + frame.clientLeft, box.y + frame.clientTop];
+}"""
+
+_WHY = "const field = fields.of(given); return typeof field === 'string' ? field : '';"
+
+
+class Player:
+    """An environment at a time, and what is seen in it.
+
+    Options: `suite`, with which names of tasks begin; `module`, which registers its tasks;
+    `packages`, whose versions are told; `needed`, variables without which nothing works;
+    `launcher`, a program that starts the browser, None for Playwright's own; `limits` of how much
+    of a page is looked at; `fields`, as in `no_field`.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.options = options
+        self.suite = options["suite"]
+        self.env: Any = None
+        self.action_set: Any = None
+
+    def ready(self, _: None) -> None:
+        """Import everything, once."""
+        if self.action_set is not None:
+            return
+        missing = [name for name in self.options["needed"] if not os.environ.get(name)]
+        if missing:
+            raise ForUser(f"{', '.join(missing)}: not set; vlm-eval check {self.suite} says more")
+        installed.stand_in(self.options["launcher"])
+        self._suite()
+        actions = importlib.import_module("browsergym.core.action.highlevel")
+        self.action_set = actions.HighLevelActionSet(
+            subsets=["chat", "infeas", "bid", "coord", "nav", "tab"],
+            multiaction=True,
+            strict=True,
+            retry_with_force=True,
+        )
+        return
+
+    def begin(self, episode: Mapping[str, Any]) -> dict[str, Any]:
+        gymnasium = importlib.import_module("gymnasium")
+        if self.env is not None:
+            self.env.close()
+        task, given = f"{self.suite}.{episode['task']}", {}
+        if "asked" in episode:  # A task of the user's own.
+            task, given = self.suite, {"task_kwargs": episode["asked"]}
+        self.env = gymnasium.make(
+            f"browsergym/{task}",
+            **given,
+            headless=True,
+            tags_to_mark="all",
+            action_mapping=self.action_set.to_python_code,
+            disable_env_checker=True,
+        )
+        seen, info = self.env.reset(seed=episode["seed"])
+        return self._told(seen, 0.0, False, info)
+
+    def act(self, calls: str) -> dict[str, Any]:
+        seen, reward, terminated, truncated, info = self.env.step(calls)
+        return self._told(seen, reward, terminated or truncated, info)
+
+    def type(self, given: "tuple[list[float], str]") -> dict[str, Any]:
+        """Act on the text field at a point; nothing is touched if there is none."""
+        point, calls = given
+        try:
+            why = no_field(self.env.unwrapped.page, point, self.options["fields"])
+        except Exception as error:  # The page may be gone just now.
+            why = line(error)
+        return self.refuse(why) if why else self.act(calls)
+
+    def refuse(self, why: str) -> dict[str, Any]:
+        """Look again, and say why nothing was done."""
+        return {**self.act("noop(0)"), "error": why}
+
+    def tasks(self, _: None) -> dict[str, Any]:
+        """The names of the suite's tasks, without the suite, and versions of packages."""
+        prefix = f"browsergym/{self.suite}."
+        self._suite()
+        names = importlib.import_module("gymnasium").registry
+        return {
+            "tasks": [name[len(prefix) :] for name in names if name.startswith(prefix)],
+            "versions": installed.versions(self.options["packages"]),
+        }
+
+    def check(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
+        """Report what is there of what is needed, without values of variables."""
+        browsers = list(installed.expected()) if importlib.util.find_spec("playwright") else []
+        return {
+            "python": list(sys.version_info[:3]),
+            "versions": installed.versions(self.options["packages"]),
+            "browsers": browsers,
+            "installed": [one for one in browsers if (installed.usual() / one).is_file()],
+            "variables": {name: bool(os.environ.get(name)) for name in wanted["variables"]},
+            "sites": {
+                name: installed.site(address or os.environ.get(name, ""))
+                for name, address in wanted["sites"].items()
+            },
+            "data": {name: installed.nltk_data(name) for name in wanted["data"]},
+            "pages": os.environ.get("MINIWOB_URL") or installed.miniwob_pages(),
+            "fails": self._why_not(),
+        }
+
+    def _suite(self) -> None:
+        """Register the tasks of the suite. Raises `ForUser`."""
+        if why := self._why_not():
+            raise ForUser(f"{why}; vlm-eval check {self.suite} says what is missing")
+
+    def _why_not(self) -> str:
+        """The reason that the tasks of the suite cannot be registered; "" once they are."""
+        if self.suite == "miniwob":
+            os.environ.setdefault("MINIWOB_URL", installed.miniwob_pages() or "")
+            if not os.environ["MINIWOB_URL"]:
+                return "the pages of MiniWoB++ are missing: install the package miniwob"
+        try:
+            importlib.import_module(self.options["module"])
+        except Exception as error:
+            return f"{self.options['module']} cannot be imported ({line(error)})"
+        return ""
+
+    def _told(self, seen: Any, reward: float, ended: bool, info: Any) -> dict[str, Any]:
+        about = info.get("task_info") or {}
+        reason = about.get("REWARD_REASON") or about.get("error") or about.get("message") or ""
+        height, width = seen["screenshot"].shape[:2]
+        walk = Walk(seen, (width, height), self.options["limits"])
+        most = self.options["limits"]["room"]
+        tabs = zip(seen["open_pages_titles"], seen["open_pages_urls"], strict=True)
+        return {
+            "goal": goal_of(seen)[:most],
+            "url": seen["url"][:most],
+            "tabs": [[title[:most], url[:most]] for title, url in tabs],
+            "tab": int(seen["active_page_index"][0]),
+            "reward": float(about.get("RAW_REWARD_GLOBAL", reward)),
+            "ended": bool(ended),
+            "reason": str(reason)[:most],
+            "error": seen["last_action_error"][:most],
+            "size": [width, height],
+            "screenshot": base64.b64encode(png(seen["screenshot"])).decode(),
+            "nodes": walk.nodes,
+            "cut": walk.cut,
+        }
+
+
+def no_field(page: Any, point: "list[float]", fields: str) -> str:
+    """The reason that no text can be typed at a point of the screenshot; "" if some can.
+
+    `fields` declares functions in JavaScript.
+    """
+    scale = getattr(page, "_bgym_scale_factor", 1.0)
+    frame, (x, y) = page.main_frame, (length / scale for length in point)
+    while True:
+        at = f"([x, y]) => {{ {fields} return fields.at(document, x, y); }}"
+        found = frame.evaluate_handle(at, [x, y]).as_element()
+        if found is None:
+            return "there is nothing at this point"
+        inside = found.content_frame()
+        if inside is None:
+            return str(found.evaluate(f"(given) => {{ {fields} {_WHY} }}"))
+        left, top = found.evaluate(_CORNER)
+        frame, x, y = inside, x - left, y - top
