@@ -27,7 +27,7 @@ OURS = """
 from pathlib import Path
 from harness.benchmarks import open_steps
 for row in open_steps("multimodal-mind2web", data=Path(path)).rows():
-    total += len(row.screenshot or b"") + len(row.html)
+    total += len(row.detail.screenshot or b"") + len(row.detail.html)
 """
 
 DEFAULTS = """

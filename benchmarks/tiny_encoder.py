@@ -26,8 +26,8 @@ def texts(rows: Iterable[Row]) -> Iterator[str]:
     """Yield the texts that a ranker reads of the rows, each query and candidate once."""
     for row in rows:
         page = page_of(row)
-        yield query(row.info.task, row.history)
-        for node_id in page.elements(c.id for c in (*row.positives, *row.negatives)):
+        yield query(row.goal, row.detail.history)
+        for node_id in page.elements(row.detail.candidates):
             yield document(page, node_id)
 
 

@@ -1,8 +1,8 @@
 """The records that travel from a benchmark to a protocol.
 
-A `Row` is what a benchmark of recorded steps stores, answer included. A `Step` with its `Choice`s
-is what a protocol sees: nothing in them says which choice is right. An `Item` is what a protocol
-sees of a unit that comes ready from its benchmark.
+A `Row` is the unit of a recorded step with all that its files hold, answer included. A `Step` with
+its `Choice`s is what a protocol sees: nothing in them says which choice is right. An `Item` is what
+a protocol sees of a unit that comes ready from its benchmark.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 from adapters.conversation import Picture
 from harness.page import Brackets, Candidate, Style
+from harness.runs.records import Unit
 from parsers.records import Choice as Choice
 from parsers.records import Gold, Operation, PastAction, StepInfo, Turn
 
@@ -81,44 +82,40 @@ class StoredQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One recorded step as a benchmark stores it, decoded.
+class RowDetail:
+    """The detail of a recorded step as its files hold it, until its candidates are listed.
 
     Attributes:
-        info: what the step is.
+        action_uid: the recorded action, unique within its task.
         history: representations of the actions before this step, and of those only.
         html: the page before the action.
         screenshot: encoded picture of the full page before the action; None if it was lost.
         positives: acceptable elements.
         negatives: all other candidates.
-        source: file name and row number, for error messages.
-        invalid: None, or why it cannot be asked about (`no_positive`, `no_screenshot`, ...).
-        problems: every such reason. `invalid` names `no_positive` first, because that stays when an
-            agent accepts rows without a screenshot.
+        problems: every reason why the step cannot be asked about. `Unit.invalid` names
+            `no_positive` first, because that stays when an agent accepts rows without a screenshot.
         stored: the question of a snapshot on disk, None for rows that are rendered.
         told: the representation of this step's own action; "" where there is none.
         counts: whether the step counts, as a failed one, where nothing acceptable can be offered.
     """
 
-    info: StepInfo
-    history: tuple[str, ...]
-    html: str
-    screenshot: bytes | None
-    positives: tuple[Candidate, ...]
-    negatives: tuple[Candidate, ...]
-    operation: Operation
-    value: str
-    source: str = ""
-    invalid: str | None = None
+    action_uid: str
+    history: tuple[str, ...] = ()
+    html: str = ""
+    screenshot: bytes | None = None
+    positives: tuple[Candidate, ...] = ()
+    negatives: tuple[Candidate, ...] = ()
+    operation: Operation = "CLICK"
+    value: str = ""
     problems: tuple[str, ...] = ()
     stored: StoredQuestion | None = None
     told: str = ""
     counts: bool = False
 
     @property
-    def step_id(self) -> str:
-        """Task and recorded action: unique within a benchmark."""
-        return f"{self.info.task_id}_{self.info.action_uid}"
+    def candidates(self) -> dict[str, Candidate]:
+        """All candidates by id."""
+        return {one.id: one for one in (*self.negatives, *self.positives)}
 
     @property
     def gold(self) -> Gold:
@@ -129,6 +126,10 @@ class Row:
         original = next((c.id for c in self.positives if c.original_target), None)
         ids = tuple(c.id for c in self.positives)
         return Gold(self.operation, self.value, ids, boxes, original=original)
+
+
+Row = Unit[RowDetail]
+"""A recorded step, decoded from its files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ class InOrder:
     digest = "0" * 64
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        return [candidate.id for candidate in (*row.positives, *row.negatives)]
+        return [candidate.id for candidate in (*row.detail.positives, *row.detail.negatives)]
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
         return []

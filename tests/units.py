@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
+from harness.records import Row, RowDetail
 from harness.runs import STEP, StepDetail, StepUnit, Unit
 
 NAMES = {"step_id": "unit_id", "index": "position", "total_steps": "total", "task": "goal"}
 PARENTS = {"task_id": "task", "website": "website"}
 LABELS = {"domain": "domain", "subdomain": "subdomain"}
 DIGESTS = {"html_digest": "html", "screenshot_digest": "screenshot"}
-DETAIL = {field.name for field in fields(StepDetail)}
+D = TypeVar("D")
 
 
-def changed(record: StepUnit, **flat: Any) -> StepUnit:
+def changed(record: Unit[D], **flat: Any) -> Unit[D]:
     """The record with other facts, by their flat names."""
-    detail = {name: flat.pop(name) for name in DETAIL & flat.keys()}
+    of: Any = record.detail
+    detail = {one.name: flat.pop(one.name) for one in fields(of) if one.name in flat}
     for whole, names in (("parents", PARENTS), ("labels", LABELS), ("digests", DIGESTS)):
         new = {names[name]: flat.pop(name) for name in names.keys() & flat.keys()}
         merged = {**getattr(record, whole), **new}
@@ -25,7 +27,7 @@ def changed(record: StepUnit, **flat: Any) -> StepUnit:
     if "gold" in detail:
         flat["labels"] = {**flat["labels"], "operation": detail["gold"].operation}
     values = {NAMES.get(name, name): value for name, value in flat.items()}
-    return replace(record, **values, detail=replace(record.detail, **detail))
+    return replace(record, **values, detail=replace(of, **detail))
 
 
 def step_of(**flat: Any) -> StepUnit:
@@ -86,3 +88,15 @@ def step_scores(
         "element_in_box": None if in_box is None else float(in_box),
         "element_under": None if under is None else float(under),
     }
+
+
+def recorded(*, task_id: str, action_uid: str, **flat: Any) -> Row:
+    """A recorded step with these facts, as its files hold it."""
+    blank: Row = Unit(
+        kind=STEP,
+        unit_id=f"{task_id}_{action_uid}",
+        benchmark=flat["benchmark"],
+        split=flat["split"],
+        detail=RowDetail(action_uid),
+    )
+    return changed(blank, task_id=task_id, **flat)

@@ -221,7 +221,7 @@ def step_data(
             if isinstance(row, DataError):
                 yield entry.unit_id, DataGone(str(row))
             else:
-                yield entry.unit_id, StepData(row.html, row.screenshot)
+                yield entry.unit_id, StepData(row.detail.html, row.detail.screenshot)
     except DataError as error:
         raise DataGone(str(error)) from error
     for step_id in left:

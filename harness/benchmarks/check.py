@@ -45,12 +45,12 @@ class RowCounts:
 
     def add(self, row: Row, entry: StoredStep) -> None:
         """Count a row."""
-        counts = self._rows.setdefault(row.info.split, Counter())
+        counts = self._rows.setdefault(row.split, Counter())
         for level in self.levels:
-            found = self._parents.setdefault((row.info.split, level.name), set())
+            found = self._parents.setdefault((row.split, level.name), set())
             found.add(entry.parents.get(level.name, ""))
         counts["rows"] += 1
-        counts[row.operation] += 1
+        counts[row.detail.operation] += 1
         counts["valid" if row.invalid is None else row.invalid] += 1
 
     @property
@@ -131,10 +131,10 @@ def check_rows(dataset: StepDataset, declared: Declaration) -> Checked:
         try:
             if isinstance(row, DataError):
                 raise row
-            if row.stored is None:
-                Page.parse(row.html)
-            if row.screenshot is not None:
-                check_picture(row.screenshot)
+            if row.detail.stored is None:
+                Page.parse(row.detail.html)
+            if row.detail.screenshot is not None:
+                check_picture(row.detail.screenshot)
         except (DataError, PageError) as error:
             checked.add(str(error).removeprefix(f"{entry.detail!s}: "), str(entry.detail))
         else:
@@ -200,32 +200,32 @@ def _check_row(layout: StepsLayout, entry: StoredStep, checked: Checked) -> None
 
 def _problems(row: Row) -> Iterator[tuple[str, bool]]:
     """Yield the problems of a readable row, each with True for an error."""
-    page = Page.parse(row.html)
+    page = Page.parse(row.detail.html)
     if not any(node.id for node in page.nodes()):
         yield "no element of the page has an id; name their attribute with id_attribute", True
         return
-    absent = [candidate.id for candidate in row.positives if candidate.id not in page]
-    if absent and len(absent) == len(row.positives):
+    absent = [candidate.id for candidate in row.detail.positives if candidate.id not in page]
+    if absent and len(absent) == len(row.detail.positives):
         yield "no positive is an element of the page", True
     elif absent:
         yield "a positive is not an element of the page, and is never shown", False
-    if any(candidate.id not in page for candidate in row.negatives):
+    if any(candidate.id not in page for candidate in row.detail.negatives):
         yield "a negative is not an element of the page, and is never shown", False
-    if not row.negatives:
+    if not row.detail.negatives:
         yield "no negatives: the positive is the only choice", False
-    if row.operation != "CLICK" and not row.value:
-        yield f"{row.operation} without a value", False
-    if row.screenshot is not None:
+    if row.detail.operation != "CLICK" and not row.detail.value:
+        yield f"{row.detail.operation} without a value", False
+    if row.detail.screenshot is not None:
         try:
-            check_picture(row.screenshot)
-            size = read_size(row.screenshot)
+            check_picture(row.detail.screenshot)
+            size = read_size(row.detail.screenshot)
         except PictureError:
             yield "the screenshot cannot be decoded", True
         else:
-            boxes = [c.box for c in row.positives if c.box is not None]
+            boxes = [c.box for c in row.detail.positives if c.box is not None]
             if any(box.x >= size.width or box.y >= size.height for box in boxes):
                 yield "a positive's box lies outside the screenshot", False
-    if NO_SCREENSHOT in row.problems:
+    if NO_SCREENSHOT in row.detail.problems:
         yield "no screenshot: asked about only with --image-policy none --lost-rows", False
-    if NO_POSITIVE in row.problems:
+    if NO_POSITIVE in row.detail.problems:
         yield "no positives: never asked about", False

@@ -27,7 +27,7 @@ from harness.benchmarks.parquet import (
 from harness.benchmarks.step_numbers import Unplaced, recover
 from harness.errors import DataError, suggestion
 from harness.runs.records import Unit
-from harness.runs.steps import STEP, info_of
+from harness.runs.steps import STEP
 from parsers.records import StepInfo
 
 if TYPE_CHECKING:
@@ -280,11 +280,6 @@ def stored_step(address: Address, **facts: Any) -> StoredStep:
         position=info.index,
         detail=address,
     )
-
-
-def info_with(step: StoredStep, task: str, total_steps: int = 0) -> StepInfo:
-    """Return what a step is; `task` is its goal, and its task has at least `total_steps` steps."""
-    return info_of(replace(step, goal=task, total=max(total_steps, step.total)))
 
 
 def _placed(

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness.benchmarks.index import StoredStep, info_with
+from harness.benchmarks.index import StoredStep
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.page import Candidate, decode_candidates
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
 from parsers.records import OPERATIONS, Operation
 
 _AS_CLICK = frozenset({"HOVER", "ENTER"})
@@ -43,8 +43,8 @@ def recorded_row(
     )
     actions = record["action_reprs"] or ()
     problems = find_problems(bool(positives), screenshot is not None or not pictured)
-    return Row(
-        info=info_with(entry, record["confirmed_task"] or "", len(actions)),
+    detail = RowDetail(
+        entry.detail.action_uid,
         history=tuple(action or "" for action in actions[: entry.position]),
         html=record["cleaned_html"] or "",
         screenshot=screenshot,
@@ -52,10 +52,15 @@ def recorded_row(
         negatives=negatives,
         operation=operation,
         value=value,
-        source=where,
-        invalid=problems[0] if problems else None,
         problems=problems,
         told=next((action or "" for action in actions[entry.position : entry.position + 1]), ""),
+    )
+    return entry.with_detail(
+        detail,
+        goal=record["confirmed_task"] or "",
+        total=max(len(actions), entry.total),
+        source=where,
+        invalid=next(iter(problems), None),
     )
 
 

@@ -114,7 +114,9 @@ class OriginalLayout:
                 f"{where}: 'action_reprs' has {stored} entries, too few for the "
                 f"{entry.position} actions before this one"
             )
-        return replace(row, invalid=None, problems=(), counts=True) if self.counts else row
+        if not self.counts:
+            return row
+        return replace(row, invalid=None, detail=replace(row.detail, problems=(), counts=True))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from harness.benchmarks.index import (
     StoredStep,
     TableLayout,
     build_index,
-    info_with,
     of_splits,
     whole,
 )
@@ -34,7 +33,7 @@ from harness.benchmarks.recorded import Fixed, StepBenchmark, StepDataset
 from harness.benchmarks.snapshot_messages import stored_messages
 from harness.errors import DataError
 from harness.page import Box, Candidate
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, StoredQuestion
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, RowDetail, StoredQuestion
 from parsers.letters import letter
 
 if TYPE_CHECKING:
@@ -133,10 +132,8 @@ class TildeLayout(TableLayout):
         positives, negatives = _own_candidates(record, where) if ours else _by_text(record, choices)
         problems = _problems(record, bool(positives), bool(pictures), ours)
         valid = _is_true(record["is_valid"]) and bool(positives)
-        return Row(
-            info=info_with(
-                entry, record["task_description"] or "", record.get(OWN + "total_steps") or 0
-            ),
+        detail = RowDetail(
+            entry.detail.action_uid,
             history=tuple(record.get(OWN + "history") or ()),
             html=record["cleaned_html"] or "",
             screenshot=pictures[0] if pictures else None,
@@ -144,8 +141,6 @@ class TildeLayout(TableLayout):
             negatives=negatives,
             operation=operation,
             value=value,
-            source=where,
-            invalid=None if valid else problems[0] if problems else MARKED_INVALID,
             problems=problems,
             stored=StoredQuestion(
                 first=first,
@@ -156,6 +151,13 @@ class TildeLayout(TableLayout):
                 reply_prefix=(record.get(OWN + "reply_prefix") or "") if ours else "\n\n",
                 recipe=record.get(OWN + "recipe") or "",
             ),
+        )
+        return entry.with_detail(
+            detail,
+            goal=record["task_description"] or "",
+            total=max(record.get(OWN + "total_steps") or 0, entry.total),
+            source=where,
+            invalid=None if valid else next(iter(problems), MARKED_INVALID),
         )
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.index import Key, StoredStep, info_with, whole
+from harness.benchmarks.index import Key, StoredStep, whole
 from harness.benchmarks.mind2web_fields import decode_operation, find_problems
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode, as_page
-from harness.records import Row
+from harness.records import Row, RowDetail
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ class StepColumns:
         screenshot = self._picture(record, where, folder)
         problems = find_problems(bool(positives), screenshot is not None or not lost)
         history = self._list(record, "history", where)
-        return Row(
-            info=info_with(entry, self.text(record, "task", where)),
+        detail = RowDetail(
+            entry.detail.action_uid,
             history=tuple(map(str, history)) if history is not None else tuple(earlier),
             html=html,
             screenshot=screenshot,
@@ -164,9 +164,13 @@ class StepColumns:
             negatives=negatives,
             operation=operation,
             value=value,
-            source=where,
-            invalid=problems[0] if problems else None,
             problems=problems,
+        )
+        return entry.with_detail(
+            detail,
+            goal=self.text(record, "task", where),
+            source=where,
+            invalid=next(iter(problems), None),
         )
 
     def _operation(self, written: str) -> str:

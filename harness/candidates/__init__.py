@@ -21,7 +21,6 @@ from harness.candidates.selection import (
     choose,
     everything,
     first_of,
-    restrict,
 )
 
 __all__ = [
@@ -38,5 +37,4 @@ __all__ = [
     "first_of",
     "page_of",
     "render",
-    "restrict",
 ]

@@ -30,16 +30,12 @@ class ChoiceFacts:
     """Negatives around or inside the positive."""
     short: bool = False
     """True if there are fewer negatives than asked for."""
-    absent: int = 0
-    """Candidates that are not on the page."""
-    lost: bool = False
-    """True if all positives are absent."""
 
 
 def page_of(row: Row) -> Page:
     """Parse the page of a row. Raises `DataError` if it cannot be parsed."""
     try:
-        return Page.parse(row.html)
+        return Page.parse(row.detail.html)
     except PageError as error:
         raise DataError(f"{row.source}: column 'cleaned_html': {error}") from error
 
@@ -81,7 +77,7 @@ def render(
     else:
         text_of = {i: page.compact(i, max_tokens=choice_tokens, count=count) for i in chosen.ids}
     places = {node_id: place for place, node_id in enumerate(page.in_order(chosen.ids))}
-    candidates = {c.id: c for c in (*row.negatives, *row.positives)}
+    candidates = row.detail.candidates
     used_letters = letters or [letter(number) for number in range(len(chosen.ids))]
     return tuple(
         Choice(
@@ -110,7 +106,7 @@ def choice_facts(page: Page | None, chosen: Chosen, choices: Sequence[Choice]) -
             if node_id != chosen.shown:
                 same += texts[node_id] == texts[chosen.shown]
                 related += page is not None and page.related(node_id, chosen.shown)
-    return ChoiceFacts(same, related, chosen.short, len(chosen.absent), chosen.lost)
+    return ChoiceFacts(same, related, chosen.short)
 
 
 def _description(page: Page, node_id: str) -> Description:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from harness.candidates.seeded_order import NEGATIVE, ORDER, POSITIVE, SeededOrder
 from harness.errors import DataError
 from harness.page import Candidate, Page
-from harness.records import NO_POSITIVE
 
 if TYPE_CHECKING:
     from harness.benchmarks import StepDataset
@@ -72,19 +71,8 @@ class Chosen:
 def accepted(row: Row, options: CandidateOptions) -> tuple[Candidate, ...]:
     """Return the acceptable positives under the options."""
     if options.positives == "original":
-        return tuple(c for c in row.positives if c.original_target)
-    return row.positives
-
-
-def restrict(row: Row, options: CandidateOptions) -> Row:
-    """Return the row with only its acceptable positives, marked invalid if none is left."""
-    right = accepted(row, options)
-    if len(right) == len(row.positives):
-        return row
-    holds = bool(right) or row.counts
-    problems = row.problems if holds else (NO_POSITIVE, *row.problems)
-    invalid = row.invalid if holds else NO_POSITIVE
-    return replace(row, positives=right, problems=problems, invalid=invalid)
+        return tuple(c for c in row.detail.positives if c.original_target)
+    return row.detail.positives
 
 
 def choose(
@@ -113,10 +101,10 @@ def choose(
     """
     if page is None and (options.exclude_related or options.exclude_same_text):
         raise ValueError("excluding related or same-text candidates needs the page")
-    order = SeededOrder(seed, row.info.task_id, row.info.action_uid)
+    order = SeededOrder(seed, row.parents["task"], row.detail.action_uid)
     right = accepted(row, options)
-    never = {candidate.id for candidate in row.positives}
-    negatives = [c.id for c in row.negatives if c.id not in never]
+    never = {candidate.id for candidate in row.detail.positives}
+    negatives = [c.id for c in row.detail.negatives if c.id not in never]
     absent = _absent(page, [*(c.id for c in right), *negatives])
 
     def is_present(node_id: str) -> bool:
@@ -186,7 +174,7 @@ def reading(text: str) -> str:
 
 
 def _present(row: Row, page: Page) -> tuple[set[str], tuple[str, ...]]:
-    ids = dict.fromkeys(c.id for c in (*row.positives, *row.negatives))
+    ids = dict.fromkeys(c.id for c in (*row.detail.positives, *row.detail.negatives))
     # Text nodes cannot be choices.
     present = {i for i in ids if i in page and page.tag_of(i) != "text"}
     return present, tuple(i for i in ids if i not in present)

@@ -94,29 +94,29 @@ def write_snapshot(
 def _record(prepared: SnapshotRow) -> dict[str, object]:
     row = prepared.row
     return {
-        "task_id": row.info.task_id,
-        "split": row.info.split,
-        "step": row.info.index,
-        "task_description": row.info.task,
+        "task_id": row.parents["task"],
+        "split": row.split,
+        "step": row.position,
+        "task_description": row.goal,
         "prompt_0": [as_stored(message, "prompt_0") for message in prepared.first],
         "prompt_1": [as_stored(message, "prompt_1") for message in prepared.second],
         "raw_html": None,
-        "cleaned_html": row.html,
+        "cleaned_html": row.detail.html,
         "candidates": [choice.text for choice in prepared.choices],
         "target_elements": _targets(row, prepared.choices),
-        "target_op": row.operation,
-        "target_op_value": row.value,
-        "website": row.info.website,
-        "domain": row.info.domain,
-        "subdomain": row.info.subdomain,
+        "target_op": row.detail.operation,
+        "target_op_value": row.detail.value,
+        "website": row.parents["website"],
+        "domain": row.labels["domain"],
+        "subdomain": row.labels["subdomain"],
         "is_valid": row.invalid is None,
-        OWN + "action_uid": row.info.action_uid,
-        OWN + "total_steps": row.info.total_steps,
-        OWN + "history": list(row.history),
+        OWN + "action_uid": row.detail.action_uid,
+        OWN + "total_steps": row.total,
+        OWN + "history": list(row.detail.history),
         OWN + "choices": [_choice(choice) for choice in prepared.choices],
-        OWN + "pos_candidates": [_encoded(c) for c in row.positives],
-        OWN + "neg_candidates": [_encoded(c) for c in row.negatives],
-        OWN + "problems": list(row.problems),
+        OWN + "pos_candidates": [_encoded(c) for c in row.detail.positives],
+        OWN + "neg_candidates": [_encoded(c) for c in row.detail.negatives],
+        OWN + "problems": list(row.detail.problems),
         OWN + "recipe": prepared.recipe,
         OWN + "reply_prefix": prepared.reply_prefix,
     }
@@ -125,7 +125,7 @@ def _record(prepared: SnapshotRow) -> dict[str, object]:
 def _targets(row: Row, choices: Sequence[Choice]) -> list[str]:
     """Write the acceptable elements: the text of a listed one, else tag and id as rabbit does."""
     texts = {choice.id: choice.text for choice in choices}
-    return [texts.get(c.id, f"<{c.tag} bnid={c.id}></{c.tag}>") for c in row.positives]
+    return [texts.get(c.id, f"<{c.tag} bnid={c.id}></{c.tag}>") for c in row.detail.positives]
 
 
 def _choice(choice: Choice) -> dict[str, object]:

@@ -40,27 +40,26 @@ def observe(
 
     Raises `DataError` if the screenshot does not decode.
     """
-    info = row.info
-    url = f"offline://{info.split}/{info.task_id}/{info.index}"
+    url = f"offline://{row.split}/{row.parents['task']}/{row.position}"
     return {
-        "goal": info.task,
-        "goal_object": ({"type": "text", "text": info.task},),
+        "goal": row.goal,
+        "goal_object": ({"type": "text", "text": row.goal},),
         "chat_messages": tuple(
             {"role": "user", "timestamp": 0.0, "message": message} for message in instructions
         ),
         # Neither addresses nor titles are recorded.
         "url": url,
         "open_pages_urls": (url,),
-        "open_pages_titles": (info.website,),
+        "open_pages_titles": (row.parents["website"],),
         "active_page_index": np.zeros(1, np.int64),
         "screenshot": screenshot_of(row),
-        "has_screenshot": int(row.screenshot is not None),
+        "has_screenshot": int(row.detail.screenshot is not None),
         "pruned_html": page.refined({c.id: c.id for c in question.choices}, style="xml"),
-        "cleaned_html": row.html,
+        "cleaned_html": row.detail.html,
         "candidates": tuple(_candidate(choice, page) for choice in question.choices),
         "extra_element_properties": dict(_properties(row, question, page)),
-        "previous_actions": row.history,
-        "step_index": info.index,
+        "previous_actions": row.detail.history,
+        "step_index": row.position,
         "last_action": last_action,
         "last_action_error": last_action_error,
         "elapsed_time": np.zeros(1, np.float64),
@@ -69,12 +68,12 @@ def observe(
 
 def screenshot_of(row: Row) -> Pixels:
     """Read the recorded picture of the page; without one, a black pixel. Raises `DataError`."""
-    if row.screenshot is None:
+    if row.detail.screenshot is None:
         return np.zeros((1, 1, 3), np.uint8)
     try:
-        picture = decode(row.screenshot)
+        picture = decode(row.detail.screenshot)
     except PictureError as error:
-        raise PictureError(f"{row.source or row.step_id}: {error}") from error
+        raise PictureError(f"{row.source or row.unit_id}: {error}") from error
     pixels = np.frombuffer(picture.data, np.uint8)
     return pixels.reshape(picture.height, picture.width, 3).copy()
 
@@ -94,7 +93,9 @@ def _properties(
     row: Row, question: StepQuestion, page: Page
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Describe every candidate of the page, in document order."""
-    known = {candidate.id: candidate for candidate in (*row.negatives, *row.positives)}
+    known = {
+        candidate.id: candidate for candidate in (*row.detail.negatives, *row.detail.positives)
+    }
     listed = {choice.id for choice in question.choices}
     for node_id in everything(row, page).ids:
         candidate = known[node_id]

@@ -181,7 +181,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
     def _rows(self, entries: Sequence[StoredStep]) -> Iterable[tuple[str, Row]]:
         """Read the rows of an episode with their turns, in order. Raises `DataError`."""
         part = replace(self._data, entries=tuple(sorted(entries, key=_stored)))
-        rows = {row.step_id: row for row in part.rows()}
+        rows = {row.unit_id: row for row in part.rows()}
         return [(entry.parents[self._turn], rows[entry.unit_id]) for entry in entries]
 
     def _observation(self, action: str = "", error: str = "") -> dict[str, Any]:
@@ -205,13 +205,13 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         """Describe the shown step, with the scores of the `record` before it."""
         episode = self._episode
         assert episode is not None
-        shown = episode.row.info
+        row = episode.row
         info: dict[str, Any] = {
             "task_id": self._name,
-            "action_uid": shown.action_uid,
-            "website": shown.website,
-            "domain": shown.domain,
-            "subdomain": shown.subdomain,
+            "action_uid": row.detail.action_uid,
+            "website": row.parents["website"],
+            "domain": row.labels["domain"],
+            "subdomain": row.labels["subdomain"],
             "is_valid": episode.shown.record.invalid is None,
             "skipped_steps": sum(record.scores is None for record in episode.behind),
         }

@@ -85,7 +85,7 @@ class CrossEncoderScorer:
         """
         import torch
 
-        query_text = query(row.info.task, row.history)
+        query_text = query(row.goal, row.detail.history)
         pairs = [(document(page, node_id), query_text) for node_id in ids]
         if not pairs:
             return []
@@ -101,7 +101,7 @@ class CrossEncoderScorer:
             hint = "" if self._checkpoint.dtype == "float32" else "; try --dtype float32"
             raise DataError(
                 f"{self.name} gives scores that are not finite in {self._checkpoint.dtype}, in "
-                f"step {row.step_id}{hint}"
+                f"step {row.unit_id}{hint}"
             )
         return scores
 

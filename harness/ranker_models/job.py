@@ -171,7 +171,9 @@ def _pages(dataset: StepDataset, step_ids: Sequence[str]) -> list[Any]:
     entries = tuple(entry for entry in dataset.entries if entry.unit_id in wanted)
     rows = replace(dataset, entries=entries).rows()
     # Rankers do not use the screenshot, which is larger than all the rest.
-    return [(replace(row, screenshot=None), page_of(row)) for row in rows]
+    return [
+        (replace(row, detail=replace(row.detail, screenshot=None)), page_of(row)) for row in rows
+    ]
 
 
 def _ranked(ranks: Ranks, steps: Sequence[Any]) -> list[Entry]:
@@ -180,7 +182,7 @@ def _ranked(ranks: Ranks, steps: Sequence[Any]) -> list[Entry]:
             Entry(ranking.step_id, ranking.ids, range(len(ranking.ids)), ranking.scores)
             for ranking in rank(ranks.scorer, steps)
         ]
-    orders = [(row.step_id, list(ranks.of(row, page))) for row, page in steps]
+    orders = [(row.unit_id, list(ranks.of(row, page))) for row, page in steps]
     return [Entry(step_id, order, range(len(order))) for step_id, order in orders]
 
 

@@ -115,7 +115,7 @@ def _query(task: str, history: Sequence[str]) -> dict[str, float]:
 
 
 def _scores(row: Row, page: Page, ids: Sequence[str]) -> list[float]:
-    query = _query(row.info.task, row.history)
+    query = _query(row.goal, row.detail.history)
     nodes = page.nodes()
     matches: dict[str, list[int]] = {word: [] for word in query}
     counts = []

@@ -129,16 +129,16 @@ def training_pairs(rows: Iterable[Row], recipe: Recipe) -> tuple[list[Pair], int
     steps = left_out = 0
     for row in rows:
         page = page_of(row)
-        right = page.elements(candidate.id for candidate in row.positives)
-        known = set(right) | {candidate.id for candidate in row.positives}
-        wrong = page.elements(c.id for c in row.negatives if c.id not in known)
+        right = page.elements(candidate.id for candidate in row.detail.positives)
+        known = set(right) | {candidate.id for candidate in row.detail.positives}
+        wrong = page.elements(c.id for c in row.detail.negatives if c.id not in known)
         if not right or not wrong:
             left_out += 1
             continue
         steps += 1
-        query_text = query(row.info.task, row.history)
+        query_text = query(row.goal, row.detail.history)
         for number, epoch in enumerate(epochs):
-            generator = _random(recipe.seed, number, row.step_id)
+            generator = _random(recipe.seed, number, row.unit_id)
             drawn = generator.sample(wrong, min(recipe.negatives, len(wrong)))
             for node_id in [generator.choice(right), *drawn]:
                 label = float(node_id in known)

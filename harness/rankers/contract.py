@@ -125,7 +125,7 @@ def rank(scorer: Scorer, steps: Sequence[tuple[Row, Page]]) -> list[Ranking]:
         )
         rankings.append(
             Ranking(
-                row.step_id,
+                row.unit_id,
                 (*(present[i] for i in order), *absent),
                 (*(float(scores[i]) for i in order), *(-math.inf for _ in absent)),
             )
@@ -135,6 +135,6 @@ def rank(scorer: Scorer, steps: Sequence[tuple[Row, Page]]) -> list[Ranking]:
 
 def candidates(row: Row, page: Page) -> tuple[list[str], list[str]]:
     """Split a row's candidates: elements of the page in document order, and absent ones by id."""
-    ids = {candidate.id for candidate in (*row.positives, *row.negatives)}
+    ids = set(row.detail.candidates)
     present = page.elements(ids)
     return present, sorted(ids.difference(present))

@@ -80,14 +80,14 @@ class StoredRanks:
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
         """Candidates without a number come last; ties go by document order."""
-        values = self.store.values(row.step_id)
+        values = self.store.values(row.unit_id)
         if values is None:
-            raise DataError(f"{self.path} has no ranks for step {row.step_id}")
+            raise DataError(f"{self.path} has no ranks for step {row.unit_id}")
         present, absent = candidates(row, page)
         known = [*present, *absent]
         if known and not any(node_id in values for node_id in known):
             raise DataError(
-                f"{self.path}, step {row.step_id}: none of the {len(known)} candidates is in it; "
+                f"{self.path}, step {row.unit_id}: none of the {len(known)} candidates is in it; "
                 "was it made for other data?"
             )
         return sorted(known, key=lambda node_id: values.get(node_id, math.inf))

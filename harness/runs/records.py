@@ -8,8 +8,8 @@ the number of the format; runs of another number are refused.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -19,6 +19,7 @@ from parsers.records import Prediction, ScoredUnit, Scores
 
 SCHEMA = 3
 D = TypeVar("D")
+E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +254,11 @@ class Unit(Generic[D]):
     def place(self) -> int | None:
         """Its position, None where units have no order."""
         return self.position if self.total else None
+
+    def with_detail(self, detail: E, **changes: Any) -> Unit[E]:
+        """Return the unit with the detail of its next stage, and other fields."""
+        grown: Any = replace(self, detail=detail, **changes)  # type: ignore[arg-type]
+        return cast("Unit[E]", grown)
 
     def scored(self) -> ScoredUnit:
         """Return the part of this line that aggregates need."""

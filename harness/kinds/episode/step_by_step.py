@@ -25,11 +25,12 @@ from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, dialogue_about, spelled
 from harness.rankers import Ranks
-from harness.records import SEGMENT_ID, Earlier, Row, Window
+from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Window
+from harness.runs import STEP, Unit
 from harness.settings import Settings
 from parsers.actions import Action
 from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
-from parsers.records import OPERATIONS, Prediction, Status, StepInfo
+from parsers.records import OPERATIONS, Prediction, Status
 from parsers.reply_text import ENDED
 
 BEGIN = "begin"
@@ -197,30 +198,29 @@ class StepByStep(AskingProtocol):
         told: _Told,
     ) -> StepQuestion:
         """The question about an observation: a step without a right answer."""
-        info = StepInfo(
-            task_id=episode.unit_id,
-            action_uid=f"step-{number}",
-            index=number - 1,
-            total_steps=EpisodeSettings.of(self.run).max_steps or episode.task.max_steps,
-            benchmark=episode.benchmark,
-            split=episode.split,
-            website=next(iter(episode.parents.values()), ""),
-            domain="",
-            subdomain="",
-            task=seen.goal,
-        )
         shows = seen.screenshot and episode.recorded is None
         candidates = tuple(one for one in page.candidates if one.id in page.in_view)
-        row = Row(
-            info=info,
-            history=told.history,
-            html=page.html,
-            screenshot=observation.blobs[SCREENSHOT] if shows else None,
-            positives=(),
-            negatives=candidates or page.candidates,
-            operation="CLICK",
-            value="",
+        row: Row = Unit(
+            kind=STEP,
+            unit_id=f"{episode.unit_id}_step-{number}",
+            benchmark=episode.benchmark,
+            split=episode.split,
+            parents={
+                "task": episode.unit_id,
+                "website": next(iter(episode.parents.values()), ""),
+            },
+            labels={"domain": "", "subdomain": ""},
+            position=number - 1,
+            total=EpisodeSettings.of(self.run).max_steps or episode.task.max_steps,
+            goal=seen.goal,
             source=f"{episode.unit_id}, step {number}",
+            detail=RowDetail(
+                f"step-{number}",
+                history=told.history,
+                html=page.html,
+                screenshot=observation.blobs[SCREENSHOT] if shows else None,
+                negatives=candidates or page.candidates,
+            ),
         )
         question = self._preparer.prepare(row)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)

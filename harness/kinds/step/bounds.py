@@ -16,7 +16,7 @@ from harness.errors import UserError
 from harness.kinds.extras import Bound
 from harness.kinds.oracle import as_answered
 from harness.kinds.protocols import open_with
-from harness.kinds.step.records import step_of_record
+from harness.kinds.step.records import step_of
 from harness.kinds.step.scene import RecordedScene
 from harness.policies.baselines import Oracle
 from harness.policies.contract import Secret, chance_for
@@ -178,7 +178,7 @@ def _asked(
     gold = record.detail.gold
     if not choices:
         return _answer(next(iter(gold.elements), None), gold.operation, gold.value)
-    step = replace(step_of_record(record), shuffle=shuffle, scene=RecordedScene(choices))
+    step = replace(step_of(record), shuffle=shuffle, scene=RecordedScene(choices))
     secret = Secret(gold, gold.shown)
     chance = chance_for(0, record.repeat, record.unit_id, "oracle")
     right = Oracle().predict(step, choices, chance, secret)

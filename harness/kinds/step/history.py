@@ -126,15 +126,15 @@ class FinishedTurns:
             if isinstance(row, DataError):
                 # Reported when the step itself is asked about.
                 continue
-            task = row.info.task
+            task = row.goal
             positives, candidates = self.offered(row)
             actions.append(
                 SeenAction(
                     index=entry.position,
                     action_uid=entry.detail.action_uid,
-                    told=row.told,
-                    operation=row.operation,
-                    value=row.value,
+                    told=row.detail.told,
+                    operation=row.detail.operation,
+                    value=row.detail.value,
                     positives=positives,
                     candidates=candidates,
                     scene=PastScene(partial(self._page, entry.unit_id)),
@@ -143,7 +143,7 @@ class FinishedTurns:
         return Turn(entries[0].parents["task"], task, tuple(actions))
 
     def _page(self, step_id: str) -> str:
-        return self._texts.row(step_id).html
+        return self._texts.row(step_id).detail.html
 
 
 def entries_before(selected: Iterable[StoredStep], whole: Iterable[StoredStep]) -> list[StoredStep]:
@@ -161,24 +161,24 @@ def entries_before(selected: Iterable[StoredStep], whole: Iterable[StoredStep]) 
 
 def action_of(row: Row) -> Earlier:
     """Return the action of a row, with the centre of its element as shares of the page's size."""
-    box = row.gold.box
+    box = row.detail.gold.box
     point = None
-    if box is not None and row.screenshot:
+    if box is not None and row.detail.screenshot:
         try:
-            page = read_size(row.screenshot)
+            page = read_size(row.detail.screenshot)
         except PictureError:
             # Reported when the step itself is asked about; here it only lacks a point.
-            return Earlier(row.operation, row.value, index=row.info.index)
+            return Earlier(row.detail.operation, row.detail.value, index=row.position)
         x, y, width, height = box
         point = ((x + width / 2) / page.width, (y + height / 2) / page.height)
-    return Earlier(row.operation, row.value, point, row.info.index)
+    return Earlier(row.detail.operation, row.detail.value, point, row.position)
 
 
 def segment_of(row: Row) -> str:
     """Return the element of a row's action with what is around it, "" if it is not on the page."""
-    gold = row.gold
+    gold = row.detail.gold
     try:
-        page = Page.parse(row.html)
+        page = Page.parse(row.detail.html)
     except PageError:
         return ""  # Reported when the step itself is asked about.
     wanted = (gold.original, *gold.elements)

@@ -22,7 +22,7 @@ from harness.kinds.step.questions import (
     recorded_question,
     unreadable,
 )
-from harness.kinds.step.records import step_of_record, unasked_record
+from harness.kinds.step.records import step_of, unlisted
 from harness.kinds.step.settings import (
     check_seen,
     check_stored,
@@ -253,7 +253,7 @@ class RecordedSteps(UnitKind):
             if isinstance(row, DataError):
                 yield unreadable(blank(entry), str(row))
             else:
-                yield unasked_record(row, row.gold)
+                yield unlisted(row)
 
     @classmethod
     def outlined(cls, dataset: Dataset[Any]) -> Iterator[tuple[str, str]]:
@@ -271,7 +271,7 @@ class RecordedSteps(UnitKind):
         return f"{action} ({record.invalid})" if record.invalid else action
 
     def about(self, record: StepUnit) -> str:
-        info, detail = step_of_record(record).info, record.detail
+        info, detail = step_of(record).info, record.detail
         size = f"{detail.page_size[0]} x {detail.page_size[1]}" if detail.page_size else "lost"
         return (
             f"step {record.unit_id} ({info.split}, {info.website}, number {info.index + 1} of "

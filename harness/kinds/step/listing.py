@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 from harness.candidates import (
     CandidateOptions,
@@ -18,20 +18,15 @@ from harness.candidates import (
 )
 from harness.errors import UserError
 from harness.kinds.step.history import Offered
+from harness.kinds.step.records import unlisted
 from harness.page import Box, Page, PageError
 from harness.protocols import StepProtocol
 from harness.rankers import Ranks
-from harness.records import Choice, Row, StoredQuestion
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, StoredQuestion
+from harness.runs import StepUnit
 from harness.settings import Settings
 
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The choices in listed order, the id of the positive among them, and facts about them."""
-
-    choices: tuple[Choice, ...]
-    shown: str | None
-    facts: ChoiceFacts
+POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
 
 
 class Lister:
@@ -56,14 +51,14 @@ class Lister:
             order=settings.order,
         )
 
-    def listed(self, row: Row, page: Page) -> Listed:
-        """The choices of a row. Raises `UserError` if they are more than the protocol can list."""
+    def listed(self, row: Row, page: Page) -> StepUnit:
+        """List the candidates of a row. Raises `UserError` if they are too many to be lettered."""
         settings, needs = self._settings, self._protocol.needs
         chosen = self._chosen(row, page)
         try:
             letters = self._protocol.letters(len(chosen.ids)).choices
         except ValueError as error:
-            where = row.source or row.step_id
+            where = row.source or row.unit_id
             raise UserError(
                 f"{where}: {len(chosen.ids)} candidates are too many: {error}"
             ) from error
@@ -79,12 +74,46 @@ class Lister:
             descriptions=needs.descriptions,
             ranked=settings.candidates == "ranker",
         )
-        if settings.candidates == "all":
-            # Some candidate always encloses the correct element, so there is nothing to count.
-            facts = ChoiceFacts(absent=len(chosen.absent), lost=chosen.lost)
-        else:
-            facts = choice_facts(page, chosen, choices)
-        return Listed(choices, chosen.shown, facts)
+        # Some candidate of a whole page always encloses the correct element: nothing to count.
+        page_facts = settings.candidates != "all"
+        facts = choice_facts(page, chosen, choices) if page_facts else ChoiceFacts()
+        return self._unit(row, choices, chosen, facts)
+
+    def as_stored(self, row: Row, stored: StoredQuestion) -> StepUnit:
+        """List the choices of a stored question."""
+        right = row.detail.gold.elements
+        shown = next((choice.id for choice in stored.choices if choice.id in right), None)
+        ids = tuple(choice.id for choice in stored.choices)
+        chosen = Chosen(ids, shown, self._settings.distractors)
+        facts = choice_facts(_page(row, chosen), chosen, stored.choices)
+        return self._unit(row, stored.choices, chosen, facts)
+
+    def _unit(
+        self, row: Row, choices: tuple[Choice, ...], chosen: Chosen, facts: ChoiceFacts
+    ) -> StepUnit:
+        gold = replace(row.detail, positives=accepted(row, self.options)).gold
+        unit = unlisted(row, replace(gold, shown=chosen.shown))
+        detail = replace(
+            unit.detail,
+            choices=choices,
+            none_letter=self._protocol.letters(len(choices)).none,
+            same_text=facts.same_text,
+            related=facts.related,
+            short=facts.short,
+        )
+        return replace(unit, invalid=self._invalid(row, chosen), detail=detail)
+
+    def _invalid(self, row: Row, chosen: Chosen) -> str | None:
+        if row.detail.counts:
+            return row.invalid
+        if chosen.lost:
+            return POSITIVE_NOT_ON_PAGE
+        may_miss = self._settings.candidates == "ranker" and accepted(row, self.options)
+        if chosen.shown is None and not may_miss:
+            return NO_POSITIVE
+        if row.invalid == NO_SCREENSHOT and self._settings.lost_rows:
+            return None
+        return row.invalid
 
     def _chosen(self, row: Row, page: Page) -> Chosen:
         settings = self._settings
@@ -112,28 +141,17 @@ class Lister:
         positives = tuple(node_id for node_id in every.ids if node_id in right)
         return positives, tuple((one, place if ranked else None) for place, one in enumerate(ids))
 
-    def may_miss(self, row: Row) -> bool:
-        """Return whether the ranker leaves out an acceptable element."""
-        return self._settings.candidates == "ranker" and bool(accepted(row, self.options))
 
-
-def target_of(listed: Listed) -> Box | None:
+def target_of(unit: StepUnit) -> Box | None:
     """Where the listed positive is on the page; None if that is unknown or none is listed."""
-    return next((c.box for c in listed.choices if c.id == listed.shown), None)
-
-
-def as_listed(row: Row, stored: StoredQuestion, distractors: int) -> Listed:
-    """Return the choices of a stored question; `distractors` of them should be negatives."""
-    right = {candidate.id for candidate in row.positives}
-    shown = next((choice.id for choice in stored.choices if choice.id in right), None)
-    chosen = Chosen(tuple(choice.id for choice in stored.choices), shown, distractors)
-    return Listed(stored.choices, shown, choice_facts(_page(row, chosen), chosen, stored.choices))
+    detail = unit.detail
+    return next((c.box for c in detail.choices if c.id == detail.gold.shown), None)
 
 
 def _page(row: Row, chosen: Chosen) -> Page | None:
     """Return the page if it can be read and has all choices under their ids (rabbit's has not)."""
     try:
-        page = Page.parse(row.html)
+        page = Page.parse(row.detail.html)
     except PageError:
         return None
     return page if all(node in page for node in chosen.ids) else None

@@ -16,7 +16,7 @@ from harness.benchmarks import Dataset, recorded_steps
 from harness.candidates import everything, page_of
 from harness.errors import UserError
 from harness.kinds.prediction_file import Predictions, with_prediction
-from harness.kinds.step.records import unasked_record
+from harness.kinds.step.records import unlisted
 from harness.page import Page, PageError
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Row
@@ -71,12 +71,12 @@ class StepPredictions(Predictions):
     def records(self, said: Mapping[str, Prediction], units: Dataset[Any]) -> Iterator[StepUnit]:
         """Rows are decoded one at a time."""
         for row in recorded_steps(units).rows():
-            prediction = said.get(row.step_id)
+            prediction = said.get(row.unit_id)
             if prediction is not None and not _is_on_page(row, prediction.element):
-                self._unknown.append(row.step_id)
+                self._unknown.append(row.unit_id)
             if prediction is not None and prediction.point is not None:
                 prediction = replace(prediction, under=under(row, page_of(row), prediction.point))
-            yield with_prediction(unasked_record(row, row.gold), prediction)
+            yield with_prediction(unlisted(row), prediction)
 
     def counts(self) -> dict[str, int]:
         """Elements on no page."""
@@ -101,17 +101,17 @@ def _is_on_page(row: Row, element: str | None) -> bool:
     """Return whether an element is a node of the row's page; True without an element."""
     if element is None or row.invalid is not None:
         return True
-    if any(element == candidate.id for candidate in (*row.positives, *row.negatives)):
+    if any(element == candidate.id for candidate in (*row.detail.positives, *row.detail.negatives)):
         return True
     try:
-        return element in Page.parse(row.html)
+        return element in Page.parse(row.detail.html)
     except PageError:
         return False
 
 
 def under(row: Row, page: Page, point: tuple[float, float]) -> str | None:
     """Return the smallest candidate of a row's page under a point."""
-    known = {c.id: c for c in (*row.positives, *row.negatives)}
+    known = row.detail.candidates
     ids = everything(row, page).ids
     return smallest_under(
         point,

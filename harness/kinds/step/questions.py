@@ -13,20 +13,12 @@ from typing import Any
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
-from harness.candidates import (
-    page_of,
-    restrict,
-)
+from harness.candidates import page_of
 from harness.errors import DataError
 from harness.kinds.contract import Question
 from harness.kinds.step.history import EarlierActions, FinishedTurns, latest
-from harness.kinds.step.listing import Listed, Lister, as_listed, target_of
-from harness.kinds.step.records import (
-    step_of_record,
-    step_of_row,
-    turn_record,
-    unasked_record,
-)
+from harness.kinds.step.listing import Lister, target_of
+from harness.kinds.step.records import step_of, turn_record, unlisted
 from harness.kinds.step.scene import PageScene, RecordedScene
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
 from harness.pictures import (
@@ -41,22 +33,11 @@ from harness.pictures import (
 from harness.policies.contract import Secret
 from harness.protocols import AskingProtocol, StepProtocol
 from harness.rankers import Ranks
-from harness.records import (
-    NO_POSITIVE,
-    NO_SCREENSHOT,
-    UNREADABLE,
-    Choice,
-    Row,
-    Scene,
-    Step,
-    StoredQuestion,
-)
+from harness.records import UNREADABLE, Choice, Row, RowDetail, Scene, Step
 from harness.runs import StepUnit
-from harness.runs.steps import info_of
 from harness.settings import Settings
-from parsers.records import Gold, Prediction, Status
+from parsers.records import Prediction, Status
 
-POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
 NOT_OFFERED = Prediction(Status.NOT_OFFERED)
 """The outcome of a step whose acceptable elements a ranker does not offer."""
 
@@ -166,134 +147,97 @@ class Preparer:
             if not skip:
                 hint = "--skip-bad-rows counts such rows as invalid"
                 raise DataError(f"{error}; {hint}") from error
-            known = row if isinstance(row, Row) else blank(entry)
+            known = blank(entry) if isinstance(row, DataError) else row
             unit = unreadable(known, str(error))
-            return StepQuestion(unit, (step_of_row(known, ()), ()), Secret(known.gold))
+            return StepQuestion(unit, (step_of(unit), ()), Secret(unit.detail.gold))
         return question
 
     def prepare(self, row: Row) -> StepQuestion:
         """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
         page: Page | None = None
+        data, stored = row.detail.screenshot, row.detail.stored
         try:
-            screenshot = read_size(row.screenshot) if row.screenshot else None
-            if row.stored is not None:
-                listed = as_listed(row, row.stored, self._settings.distractors)
-                pictures = _as_sent(row.stored)
+            screenshot = read_size(data) if data else None
+            if stored is not None:
+                unit = self._lister.as_stored(row, stored)
+                pictures = tuple(map(stored_picture, stored.pictures))
             else:
                 page = page_of(row)
-                listed = self._lister.listed(row, page)
-                pictures = self._plan(screenshot, listed)
+                unit = self._lister.listed(row, page)
+                pictures = self._plan(screenshot, unit)
         except PictureError as error:
-            raise DataError(f"{row.source or row.step_id}: {error}") from error
-        gold = restrict(row, self._lister.options).gold
-        record = self._record(row, listed, gold, screenshot, pictures)
+            raise DataError(f"{row.source or row.unit_id}: {error}") from error
+        if screenshot is not None:
+            unit = replace(
+                unit,
+                digests={**unit.digests, "screenshot": screenshot.digest},
+                detail=replace(unit.detail, page_size=(screenshot.width, screenshot.height)),
+            )
+        unit = replace(unit, pictures=pictures)
         scene: Scene | None = None
         if page is not None and self._protocol.needs.scene:
-            scene = self._scene(page, listed, screenshot)
-        step = step_of_row(row, pictures, scene, record.detail.page_size)
-        step = replace(step, tokens=self._tokens)
-        missed = record.invalid is None and listed.shown is None
+            scene = self._scene(page, unit, screenshot)
+        step = replace(step_of(unit), stored=stored, scene=scene, tokens=self._tokens)
         if self._earlier is not None:
             step = replace(step, earlier=self._earlier.before(step.info))
         if self._turns is not None and (turns := self._turns.before(step.info)):
             step = replace(step, turns=turns)
-            detail = replace(record.detail, turns=tuple(map(turn_record, turns)))
-            record = replace(record, detail=detail)
-        return StepQuestion(
-            record,
-            (step, listed.choices),
-            Secret(gold, listed.shown),
+            unit = replace(unit, detail=replace(unit.detail, turns=tuple(map(turn_record, turns))))
+        gold = unit.detail.gold
+        question = StepQuestion(
+            unit,
+            (step, unit.detail.choices),
+            Secret(replace(gold, shown=None), gold.shown),
             _sources(row, pictures, screenshot),
-            NOT_OFFERED if missed and self._settings.missed != "ask" else None,
         )
+        if question.missed and self._settings.missed != "ask":
+            return replace(question, outcome=NOT_OFFERED)
+        return question
 
-    def _record(
-        self,
-        row: Row,
-        listed: Listed,
-        gold: Gold,
-        size: Screenshot | None,
-        pictures: tuple[Picture, ...],
-    ) -> StepUnit:
-        line = unasked_record(row, gold)
-        detail = replace(
-            line.detail,
-            page_size=(size.width, size.height) if size else None,
-            gold=replace(gold, shown=listed.shown),
-            choices=listed.choices,
-            none_letter=self._protocol.letters(len(listed.choices)).none,
-            same_text=listed.facts.same_text,
-            related=listed.facts.related,
-            short=listed.facts.short,
-        )
-        digests = {**line.digests, **({"screenshot": size.digest} if size else {})}
-        return replace(
-            line,
-            invalid=self._invalid(row, listed),
-            digests=digests,
-            pictures=pictures,
-            detail=detail,
-        )
-
-    def _plan(self, screenshot: Screenshot | None, listed: Listed) -> tuple[Picture, ...]:
+    def _plan(self, screenshot: Screenshot | None, unit: StepUnit) -> tuple[Picture, ...]:
         # Crops are planned later, when the protocol asks the scene for them.
         if screenshot is None or self._protocol.needs.pictures != "page":
             return ()
-        boxes = [choice.box for choice in listed.choices]
-        return plan(self._policy, screenshot, boxes, self._rule, target_of(listed))
+        boxes = [choice.box for choice in unit.detail.choices]
+        return plan(self._policy, screenshot, boxes, self._rule, target_of(unit))
 
-    def _scene(self, page: Page, listed: Listed, screenshot: Screenshot | None) -> PageScene:
+    def _scene(self, page: Page, unit: StepUnit, screenshot: Screenshot | None) -> PageScene:
         # Only oracle policies may know where the correct element is.
-        target = target_of(listed) if self._policy.oracle else None
+        target = target_of(unit) if self._policy.oracle else None
         return PageScene(
-            page, listed.choices, self._policy, screenshot, self._rule, target, self._attributes
+            page,
+            unit.detail.choices,
+            self._policy,
+            screenshot,
+            self._rule,
+            target,
+            self._attributes,
         )
-
-    def _invalid(self, row: Row, listed: Listed) -> str | None:
-        if row.counts:
-            return row.invalid
-        if listed.facts.lost:
-            return POSITIVE_NOT_ON_PAGE
-        if listed.shown is None and not self._lister.may_miss(row):
-            return NO_POSITIVE
-        if row.invalid == NO_SCREENSHOT and self._settings.lost_rows:
-            return None
-        return row.invalid
 
 
 def _check_pictures(row: Row) -> None:
-    stored = row.stored.pictures if row.stored is not None else ()
-    for data in stored or ((row.screenshot,) if row.screenshot else ()):
+    stored = row.detail.stored.pictures if row.detail.stored is not None else ()
+    for data in stored or ((row.detail.screenshot,) if row.detail.screenshot else ()):
         try:
             check_picture(data)
         except PictureError as error:
-            raise DataError(f"{row.source or row.step_id}: {error}") from error
+            raise DataError(f"{row.source or row.unit_id}: {error}") from error
 
 
 def blank(entry: StoredStep) -> Row:
     """Return a row with its narrow columns only; its operation is a placeholder."""
-    return Row(
-        info=info_of(entry),
-        history=(),
-        html="",
-        screenshot=None,
-        positives=(),
-        negatives=(),
-        operation="CLICK",
-        value="",
-        source=str(entry.detail),
-    )
+    return entry.with_detail(RowDetail(entry.detail.action_uid), source=str(entry.detail))
 
 
 def unreadable(row: Row, reason: str) -> StepUnit:
     """Return the unit of a row that cannot be read."""
-    return replace(unasked_record(row, row.gold), invalid=UNREADABLE, error=reason)
+    return replace(unlisted(row), invalid=UNREADABLE, error=reason)
 
 
 def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
     """The question of a step on record; with a `scene`, that knows the recorded texts."""
     choices = record.detail.choices
-    step = step_of_record(record)
+    step = step_of(record)
     if scene:
         step = replace(step, scene=RecordedScene(choices))
     gold = record.detail.gold
@@ -303,11 +247,10 @@ def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
 def _sources(
     row: Row, pictures: Sequence[Picture], screenshot: Screenshot | None
 ) -> dict[str, bytes]:
-    if row.stored is not None:
-        return {p.digest: data for p, data in zip(pictures, row.stored.pictures, strict=True)}
-    return {screenshot.digest: row.screenshot} if screenshot and row.screenshot else {}
-
-
-def _as_sent(stored: StoredQuestion) -> tuple[Picture, ...]:
-    """Return the pictures of a stored question. Raises `PictureError` if one is not a picture."""
-    return tuple(stored_picture(data) for data in stored.pictures)
+    if row.detail.stored is not None:
+        return {
+            p.digest: data for p, data in zip(pictures, row.detail.stored.pictures, strict=True)
+        }
+    return (
+        {screenshot.digest: row.detail.screenshot} if screenshot and row.detail.screenshot else {}
+    )

@@ -1,4 +1,4 @@
-"""A recorded step as a row of the data, as the `Step` of a protocol, and as a unit."""
+"""A recorded step as a line of a run, and as the `Step` of a protocol."""
 
 from __future__ import annotations
 
@@ -6,38 +6,28 @@ import hashlib
 from dataclasses import fields
 from typing import Any
 
-from adapters.conversation import Picture
 from harness.kinds.step.scene import RecordedScene
-from harness.records import Choice, Row, Scene, SeenAction, Step
-from harness.runs import STEP, StepDetail, StepUnit, Unit
+from harness.records import Choice, Row, SeenAction, Step
+from harness.runs import StepDetail, StepUnit
 from harness.runs.steps import info_of
 from parsers.records import Gold, PastAction, Turn
 
 
-def unasked_record(row: Row, gold: Gold) -> StepUnit:
-    """Return the record of a row before it is asked, without choices, pictures and outcome."""
-    info = row.info
-    return Unit(
-        kind=STEP,
-        unit_id=row.step_id,
-        benchmark=info.benchmark,
-        split=info.split,
-        parents=info.parents,
-        labels={**info.labels, "operation": gold.operation},
-        position=info.index,
-        total=info.total_steps,
-        goal=info.task,
-        invalid=row.invalid,
-        source=row.source,
-        digests={"html": hashlib.sha256(row.html.encode()).hexdigest()},
-        detail=StepDetail(
-            action_uid=info.action_uid,
-            history=row.history,
+def unlisted(row: Row, gold: Gold | None = None) -> StepUnit:
+    """Return a decoded step as a line has it, without choices, pictures and outcome."""
+    detail = row.detail
+    gold = gold or detail.gold
+    return row.with_detail(
+        StepDetail(
+            action_uid=detail.action_uid,
+            history=detail.history,
             page_size=None,
-            positives=len(row.positives),
-            negatives=len(row.negatives),
+            positives=len(detail.positives),
+            negatives=len(detail.negatives),
             gold=gold,
         ),
+        labels={**row.labels, "operation": gold.operation},
+        digests={"html": hashlib.sha256(detail.html.encode()).hexdigest()},
     )
 
 
@@ -63,26 +53,8 @@ def turn_of_record(turn: Turn[PastAction]) -> Turn[SeenAction]:
     return Turn(turn.turn_id, turn.task, tuple(actions))
 
 
-def step_of_row(
-    row: Row,
-    pictures: tuple[Picture, ...],
-    scene: Scene | None = None,
-    page_size: tuple[int, int] | None = None,
-) -> Step:
-    """Return what a protocol may know of a row."""
-    return Step(
-        step_id=row.step_id,
-        info=row.info,
-        history=row.history,
-        pictures=pictures,
-        stored=row.stored,
-        scene=scene,
-        page_size=page_size,
-    )
-
-
-def step_of_record(record: StepUnit) -> Step:
-    """Return a recorded step, which lacks the page and the bytes of its pictures."""
+def step_of(record: StepUnit) -> Step:
+    """Return what a protocol may know of a listed step, without its page."""
     detail = record.detail
     return Step(
         step_id=record.unit_id,

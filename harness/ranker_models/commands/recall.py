@@ -112,9 +112,9 @@ def _measured(named: list[str], dataset: Any, without_fails: bool) -> Iterator[t
     # A page is parsed once for all of them.
     for row in dataset.rows():
         page = page_of(row)
-        right = [candidate.id for candidate in row.positives]
+        right = [candidate.id for candidate in row.detail.positives]
         for own, ranks in zip(steps, opened, strict=True):
-            own.append(ranked(row.info.split, row.info.task_id, right, ranks.of(row, page)))
+            own.append(ranked(row.split, row.parents["task"], right, ranks.of(row, page)))
     for ranks, own in zip(opened, steps, strict=True):
         for part in measure(own, without_fails=without_fails):
             yield ranks.name, part

@@ -19,7 +19,7 @@ def turns_of(splits: Sequence[str] = ("test",)) -> Iterator[dict[str, Any]]:
     """The tasks of the sample as turns, each with its site."""
     tasks: dict[str, list[Row]] = {}
     for row in open_steps("sample", splits=splits).rows():
-        tasks.setdefault(row.info.task_id, []).append(row)
+        tasks.setdefault(row.parents["task"], []).append(row)
     yield from map(original_task, tasks.values())
 
 

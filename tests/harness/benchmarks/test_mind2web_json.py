@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from harness.benchmarks import json_tasks as module
 from harness.benchmarks.json_tasks import split
 from harness.errors import DataError
 from harness.records import Row
+from tests.units import changed
 
 DEEP = "[" * 100_000 + "]" * 100_000
 
@@ -28,21 +28,21 @@ def original_task(rows: list[Row]) -> dict[str, Any]:
     """A task of the sample as Mind2Web's own JSON has it (protocol description, 1.3)."""
     first = rows[0]
     return {
-        "website": first.info.website,
-        "domain": first.info.domain,
-        "subdomain": first.info.subdomain,
-        "annotation_id": first.info.task_id,
-        "confirmed_task": first.info.task,
-        "action_reprs": [*rows[-1].history, '[button]  {last} "one" -> CLICK'],
+        "website": first.parents["website"],
+        "domain": first.labels["domain"],
+        "subdomain": first.labels["subdomain"],
+        "annotation_id": first.parents["task"],
+        "confirmed_task": first.goal,
+        "action_reprs": [*rows[-1].detail.history, '[button]  {last} "one" -> CLICK'],
         "actions": [
             {
-                "action_uid": row.info.action_uid,
+                "action_uid": row.detail.action_uid,
                 "raw_html": '<!DOCTYPE html><p title="]}{[\\">' + "x" * 50,
-                "cleaned_html": row.html,
+                "cleaned_html": row.detail.html,
                 "operation": {
-                    "original_op": row.operation,
-                    "value": row.value,
-                    "op": row.operation,
+                    "original_op": row.detail.operation,
+                    "value": row.detail.value,
+                    "op": row.detail.operation,
                 },
                 "pos_candidates": [
                     {
@@ -52,11 +52,11 @@ def original_task(rows: list[Row]) -> dict[str, Any]:
                         "is_top_level_target": c.top_level_target,
                         "backend_node_id": c.id,
                     }
-                    for c in row.positives
+                    for c in row.detail.positives
                 ],
                 "neg_candidates": [
                     {"tag": c.tag, "attributes": c.raw_attributes, "backend_node_id": c.id}
-                    for c in row.negatives
+                    for c in row.detail.negatives
                 ],
             }
             for row in rows
@@ -73,7 +73,7 @@ def sample() -> list[Row]:
 def written(folder: Path, sample: list[Row], **options: Any) -> Path:
     tasks: dict[str, list[Row]] = {}
     for row in sample:
-        tasks.setdefault(row.info.task_id, []).append(row)
+        tasks.setdefault(row.parents["task"], []).append(row)
     listed = [original_task(rows) for rows in tasks.values()]
     path = folder / "test_task" / "test_task_0.json"
     path.parent.mkdir(parents=True)
@@ -93,42 +93,40 @@ def test_rows_are_those_that_were_written(
     rows = list(dataset.rows())
     assert len(rows) == len(dataset) == len(sample)
     for row, expected in zip(rows, sample, strict=True):
-        assert row.info.split == "test_task" and row.info.benchmark == "mind2web"
-        assert row.info.total_steps == len(
-            [r for r in sample if r.info.task_id == row.info.task_id]
-        )
-        same = replace(
+        assert row.split == "test_task" and row.benchmark == "mind2web"
+        assert row.total == len([r for r in sample if r.parents["task"] == row.parents["task"]])
+        same = changed(
             expected,
-            info=replace(
-                expected.info,
-                benchmark=row.info.benchmark,
-                split=row.info.split,
-                total_steps=row.info.total_steps,
-            ),
+            benchmark=row.benchmark,
+            split=row.split,
+            total_steps=row.total,
             source=row.source,
             screenshot=None,
-            problems=row.problems,
+            problems=row.detail.problems,
             invalid=row.invalid,
-            told=row.told,
+            told=row.detail.told,
         )
         assert row == same
-        if row.info.index + 1 < row.info.total_steps:
-            assert row.told == expected.told != ""
+        if row.position + 1 < row.total:
+            assert row.detail.told == expected.detail.told != ""
 
 
 def test_a_row_without_a_picture_is_valid_and_one_without_a_positive_is_not(
     tmp_path: Path, sample: list[Row]
 ) -> None:
     rows = list(opened(written(tmp_path, sample).parent).rows())
-    assert {bool(row.positives): row.invalid for row in rows} == {True: None, False: "no_positive"}
-    assert all(row.screenshot is None for row in rows)
+    assert {bool(row.detail.positives): row.invalid for row in rows} == {
+        True: None,
+        False: "no_positive",
+    }
+    assert all(row.detail.screenshot is None for row in rows)
 
 
 def test_one_step_is_read_without_the_others(tmp_path: Path, sample: list[Row]) -> None:
     dataset = opened(written(tmp_path, sample).parent)
     wanted = dataset.entries[5]
-    assert dataset.row(wanted.unit_id).html == sample[5].html
-    assert list(dataset.negatives()) == [len(row.negatives) for row in sample]
+    assert dataset.row(wanted.unit_id).detail.html == sample[5].detail.html
+    assert list(dataset.negatives()) == [len(row.detail.negatives) for row in sample]
 
 
 def test_the_index_is_remembered_until_the_file_changes(
@@ -145,7 +143,7 @@ def test_the_index_is_remembered_until_the_file_changes(
 
 def test_splits_are_told_by_folders_and_file_names(tmp_path: Path, sample: list[Row]) -> None:
     text = json.dumps([original_task(sample[:2])])
-    other = text.replace(sample[0].info.task_id, "another")
+    other = text.replace(sample[0].parents["task"], "another")
     for name, content in (("test_domain/test_domain_3.json", text), ("train_1.json", other)):
         path = tmp_path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from PIL import Image
 
 from harness.benchmarks import Filters, StepDataset, open_steps
 from harness.errors import DataError
+from harness.runs.steps import turn_of
 from tests.harness.benchmarks._conversations import conversations, large_shard, written
 from tests.harness.benchmarks._files import task, write
 
@@ -49,21 +50,24 @@ def test_steps_are_those_that_were_written_in_order(
     rows = list(dataset.rows())
     assert len(rows) == len(dataset) == len(expected)
     for row, (conversation, place, turn, text, index, action) in zip(rows, expected, strict=True):
-        info = row.info
-        assert (info.conversation, info.turn, info.task_id) == (conversation, place, turn)
-        assert (info.task, info.index, info.action_uid) == (text, index, action["action_uid"])
-        assert row.html == action["cleaned_html"] and info.split == "test_task"
-        assert (row.operation, row.value) == (
+        assert (row.parents["conversation"], row.parents["task"]) == (conversation, turn)
+        assert turn_of(row) == place
+        assert (row.goal, row.position) == (text, index)
+        assert row.detail.action_uid == action["action_uid"]
+        assert row.detail.html == action["cleaned_html"] and row.split == "test_task"
+        assert (row.detail.operation, row.detail.value) == (
             action["operation"]["op"],
             action["operation"]["value"],
         )
-        assert [c.id for c in row.positives] == [
+        assert [c.id for c in row.detail.positives] == [
             c["backend_node_id"] for c in action["pos_candidates"]
         ]
-        assert len(row.history) == index
+        assert len(row.detail.history) == index
     for one, entries in ((one, rows) for one in listed):
         for turn in one["turns"]:
-            said = [row.told for row in entries if row.info.task_id == turn["annotation_id"]]
+            said = [
+                row.detail.told for row in entries if row.parents["task"] == turn["annotation_id"]
+            ]
             assert said == turn["action_reprs"]
 
 
@@ -99,7 +103,7 @@ def test_an_action_without_an_acceptable_element_is_kept(
     tmp_path: Path, listed: list[dict[str, Any]]
 ) -> None:
     rows = list(opened(written(tmp_path, listed)).rows())
-    without = [row for row in rows if not row.positives]
+    without = [row for row in rows if not row.detail.positives]
     assert without and all(row.invalid is None for row in rows)
 
 
@@ -128,15 +132,15 @@ def test_screenshots_are_joined_by_action_from_any_split_beside_the_shards(
     write(tmp_path / "pictures" / "data" / "test_domain-00000-of-00001.parquet", rows)
     write(tmp_path / "ranks.parquet", task("other", 1))  # its name has no split: not read
     dataset = opened(written(tmp_path, listed))
-    found = {row.info.action_uid: row for row in dataset.rows() if row.screenshot}
+    found = {row.detail.action_uid: row for row in dataset.rows() if row.detail.screenshot}
     assert found.keys() == {uids[4], uids[0]}
     for uid, place in ((uids[4], 0), (uids[0], 1)):
-        assert found[uid].screenshot == rows[place]["screenshot"]["bytes"]
-        Image.open(io.BytesIO(found[uid].screenshot or b"")).load()
+        assert found[uid].detail.screenshot == rows[place]["screenshot"]["bytes"]
+        Image.open(io.BytesIO(found[uid].detail.screenshot or b"")).load()
     assert any(
         f"{len(uids) - 2} steps of {len(uids)} have no screenshot" in n for n in dataset.notices
     )
-    assert all(row.screenshot is None for row in dataset.unpictured.rows())
+    assert all(row.detail.screenshot is None for row in dataset.unpictured.rows())
 
 
 ACTIONS = {"annotation_id": "t", "actions": [{"action_uid": "a"}]}

@@ -21,19 +21,19 @@ def test_the_recorded_row_is_decoded_through_all_levels() -> None:
     (entry,) = dataset.entries
     (step,) = dataset.rows()
     assert (entry.split, entry.position, entry.detail.row) == ("test_domain", 2, 1)
-    assert (step.info.split, step.info.website, step.info.domain) == (
+    assert (step.split, step.parents["website"], step.labels["domain"]) == (
         "test_domain",
         "thumbtack",
         "Service",
     )
-    assert len(step.history) == step.info.index == 2
-    assert step.info.total_steps == 7
-    assert len(step.negatives) == 467
-    assert step.positives[0].box == Box(587.0, 596.59375, 93.0, 54.0)
-    assert step.gold.elements == ("8635",)
-    assert (step.operation, step.value, step.invalid) == ("CLICK", "", None)
-    assert step.screenshot is not None and step.screenshot[:2] == b"\xff\xd8"
-    assert dataset.row(step.step_id) == step
+    assert len(step.detail.history) == step.position == 2
+    assert step.total == 7
+    assert len(step.detail.negatives) == 467
+    assert step.detail.positives[0].box == Box(587.0, 596.59375, 93.0, 54.0)
+    assert step.detail.gold.elements == ("8635",)
+    assert (step.detail.operation, step.detail.value, step.invalid) == ("CLICK", "", None)
+    assert step.detail.screenshot is not None and step.detail.screenshot[:2] == b"\xff\xd8"
+    assert dataset.row(step.unit_id) == step
 
 
 def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
@@ -48,10 +48,10 @@ def test_rows_come_in_file_order_over_groups_and_shards(tmp_path: Path) -> None:
         *[(0, 0, 1), (0, 1, 2), (1, 0, 3)],
     ]
     rows = list(dataset.rows())
-    assert [r.info.action_uid for r in rows] == wanted
-    assert [len(r.history) for r in rows] == [0, 1, 2, 0, 1, 2, 3]
-    assert {r.info.total_steps for r in rows if r.info.task_id == "a"} == {4}
-    assert all(dataset.row(r.step_id) == r for r in rows)
+    assert [r.detail.action_uid for r in rows] == wanted
+    assert [len(r.detail.history) for r in rows] == [0, 1, 2, 0, 1, 2, 3]
+    assert {r.total for r in rows if r.parents["task"] == "a"} == {4}
+    assert all(dataset.row(r.unit_id) == r for r in rows)
     assert "lacks" not in " ".join(dataset.notices)
     assert any("no file for test_website, test_domain" in notice for notice in dataset.notices)
 
@@ -60,14 +60,14 @@ def test_step_numbers_are_numbers_though_stored_as_text(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", task("a", 12))
     indices = [entry.position for entry in opened(path).entries]
     assert indices == list(range(12))
-    assert opened(path).row("a_a-10").info.index == 10
+    assert opened(path).row("a_a-10").position == 10
 
 
 def test_a_row_never_tells_what_comes_later(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", task("a", 3, op="TYPE", value="secret"))
     for step in opened(path).rows():
-        assert step.history == tuple(
-            f"[button]  Button {n} -> CLICK" for n in range(step.info.index)
+        assert step.detail.history == tuple(
+            f"[button]  Button {n} -> CLICK" for n in range(step.position)
         )
 
 
@@ -85,7 +85,7 @@ def test_a_lost_screenshot_is_recognised_in_every_form(
 ) -> None:
     path = write(tmp_path / "test_task.parquet", [row(screenshot=lost)])
     (step,) = opened(path).rows()
-    assert step.problems == problems
+    assert step.detail.problems == problems
     assert step.invalid == (problems[0] if problems else None)
 
 
@@ -93,7 +93,7 @@ def test_a_row_that_lacks_both_counts_for_both(tmp_path: Path) -> None:
     path = write(tmp_path / "test_task.parquet", [row(positives=[], screenshot=None)])
     (step,) = opened(path).rows()
     assert step.invalid == "no_positive"
-    assert step.problems == ("no_positive", "no_screenshot")
+    assert step.detail.problems == ("no_positive", "no_screenshot")
 
 
 def test_operations_and_values_are_decoded(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_operations_and_values_are_decoded(tmp_path: Path) -> None:
         row(index=2, op="HOVER", value=""),
     ]
     path = write(tmp_path / "test_task.parquet", rows)
-    assert [(r.operation, r.value) for r in opened(path).rows()] == [
+    assert [(r.detail.operation, r.detail.value) for r in opened(path).rows()] == [
         ("TYPE", "New York"),
         ("SELECT", "2"),
         ("CLICK", ""),
@@ -136,7 +136,7 @@ def test_files_without_step_numbers_get_them_from_the_actions(tmp_path: Path) ->
     assert [e.position for e in dataset.entries] == [0, 2, 3, *range(11)]
     (notice,) = [n for n in dataset.notices if "target_action_index" in n]
     assert "14 rows" in notice and "guess" not in notice
-    assert [r.history for r in dataset.rows()][1] == tuple(actions[:2])
+    assert [r.detail.history for r in dataset.rows()][1] == tuple(actions[:2])
 
 
 def test_large_row_groups_are_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_an_abandoned_iteration_leaves_nothing_behind(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path; from harness.benchmarks import open_steps\n"
         f"rows = open_steps('multimodal-mind2web', data=Path({str(tmp_path)!r})).rows()\n"
-        "print(next(rows).step_id, next(rows).step_id)\n"
+        "print(next(rows).unit_id, next(rows).unit_id)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False

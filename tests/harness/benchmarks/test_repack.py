@@ -25,7 +25,7 @@ def test_the_same_rows_in_smaller_groups(tmp_path: Path) -> None:
     assert pq.ParquetFile(target).metadata.row_group(0).num_rows == 20
     name = "multimodal-mind2web"
     one = open_steps(name, data=tmp_path / "in").row("a_a-44")
-    assert open_steps(name, data=tmp_path / "out").row("a_a-44").html == one.html
+    assert open_steps(name, data=tmp_path / "out").row("a_a-44").detail.html == one.detail.html
 
 
 def test_nothing_is_overwritten_and_nothing_half_done_is_left(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ def test_the_sample_is_read_like_any_file_of_its_form() -> None:
         dataset = open_steps("sample", splits=splits)
         assert {entry.split for entry in dataset.entries} == set(splits or ["test"])
         for step in dataset.rows():
-            assert step.info.index < step.info.total_steps
-            assert len(step.history) == step.info.index
+            assert step.position < step.total
+            assert len(step.detail.history) == step.position
 
 
 def test_a_sample_that_was_not_installed_is_told(
@@ -53,20 +53,20 @@ def test_the_sample_of_conversations_holds_what_its_files_hold(split: str, own_c
     dataset = open_steps("mt-sample", splits=[split])
     assert dataset.notices == ()
     rows = list(dataset.rows())
-    assert [row.info.action_uid for row in rows] == [one["action_uid"] for one in actions]
-    assert {row.info.conversation for row in rows} == {one["task_id"] for one in released}
+    assert [row.detail.action_uid for row in rows] == [one["action_uid"] for one in actions]
+    assert {row.parents["conversation"] for row in rows} == {one["task_id"] for one in released}
     for row, action in zip(rows, actions, strict=True):
-        ids = {node.get("backend_node_id") for node in etree.fromstring(row.html).iter()}
-        positives = [candidate.id for candidate in row.positives]
+        ids = {node.get("backend_node_id") for node in etree.fromstring(row.detail.html).iter()}
+        positives = [candidate.id for candidate in row.detail.positives]
         assert positives == [c["backend_node_id"] for c in action["pos_candidates"]]
         assert set(positives) <= ids
-        assert row.screenshot is not None and row.screenshot.startswith(b"\xff\xd8")
+        assert row.detail.screenshot is not None and row.detail.screenshot.startswith(b"\xff\xd8")
 
 
 def test_one_action_of_the_test_split_has_lost_its_element(own_cache: Path) -> None:
-    without = [row for row in open_steps("mt-sample").rows() if not row.positives]
-    assert [row.told for row in without] == ["[checkbox]  Add $2 for the roof fund -> CLICK"]
-    assert all(row.positives for row in open_steps("mt-sample", splits=["dev"]).rows())
+    without = [row for row in open_steps("mt-sample").rows() if not row.detail.positives]
+    assert [row.detail.told for row in without] == ["[checkbox]  Add $2 for the roof fund -> CLICK"]
+    assert all(row.detail.positives for row in open_steps("mt-sample", splits=["dev"]).rows())
 
 
 def test_conversations_are_unpacked_once_and_a_spoilt_copy_is_made_anew(own_cache: Path) -> None:

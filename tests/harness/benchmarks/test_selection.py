@@ -24,7 +24,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> StepDataset:
 
 
 def uids(dataset: StepDataset) -> list[str]:
-    assert [r.info.action_uid for r in dataset.rows()] == [
+    assert [r.detail.action_uid for r in dataset.rows()] == [
         e.detail.action_uid for e in dataset.entries
     ]
     return [entry.detail.action_uid for entry in dataset.entries]

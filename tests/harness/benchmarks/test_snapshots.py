@@ -20,7 +20,7 @@ def opened(path: Path, *splits: str) -> StepDataset:
 
 def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> None:
     (step,) = opened(write(tmp_path / "x.parquet", [stored(step=3)])).rows()
-    question = step.stored
+    question = step.detail.stored
     assert question is not None
     assert question.first == (
         {"role": "system", "content": [{"type": "text", "text": "What next?"}]},
@@ -43,11 +43,11 @@ def test_prompts_candidates_and_targets_are_taken_as_stored(tmp_path: Path) -> N
     assert question.choices[1].text == element(20)
     assert question.pictures == (picture(),)
     assert question.reply_prefix == "\n\n"
-    assert step.screenshot == picture()
-    assert step.gold.elements == ("20", "40")
-    assert [c.id for c in step.negatives] == ["10", "30"]
-    assert (step.info.index, step.info.total_steps, step.invalid) == (3, 4, None)
-    assert step.step_id == "t_3"
+    assert step.detail.screenshot == picture()
+    assert step.detail.gold.elements == ("20", "40")
+    assert [c.id for c in step.detail.negatives] == ["10", "30"]
+    assert (step.position, step.total, step.invalid) == (3, 4, None)
+    assert step.unit_id == "t_3"
 
 
 @pytest.mark.parametrize(
@@ -65,14 +65,14 @@ def test_validity_is_as_flagged_and_never_better_than_the_row(
     keep = stored(step=1, is_valid="True" if isinstance(changes["is_valid"], str) else True)
     path = write(tmp_path / "x.parquet", [stored(**changes), keep])
     step = next(opened(path).rows())
-    assert (step.invalid, step.problems) == (invalid, problems)
+    assert (step.invalid, step.detail.problems) == (invalid, problems)
 
 
 def test_a_flagged_row_without_a_picture_lost_it(tmp_path: Path) -> None:
     bare = [{"role": "user", "content": [{"type": "text", "text": "What next?"}]}]
     path = write(tmp_path / "x.parquet", [stored(is_valid=False, prompt_0=bare)])
     (step,) = opened(path).rows()
-    assert (step.invalid, step.screenshot) == ("no_screenshot", None)
+    assert (step.invalid, step.detail.screenshot) == ("no_screenshot", None)
 
 
 def test_the_stray_shard_is_read_once_with_a_warning(tmp_path: Path) -> None:
@@ -99,8 +99,8 @@ def test_targets_without_ids_are_matched_by_their_text(tmp_path: Path) -> None:
     plain = ["<a>one</a>", "<a>two</a>"]
     rows = [stored(candidates=plain, target_elements=["<a>two</a>", "<a>three</a>"])]
     (step,) = opened(write(tmp_path / "x.parquet", rows)).rows()
-    assert step.stored is not None
-    assert step.gold.elements == (step.stored.choices[1].id, "target-1")
+    assert step.detail.stored is not None
+    assert step.detail.gold.elements == (step.detail.stored.choices[1].id, "target-1")
 
 
 @pytest.mark.parametrize("url", ["https://example.org/x.jpg", "data:image/jpeg;base64,###"])

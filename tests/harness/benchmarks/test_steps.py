@@ -46,36 +46,40 @@ def opened(path: Path, **values: Any) -> StepDataset:
 
 def test_four_columns_make_a_step(tmp_path: Path) -> None:
     (row,) = opened(lines(tmp_path / "steps.jsonl", step())).rows()
-    assert (row.info.benchmark, row.info.split, row.info.task, row.operation) == (
+    assert (row.benchmark, row.split, row.goal, row.detail.operation) == (
         "steps",
         "local",
         "Find a lamp",
         "CLICK",
     )
-    assert (row.info.index, row.info.total_steps, row.history, row.value) == (0, 1, (), "")
-    assert [c.id for c in row.positives] == ["go"]
-    assert [(c.id, c.tag) for c in row.negatives] == [("q", "input"), ("home", "a"), ("d", "div")]
-    assert (row.screenshot, row.invalid) == (None, "no_screenshot")
+    assert (row.position, row.total, row.detail.history, row.detail.value) == (0, 1, (), "")
+    assert [c.id for c in row.detail.positives] == ["go"]
+    assert [(c.id, c.tag) for c in row.detail.negatives] == [
+        ("q", "input"),
+        ("home", "a"),
+        ("d", "div"),
+    ]
+    assert (row.detail.screenshot, row.invalid) == (None, "no_screenshot")
     assert row.source == f"{tmp_path / 'steps.jsonl'}, row 1"
 
 
 def test_html_becomes_a_page_that_keeps_elements_texts_and_names(tmp_path: Path) -> None:
     (row,) = opened(lines(tmp_path / "steps.jsonl", step())).rows()
-    page = Page.parse(row.html)
+    page = Page.parse(row.detail.html)
     assert page.text_of("go") == "Search & go"
     assert page.role_of("q").labels == ("Search for",)
     assert [c.text for c in page.choices(["go", "home"])] == [
         "<button id=0>Search & go</button>",
         "<a id=1>Home</a>",
     ]
-    assert not any(word in row.html for word in ("script", "onload", "style", "Shop"))
+    assert not any(word in row.detail.html for word in ("script", "onload", "style", "Shop"))
 
 
 def test_a_page_of_mind2web_stays_as_it_is(tmp_path: Path) -> None:
     cleaned = '<html backend_node_id="1"><text backend_node_id="2">Hello</text></html>'
     record = step(html=cleaned, positives=["1"])
     (row,) = open_steps("steps", data=lines(tmp_path / "a.jsonl", record)).rows()
-    assert row.html == cleaned
+    assert row.detail.html == cleaned
 
 
 def test_steps_of_a_task_count_in_file_order_and_tell_later_ones_what_was_done(
@@ -90,17 +94,17 @@ def test_steps_of_a_task_count_in_file_order_and_tell_later_ones_what_was_done(
         step(history=["something else"]),
     )
     rows = list(opened(path).rows())
-    assert [(row.info.task, row.info.index, row.info.total_steps) for row in rows] == [
+    assert [(row.goal, row.position, row.total) for row in rows] == [
         ("Find a lamp", 0, 4),
         ("Go home", 0, 1),
         ("Find a lamp", 1, 4),
         ("Find a lamp", 2, 4),
         ("Find a lamp", 3, 4),
     ]
-    assert rows[3].history == ("TYPE: lamp", "[button]  Search -> CLICK")
-    assert rows[4].history == ("something else",)
-    assert len({row.step_id for row in rows}) == 5
-    assert opened(path).row(rows[2].step_id).history == ("TYPE: lamp",)
+    assert rows[3].detail.history == ("TYPE: lamp", "[button]  Search -> CLICK")
+    assert rows[4].detail.history == ("something else",)
+    assert len({row.unit_id for row in rows}) == 5
+    assert opened(path).row(rows[2].unit_id).detail.history == ("TYPE: lamp",)
 
 
 def test_ids_steps_and_splits_are_taken_as_given(tmp_path: Path) -> None:
@@ -110,13 +114,13 @@ def test_ids_steps_and_splits_are_taken_as_given(tmp_path: Path) -> None:
         step(task_id=7, step=0, split="test"),
     )
     first, second = opened(path).rows()
-    assert (first.step_id, first.info.index, first.info.split, first.info.website) == (
+    assert (first.unit_id, first.position, first.split, first.parents["website"]) == (
         "7_x",
         2,
         "dev",
         "shop",
     )
-    assert (second.step_id, second.info.index) == ("7_0", 0)
+    assert (second.unit_id, second.position) == ("7_0", 0)
     assert [e.unit_id for e in SimpleBenchmark().open(data=path, splits=["test"]).entries] == [
         "7_0"
     ]
@@ -133,18 +137,18 @@ def test_elements_may_have_boxes_and_candidates_may_be_listed_together(tmp_path:
     apart = [{"id": "home", "box": {"x": 5, "y": 6, "width": 7, "height": 8}}]
     path = lines(tmp_path / "s.jsonl", step(candidates=offered), step(negatives=apart))
     together, split = opened(path).rows()
-    assert together.positives[0].box == Box(1, 2, 30, 4)
-    assert [c.id for c in together.negatives] == ["q", "home"]
-    assert together.negatives[0].attributes == {"name": "q"}
-    assert [(c.id, c.box) for c in split.negatives] == [("home", Box(5, 6, 7, 8))]
-    assert together.gold.original == "go"
+    assert together.detail.positives[0].box == Box(1, 2, 30, 4)
+    assert [c.id for c in together.detail.negatives] == ["q", "home"]
+    assert together.detail.negatives[0].attributes == {"name": "q"}
+    assert [(c.id, c.box) for c in split.detail.negatives] == [("home", Box(5, 6, 7, 8))]
+    assert together.detail.gold.original == "go"
 
 
 def test_a_screenshot_is_a_file_a_data_url_or_bytes(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(picture())
     url = "data:image/jpeg;base64," + base64.b64encode(picture()).decode()
     path = lines(tmp_path / "s.jsonl", step(screenshot="a.jpg"), step(screenshot=url))
-    assert [row.screenshot for row in opened(path).rows()] == [picture(), picture()]
+    assert [row.detail.screenshot for row in opened(path).rows()] == [picture(), picture()]
     table = pa.table(
         {
             "task": ["a", "b"],
@@ -157,15 +161,18 @@ def test_a_screenshot_is_a_file_a_data_url_or_bytes(tmp_path: Path) -> None:
     )
     pq.write_table(table, tmp_path / "s.parquet")
     rows = list(opened(tmp_path / "s.parquet").rows())
-    assert [row.screenshot for row in rows] == [picture(), picture()]
-    assert [(row.operation, row.value) for row in rows] == [("CLICK", ""), ("TYPE", "x")]
+    assert [row.detail.screenshot for row in rows] == [picture(), picture()]
+    assert [(row.detail.operation, row.detail.value) for row in rows] == [
+        ("CLICK", ""),
+        ("TYPE", "x"),
+    ]
 
 
 def test_html_may_lie_in_a_file_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "pages").mkdir()
     (tmp_path / "pages" / "1.html").write_text(PAGE, encoding="utf-8")
     (row,) = opened(lines(tmp_path / "s.jsonl", step(html="pages/1.html"))).rows()
-    assert "Search" in row.html
+    assert "Search" in row.detail.html
 
 
 SCHEMA = """
@@ -194,7 +201,7 @@ def test_a_schema_file_maps_one_s_own_names(tmp_path: Path, form: str) -> None:
     schema.write_text(SCHEMA if form == "toml" else json.dumps(tomllib.loads(SCHEMA)))
     dataset = open_steps("steps", data=schema)
     (row,) = dataset.rows()
-    assert (row.info.task, row.operation, row.info.website) == ("Go", "CLICK", "shop")
+    assert (row.goal, row.detail.operation, row.parents["website"]) == ("Go", "CLICK", "shop")
     assert dataset.fingerprint["columns"] == {
         "names": {
             "task": "goal",
@@ -212,7 +219,7 @@ def test_a_package_names_its_data_and_columns_in_a_line(tmp_path: Path) -> None:
     path = lines(tmp_path / "s.jsonl", step(task=None, goal="Go"))
     shop = SimpleBenchmark("shop", data=path, columns={"task": "goal"}, screenshots=False)
     (row,) = shop.open().rows()
-    assert (row.info.benchmark, row.info.task, row.invalid) == ("shop", "Go", None)
+    assert (row.benchmark, row.goal, row.invalid) == ("shop", "Go", None)
 
 
 def episodes(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -227,12 +234,12 @@ def test_a_loader_makes_records_of_files_of_any_kind(tmp_path: Path) -> None:
     path.write_text(json.dumps(told), encoding="utf-8")
     dataset = opened(path, loader=episodes, suffixes=(".json",))
     rows = list(dataset.rows())
-    assert [(row.info.task, row.info.index, row.positives[0].id) for row in rows] == [
+    assert [(row.goal, row.position, row.detail.positives[0].id) for row in rows] == [
         ("a", 0, "q"),
         ("a", 1, "go"),
         ("b", 0, "home"),
     ]
-    assert dataset.row(rows[1].step_id) == rows[1]
+    assert dataset.row(rows[1].unit_id) == rows[1]
     assert dataset.fingerprint["loader"] == f"{__name__}:episodes"
     path.write_text('[{"goal": "a", "targets": ["q"]}, {}]', encoding="utf-8")
     with pytest.raises(DataError, match="after row 1: cannot be read: KeyError: 'targets'"):

@@ -192,7 +192,7 @@ def test_a_row_is_prepared_once_for_all_epochs_and_no_other_row_is(
     prepare = Preparer.prepare
 
     def counting(self: Preparer, row: Row) -> StepQuestion:
-        prepared[row.step_id] += 1
+        prepared[row.unit_id] += 1
         return prepare(self, row)
 
     monkeypatch.setattr(Preparer, "prepare", counting)

@@ -15,6 +15,7 @@ from harness.page import Page
 from harness.records import Row
 from tests.harness.benchmarks._files import picture, row, task, write
 from tests.harness.candidates.prepared import prepare
+from tests.units import changed
 
 URL = "data:image/jpeg;base64," + base64.b64encode(picture()).decode()
 CARD = [
@@ -42,9 +43,9 @@ def text(content: str) -> dict[str, Any]:
 
 
 def prepared(step: Row) -> SnapshotRow:
-    listed = prepare(step, Page.parse(step.html), distractors=5)
+    listed = prepare(step, Page.parse(step.detail.html), distractors=5)
     shown = {"type": "image_url", "image_url": {"url": URL, "detail": "high"}}
-    user = [text(f"Task: {step.info.task} ↵\n"), *([shown] if step.screenshot else [])]
+    user = [text(f"Task: {step.goal} ↵\n"), *([shown] if step.detail.screenshot else [])]
     return SnapshotRow(
         step,
         listed.choices,
@@ -77,28 +78,28 @@ def test_a_snapshot_comes_back_as_it_was(tmp_path: Path, original: StepDataset) 
     assert dataset.settings == settings
     assert dataset.notices == ()
     for found, one in zip(dataset.rows(), wanted, strict=True):
-        stored = found.stored
+        stored = found.detail.stored
         assert stored is not None
         # A stored question is sent as it is, so where its choices lay on the page is not stored.
         assert stored.choices == tuple(replace(c, place=None) for c in one.choices)
         assert (stored.recipe, stored.reply_prefix) == ("jpeg/90", "")
         assert list(stored.second) == list(one.second)
         assert stored.first[0] == one.first[0]
-        assert stored.pictures == ((picture(),) if one.row.screenshot else ())
+        assert stored.pictures == ((picture(),) if one.row.detail.screenshot else ())
         parts: Any = stored.first[1]["content"]
         assert parts[0] == one.first[1]["content"][0]  # type: ignore[index]
-        if one.row.screenshot:
+        if one.row.detail.screenshot:
             assert parts[1] == {"type": "image_url", "image_url": {"detail": "high"}}
-        same = replace(
+        same = changed(
             found,
             stored=None,
-            info=replace(found.info, benchmark="multimodal-mind2web"),
+            benchmark="multimodal-mind2web",
             source=one.row.source,
-            told=one.row.told,
+            told=one.row.detail.told,
         )
         assert same == one.row
-        assert found.gold == one.row.gold
-        assert found.step_id == one.row.step_id
+        assert found.detail.gold == one.row.detail.gold
+        assert found.unit_id == one.row.unit_id
 
 
 def test_a_snapshot_has_the_columns_of_the_card(tmp_path: Path, original: StepDataset) -> None:

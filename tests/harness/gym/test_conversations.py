@@ -19,9 +19,9 @@ def turns(conversation: str) -> dict[str, list[tuple[str, str]]]:
     """The steps of each turn of a conversation as (id, instruction), in the order of the data."""
     found: dict[str, list[tuple[str, str]]] = {}
     for row in open_steps("mt-sample", splits=["dev"]).rows():
-        if row.info.conversation == conversation:
-            of_turn = found.setdefault(row.info.task_id, [])
-            of_turn.append((row.info.action_uid, row.info.task))
+        if row.parents["conversation"] == conversation:
+            of_turn = found.setdefault(row.parents["task"], [])
+            of_turn.append((row.detail.action_uid, row.goal))
     return found
 
 

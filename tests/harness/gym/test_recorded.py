@@ -53,17 +53,17 @@ def test_gymnasium_finds_nothing_to_complain_about(settings: dict[str, Any]) -> 
 def test_an_observation_holds_what_is_recorded_of_the_step() -> None:
     row = next(open_steps("sample", splits=["dev"]).rows())
     env = made()
-    seen, info = env.reset(options={"task_id": row.info.task_id})
+    seen, info = env.reset(options={"task_id": row.parents["task"]})
     assert seen in env.observation_space
-    assert seen["goal"] == seen["chat_messages"][0]["message"] == row.info.task
-    assert seen["url"] == f"offline://dev/{row.info.task_id}/{row.info.index}"
-    assert (seen["cleaned_html"], seen["previous_actions"]) == (row.html, row.history)
+    assert seen["goal"] == seen["chat_messages"][0]["message"] == row.goal
+    assert seen["url"] == f"offline://dev/{row.parents['task']}/{row.position}"
+    assert (seen["cleaned_html"], seen["previous_actions"]) == (row.detail.html, row.detail.history)
     assert seen["screenshot"].shape[2] == 3
     assert seen["has_screenshot"] == 1
     assert seen["elapsed_time"] == 0
-    assert (info["task_id"], info["action_uid"]) == (row.info.task_id, row.info.action_uid)
+    assert (info["task_id"], info["action_uid"]) == (row.parents["task"], row.detail.action_uid)
     listed = {candidate["bid"]: candidate for candidate in seen["candidates"]}
-    known = {c.id: c for c in (*row.positives, *row.negatives)}
+    known = {c.id: c for c in (*row.detail.positives, *row.detail.negatives)}
     assert len(listed) == 21
     for bid, candidate in listed.items():
         box = known[bid].box

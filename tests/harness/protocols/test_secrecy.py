@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +16,7 @@ from harness.records import Row
 from harness.sample import files
 from harness.settings import Settings
 from tests.harness.protocols.examples import talk
+from tests.units import changed
 
 PROTOCOL = TwoRounds()
 MARKERS = ("pos_candidates", "is_original_target", "is_top_level_target", "positive", "gold")
@@ -57,9 +57,9 @@ def test_the_recorded_action_and_those_after_it_are_never_shown(rows: tuple[Row,
         question = prepare.prepare(row)
         if not question.choices:
             continue
-        past = recorded[row.info.task_id][: row.info.index]
+        past = recorded[row.parents["task"]][: row.position]
         assert list(question.step.history) == past
-        for line in set(recorded[row.info.task_id][row.info.index :]) - set(past):
+        for line in set(recorded[row.parents["task"]][row.position :]) - set(past):
             checked += 1
             for conversation in conversations(question):
                 assert not any(line in text for text in texts(conversation))
@@ -73,15 +73,15 @@ def test_no_word_of_the_data_set_marks_the_answer(rows: tuple[Row, ...]) -> None
         if question.choices:
             sent = "\n".join(texts(conversations(question)[-1]))
             assert not any(marker in sent for marker in MARKERS)
-            assert row.info.action_uid not in sent
-            assert row.info.task_id not in sent
+            assert row.detail.action_uid not in sent
+            assert row.parents["task"] not in sent
 
 
 def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row, ...]) -> None:
     prepare = preparer()
     for row in rows:
-        other = replace(
-            row, operation="TYPE" if row.operation == "SELECT" else "SELECT", value="another"
+        other = changed(
+            row, operation="TYPE" if row.detail.operation == "SELECT" else "SELECT", value="another"
         )
         asked, swapped = prepare.prepare(row), prepare.prepare(other)
         assert swapped.secret.gold != asked.secret.gold
@@ -95,13 +95,13 @@ def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]
     compared = 0
     for row in rows:
         asked = prepare.prepare(row)
-        if asked.secret.shown is None or len(row.positives) != 1 or row.invalid:
+        if asked.secret.shown is None or len(row.detail.positives) != 1 or row.invalid:
             continue
         listed = {choice.id for choice in asked.choices}
-        negatives = [c for c in row.negatives if c.id in listed]
-        first = replace(row, negatives=tuple(negatives))
-        exchanged = replace(
-            row, positives=(negatives[0],), negatives=(*negatives[1:], *row.positives)
+        negatives = [c for c in row.detail.negatives if c.id in listed]
+        first = changed(row, negatives=tuple(negatives))
+        exchanged = changed(
+            row, positives=(negatives[0],), negatives=(*negatives[1:], *row.detail.positives)
         )
         one, two = prepare.prepare(first), prepare.prepare(exchanged)
         assert one.secret.shown != two.secret.shown

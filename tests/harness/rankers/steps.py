@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness.page import Candidate
 from harness.records import Row
-from parsers.records import StepInfo
 from tests.harness.benchmarks._files import page
+from tests.units import recorded
 
 
 def step(
@@ -22,25 +22,20 @@ def step(
     """A step whose candidates are the buttons of the page, or the ids given."""
     offered = ids if ids is not None else tuple(f"b{n}" for n in range(buttons))
     known = {i: Candidate(i, "button", None, False, False, "{}") for i in offered}
-    return Row(
-        info=StepInfo(
-            benchmark="made-up",
-            split="test",
-            task_id=task_id,
-            action_uid=action_uid,
-            index=len(history),
-            total_steps=len(history) + 1,
-            website="w",
-            domain="d",
-            subdomain="s",
-            task=task,
-        ),
+    return recorded(
+        benchmark="made-up",
+        split="test",
+        task_id=task_id,
+        action_uid=action_uid,
+        index=len(history),
+        total_steps=len(history) + 1,
+        website="w",
+        domain="d",
+        subdomain="s",
+        task=task,
         history=history,
         html=html if html is not None else page(buttons),
-        screenshot=None,
         positives=tuple(c for i, c in known.items() if i == positive),
         # Another order than that of the page.
         negatives=tuple(c for i, c in reversed(known.items()) if i != positive),
-        operation="CLICK",
-        value="",
     )

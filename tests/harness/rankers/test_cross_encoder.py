@@ -65,7 +65,7 @@ def ranker(tmp_path_factory: pytest.TempPathFactory, encoder: Path, rows: list[R
 
 def test_the_texts_are_those_of_the_paper() -> None:
     row = step(history=("[a]  one -> CLICK", "two", "three", "four"), task="Press it")
-    assert query(row.info.task, row.history) == (
+    assert query(row.goal, row.detail.history) == (
         "task is: Press it\nPrevious actions: two; three; four"
     )
     assert query("t", ()) == "task is: t\nPrevious actions: "
@@ -87,7 +87,7 @@ def test_scores_are_those_of_the_model_pair_by_pair(ranker: Path, rows: list[Row
     for node_id, score in list(zip(found.ids, found.scores, strict=True))[::20]:
         inputs = tokenizer(
             document(page, node_id),
-            query(row.info.task, row.history),
+            query(row.goal, row.detail.history),
             truncation=True,
             max_length=64,
             return_tensors="pt",
@@ -115,7 +115,7 @@ def test_it_ranks_a_benchmark_and_is_bound_to_its_weights(
 
 def test_training_takes_draws_that_only_the_seed_decides(rows: list[Row]) -> None:
     pairs, steps, left_out = training_pairs(rows, FAST)
-    usable = [row for row in rows if row.positives]
+    usable = [row for row in rows if row.detail.positives]
     assert (steps, left_out) == (len(usable), len(rows) - len(usable))
     assert len(pairs) == 2 * steps * 4 and sum(pair.label for pair in pairs) == 2 * steps
     assert training_pairs(reversed(rows), FAST)[0] != []

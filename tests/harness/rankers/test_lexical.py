@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from harness.rankers import open_ranks
 from harness.rankers.contract import ByScore, candidates, rank
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step
+from tests.units import changed
 
 SHOP = """<html backend_node_id="r"><body backend_node_id="o">
 <nav backend_node_id="n"><a backend_node_id="a1"><text backend_node_id="t1">Kettles</text></a>
@@ -95,7 +95,9 @@ def test_recall_on_the_sample_is_what_the_guide_says() -> None:
     ranks = open_ranks("lexical")
     rows = open_steps("sample", splits=["test"]).rows()
     found = [
-        ranked(r.info.split, r.info.task_id, [c.id for c in r.positives], ranks.of(r, page_of(r)))
+        ranked(
+            r.split, r.parents["task"], [c.id for c in r.detail.positives], ranks.of(r, page_of(r))
+        )
         for r in rows
     ]
     (part,) = recall(found)
@@ -116,7 +118,7 @@ def test_the_texts_of_the_cross_encoder_are_those_of_the_reference() -> None:
             data=shared_data("seeact-example/multimodal_mind2web_row.parquet"),
         ).rows()
     )
-    page = Page.parse(row.html)
+    page = Page.parse(row.detail.html)
     compared = 0
     for line in lines:
         golden = json.loads(line)
@@ -132,7 +134,9 @@ def test_the_texts_of_the_cross_encoder_are_those_of_the_reference() -> None:
 
 def test_long_paths_and_targets_are_cut() -> None:
     row = step(buttons=200)
-    page = Page.parse(replace(row, html=row.html.replace("Button", "Button " * 12)).html)
+    page = Page.parse(
+        changed(row, html=row.detail.html.replace("Button", "Button " * 12)).detail.html
+    )
     text = page.ranking_text("b100")
     assert len(page.ranking_text("body").target.split()) == 100
     # The path ends with what stands beside the candidate, and its beginning is what is cut.

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from harness.rankers import open_ranks
 from harness.rankers.table import RankTable
 from harness.records import Row
 from tests.harness.benchmarks._files import candidate, page, shared_data
+from tests.units import changed
 
 STEP = "725d96cd-9283-4ec7-b902-d003503f2d6b_c69cbea4-7231-42f7-b5fc-e0fac8f781e9"
 
@@ -32,10 +32,12 @@ def test_the_recorded_queries_are_the_step_of_the_data_set(tmp_path: Path) -> No
     theirs = only_row(shared_data("seeact-example/multimodal_mind2web_row.parquet"))
     # What the queries do not hold: the picture, where the site belongs, and the later history,
     # of which this action is the first part.
-    same = replace(
+    same = changed(
         theirs,
         screenshot=None,
-        info=replace(theirs.info, domain="", subdomain="", total_steps=3),
+        domain="",
+        subdomain="",
+        total_steps=3,
         source=ours.source,
         told="",
         invalid="no_screenshot",
@@ -90,7 +92,7 @@ def test_the_lines_of_a_step_are_joined(tmp_path: Path) -> None:
     done = import_queries([source], tmp_path / "s.parquet", tmp_path / "r.parquet")
     assert (done.lines, done.steps, done.ranked) == (3, 2, 2)
     rows = list(open_steps("multimodal-mind2web", data=tmp_path / "s.parquet").rows())
-    assert [(row.info.action_uid, row.info.index, row.history) for row in rows] == [
+    assert [(row.detail.action_uid, row.position, row.detail.history) for row in rows] == [
         ("u", 1, ("[a]  b -> CLICK",)),
         ("v", 0, ()),
     ]

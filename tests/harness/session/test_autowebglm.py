@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from adapters.contract import Request
@@ -20,6 +19,7 @@ from tests.harness.commands.tool import DEV, ONE_TASK, call, calls, steps
 from tests.harness.protocols.examples import talk
 from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
 from tests.harness.session.test_secrecy import swapped
+from tests.units import changed
 
 ASKED = ("--protocol", "autowebglm", "--ranker", "lexical", "--no-cache")
 
@@ -92,26 +92,26 @@ def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
         return ask.conversation.messages[-1].text
 
     rows = [row for row in data.rows() if row.invalid is None][::9]
-    assert any(row.info.index > 3 for row in rows)
+    assert any(row.position > 3 for row in rows)
     for row in rows:
         text = asked(row)
         assert text == asked(swapped(row))
-        assert text.count("#HTML Segment: ") <= row.info.index
+        assert text.count("#HTML Segment: ") <= row.position
         shown = text.partition("#Previous commands: ")[2].partition("\n\n")[0]
         lines = [] if shown == "None" else shown.splitlines()
-        assert len(lines) == row.info.index == len(row.history)
+        assert len(lines) == row.position == len(row.detail.history)
         assert all(" #HTML Segment: <" in line or " -> " in line for line in lines)
 
 
 def test_actions_without_an_element_on_their_page_stay_in_mind2web_s_words() -> None:
     row = next(open_steps("sample", splits=["dev"]).rows())
     assert segment_of(row).count("[*]|") == 1
-    assert segment_of(replace(row, html="<html backend_node_id='x'/>")) == ""
-    right = row.positives[0].id
+    assert segment_of(changed(row, html="<html backend_node_id='x'/>")) == ""
+    right = row.detail.positives[0].id
     forged = f"<p backend_node_id='{right}'><text backend_node_id='t'>[*]| Buy</text></p>"
-    assert segment_of(replace(row, html=forged)) == "<p[*]| [*] | Buy >"
-    assert segment_of(replace(row, html="<html>")) == ""
-    assert segment_of(replace(row, positives=())) == ""
+    assert segment_of(changed(row, html=forged)) == "<p[*]| [*] | Buy >"
+    assert segment_of(changed(row, html="<html>")) == ""
+    assert segment_of(changed(row, positives=())) == ""
 
 
 def test_pictures_are_refused() -> None:

@@ -38,8 +38,8 @@ class Fixed:
     beside: tuple[str, ...] = ()
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        negatives = [c.id for c in row.negatives]
-        positives = [c.id for c in row.positives]
+        negatives = [c.id for c in row.detail.negatives]
+        positives = [c.id for c in row.detail.positives]
         return [*self.beside, *negatives[: self.place], *positives, *negatives[self.place :]]
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
@@ -67,7 +67,7 @@ def test_the_first_of_a_ranker_are_offered_in_its_order() -> None:
     wanted = list(Fixed(3).of(row, page_of(row)))[:10]
     assert [choice.id for choice in question.choices] == wanted
     assert [choice.rank for choice in question.choices] == list(range(10))
-    assert question.record.detail.gold.shown == row.positives[0].id
+    assert question.record.detail.gold.shown == row.detail.positives[0].id
     assert not question.missed
 
 
@@ -85,8 +85,8 @@ def test_candidates_that_the_page_does_not_have_are_passed_over_and_others_take_
     None
 ):
     row = next(row for row in rows() if row.invalid is None)
-    question = ranked(row, place=0, top_k=5, beside=("no-such-node", row.negatives[7].id))
-    wanted = [row.negatives[7].id, *(c.id for c in row.positives)]
+    question = ranked(row, place=0, top_k=5, beside=("no-such-node", row.detail.negatives[7].id))
+    wanted = [row.detail.negatives[7].id, *(c.id for c in row.detail.positives)]
     assert [choice.id for choice in question.choices][: len(wanted)] == wanted
     assert len(question.choices) == 5
 
@@ -112,7 +112,7 @@ def test_everything_is_offered_in_document_order() -> None:
     row = next(row for row in rows() if row.invalid is None)
     question = prepared(row, candidates="all")
     page = page_of(row)
-    ids = {c.id for c in (*row.positives, *row.negatives) if c.id in page}
+    ids = {c.id for c in (*row.detail.positives, *row.detail.negatives) if c.id in page}
     assert [choice.id for choice in question.choices] == page.in_order(ids)
     assert [choice.place for choice in question.choices] == list(range(len(ids)))
     assert {choice.rank for choice in question.choices} == {None}

@@ -21,6 +21,7 @@ from harness.protocols import of_steps, open_protocol
 from harness.rankers import open_ranks
 from harness.records import Row
 from harness.runs import Run, open_run
+from harness.runs.steps import turn_of
 from harness.settings import Settings
 from tests.harness.benchmarks._conversations import SITE, turns_of, written
 from tests.harness.commands.tool import ONE_TASK, call, calls, summary
@@ -193,7 +194,7 @@ def embedded(run: Run) -> list[str]:
 
 def rows(folder: Path) -> tuple[StepDataset, list[Row]]:
     dataset = open_steps("mt-mind2web", splits=["test_task"], data=folder)
-    return dataset, [row for row in dataset.rows() if row.info.turn][::2]
+    return dataset, [row for row in dataset.rows() if turn_of(row)][::2]
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

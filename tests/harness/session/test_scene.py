@@ -51,8 +51,8 @@ def test_crops_are_planned_for_the_candidates_asked_for_and_remembered() -> None
     row, question = asked(Needs(pictures="crops"))
     scene = scene_of(question)
     assert question.step.pictures == ()
-    assert row.screenshot is not None
-    size = read_size(row.screenshot)
+    assert row.detail.screenshot is not None
+    size = read_size(row.detail.screenshot)
     for choices in (question.choices[:2], question.choices[2:4], question.choices[:2]):
         boxes = [choice.box for choice in choices]
         expected = plan(CANDIDATES, size, boxes)

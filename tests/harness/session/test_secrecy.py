@@ -6,7 +6,7 @@ What was done before is another thing: a step's history holds recorded actions o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import pytest
@@ -24,6 +24,7 @@ from harness.rankers import open_ranks
 from harness.records import Choice, Row, Step
 from harness.settings import Settings
 from parsers.records import Prediction, Status
+from tests.units import changed
 
 POOLED = [
     name
@@ -34,16 +35,16 @@ POOLED = [
 
 def swapped(row: Row) -> Row:
     """The same row, had another of its candidates been acted upon."""
-    other = row.negatives[len(row.negatives) // 2]
-    left = [c for c in row.negatives if c.id != other.id]
+    other = row.detail.negatives[len(row.detail.negatives) // 2]
+    left = [c for c in row.detail.negatives if c.id != other.id]
 
     def right(candidate: Candidate, is_right: bool) -> Candidate:
         return structs.replace(candidate, original_target=is_right, top_level_target=is_right)
 
-    return replace(
+    return changed(
         row,
         positives=(right(other, True),),
-        negatives=(*(right(c, False) for c in row.positives), *left),
+        negatives=(*(right(c, False) for c in row.detail.positives), *left),
         operation="SELECT",
         value="something else",
     )
@@ -112,7 +113,7 @@ class Whispering(StepProtocol):
 @pytest.mark.parametrize("leak", ["", "embed", "act"])
 def test_what_is_embedded_and_done_is_held_to_the_same(leak: Literal["", "embed", "act"]) -> None:
     def sent(row: Row) -> list[tuple[str, str]]:
-        return told(row, Whispering(row.positives[0].id, leak))
+        return told(row, Whispering(row.detail.positives[0].id, leak))
 
     same = [sent(row) == sent(swapped(row)) for row in every_25th()]
     assert all(same) if not leak else not any(same)

@@ -181,11 +181,11 @@ def test_the_name_of_an_action_is_no_description() -> None:
 
 
 def test_relations_agree_with_the_harness_on_real_pages() -> None:
-    rows = [row for row in open_steps("sample", splits=("test",)).rows() if row.positives]
+    rows = [row for row in open_steps("sample", splits=("test",)).rows() if row.detail.positives]
     for row in rows[::8]:
-        ours, theirs = PageNodes(row.html), Page.parse(row.html)
-        target = row.positives[0].id
-        for other in row.negatives:
+        ours, theirs = PageNodes(row.detail.html), Page.parse(row.detail.html)
+        target = row.detail.positives[0].id
+        for other in row.detail.negatives:
             found = ours.relation(other.id, target)
             nested = found is not None and "the target" in found.detail
             assert nested == theirs.related(other.id, target)

@@ -81,8 +81,8 @@ def ranks() -> dict[str, dict[str, int]]:
     """Ranks of the sample's steps, the acceptable elements first."""
     found = {}
     for row in open_steps("sample", splits=("dev",)).rows():
-        candidates = [*row.positives, *row.negatives]
-        found[row.step_id] = {one.id: place for place, one in enumerate(candidates)}
+        candidates = [*row.detail.positives, *row.detail.negatives]
+        found[row.unit_id] = {one.id: place for place, one in enumerate(candidates)}
     return found
 
 
