@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from harness.errors import RunError
 from harness.runs.callers import Waiting
-from harness.runs.errors import RunError
 from harness.runs.files import (
     append_lines,
     cut_torn,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from harness.batches.log import NEW, PACKS, BatchLog, Pack, PackedCall
-from harness.runs.errors import RunError
+from harness.errors import RunError
 from harness.runs.files import sealed, sync_folder, write_error
 
 

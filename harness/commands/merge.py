@@ -19,8 +19,8 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     """
     from harness.printing import terminal
     from harness.runs import RunDirectory, open_run
-    from harness.runs import merge as merge_shards
     from harness.runs.settings import settings_of
+    from harness.runs.shards import merge as merge_shards
     from harness.session.report import print_result
     from harness.session.rescoring import notes_of, task_rows_of
     from harness.session.summary import summarise

@@ -26,7 +26,8 @@ import msgspec
 from harness.dialogue import SCREENSHOT, Observation
 from harness.live.clean import clean_line, clean_text
 from harness.page import Box, Candidate, decode_candidates
-from harness.runs import Sight, digest_of
+from harness.runs import digest_of
+from harness.runs.live_steps import Sight
 from parsers.actions import Action
 
 PAGE = "page"

@@ -30,9 +30,7 @@ from harness.planning.estimated_calls import (
 )
 from harness.planning.model import DEAREST_PICTURE, text_tokens
 from harness.planning.plan import Plan
-from harness.planning.preflight import roles_to_preflight, wants_preflight
 from harness.planning.tier_table import Traffic, table_lines
-from harness.runs.callers import CALLERS
 
 
 def _cases() -> dict[str, Case]:
@@ -117,29 +115,6 @@ def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str
     return is_new
 
 
-def caller_line(plan: Plan) -> str | None:
-    """Describe how long the caller of the run's tier takes; None without one.
-
-    Raises `DataError`.
-    """
-    names = [tier for tier in plan.settings.tier if tier in CALLERS.names()]
-    calls = _first_calls(plan) if names else None
-    return None if calls is None else str(CALLERS.make(names[0]).heading(plan, calls))
-
-
-def cost_line(plan: Plan) -> str | None:
-    """Say what a call and the run may cost; None where nothing is spent.
-
-    Raises `DataError`.
-    """
-    cost = call_at_most(plan)
-    if cost is None:
-        return None
-    limit = plan.settings.max_cost
-    whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"
-    return f"at most ${cost:,.4f} a call, as far as the first step shows; {whole}"
-
-
 def _count(
     result: Estimate, plan: Plan, question: Question, calls: Sequence[EstimatedCall]
 ) -> None:
@@ -184,32 +159,6 @@ def _add_cases(result: RoleEstimate, calls: Sequence[EstimatedCall]) -> None:
         result.cases["high"].add(dearest, max(0, most - len(calls)))
 
 
-def call_at_most(plan: Plan) -> float | None:
-    """Upper bound for the cost of a call of the first step, in US dollars.
-
-    It is what `max_cost` sets aside for such a call while it is under way. None where nothing is
-    asked or nothing can be spent. Raises `DataError`.
-    """
-    models = (plan.model, *plan.roles.values())
-    if not plan.spends or any(model.spends and model.pricing() is None for model in models):
-        return None
-    calls = _first_calls(plan)
-    if calls is None:
-        return None
-    cases = (*(call.cases["high"] for call in calls), *preflight_calls(plan))
-    return max((case.cost or 0.0 for case in cases), default=0.0)
-
-
-def _first_calls(plan: Plan) -> list[EstimatedCall] | None:
-    """The calls of the first unit that is asked about, None if there is none."""
-    # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
-    for group in plan.by_group():
-        for question in group.questions_of(group.dataset):
-            if question.record.invalid is None:
-                return estimated_calls(group, question)
-    return None
-
-
 def _add_parts(result: Estimate, ask: Ask, info: ModelInfo) -> None:
     rule = info.image_rule if isinstance(info, AdapterInfo) else None
     for message in ask.conversation.messages:
@@ -230,7 +179,7 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     if result.invalid:
         reasons = ", ".join(f"{n} {reason}" for reason, n in sorted(result.invalid.items()))
         rows += f", {reasons} (not asked)"
-    first = wants_preflight(plan) + len(roles_to_preflight(plan))
+    first = plan.preflights + len(plan.preflighted_roles)
     preflight = f"; plus {'one' if first == 1 else first} preflight call" if first else ""
     preflight += "s" if first > 1 else ""
     if result.not_offered:

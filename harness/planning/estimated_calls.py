@@ -19,7 +19,6 @@ from harness.kinds.contract import Question
 from harness.pictures import built_in_picture
 from harness.planning.model import generation, tokens_of
 from harness.planning.plan import Plan
-from harness.planning.preflight import roles_to_preflight, wants_preflight
 from harness.planning.roles import AskedRole, EmbeddingRole
 from harness.planning.tiers import at_once
 
@@ -144,7 +143,7 @@ def estimated_calls(plan: Plan, question: Question) -> list[EstimatedCall]:
 
 def preflight_calls(plan: Plan) -> Iterator[Case]:
     """The most that each of the calls before the first step takes."""
-    if wants_preflight(plan):
+    if plan.preflights:
         model = plan.model
         picture = built_in_picture() if plan.pictures.name != "none" else None
         request = first_request(picture, generation(plan.settings))
@@ -152,7 +151,7 @@ def preflight_calls(plan: Plan) -> Iterator[Case]:
         is_free = model.policy is not None
         limit, tiers = request.generation.max_tokens, at_once(model.tiers)
         yield _at_most(model.sheet, model.info, tokens, limit, tiers, is_free)
-    for name in roles_to_preflight(plan):
+    for name in plan.preflighted_roles:
         role = plan.roles[name]
         if isinstance(role, AskedRole):
             request = first_request(None, role.generation)

@@ -17,7 +17,7 @@ from harness.pictures import PicturePolicy
 from harness.planning.model import Model, model_of, open_model, open_policy, with_wrapper
 from harness.planning.reply_limit import default_limit, place_of
 from harness.planning.resolve import check_model, complete
-from harness.planning.roles import OpenRole, identity_of, open_roles, with_roles
+from harness.planning.roles import LEXICAL, OpenRole, identity_of, open_roles, with_roles
 from harness.planning.starts import Start, starts_of
 from harness.planning.tiers import with_time
 from harness.policies import is_policy
@@ -107,6 +107,21 @@ class Plan:
         return self.model.spends or any(role.spends for role in self.roles.values())
 
     @property
+    def preflights(self) -> bool:
+        """True if a preflight call is sent: not for policies, scripts, or without calls."""
+        scripted = self.model.info.provider == "scripted"
+        asks = self.protocol.calls(2)[1] > 0
+        return self.settings.preflight and asks and self.model.policy is None and not scripted
+
+    @property
+    def preflighted_roles(self) -> list[str]:
+        """The roles that are sent a preflight call, too."""
+        if not self.settings.preflight or self.model.policy is not None:
+            return []
+        here = ("scripted", LEXICAL)
+        return [name for name, role in self.roles.items() if role.info.provider not in here]
+
+    @property
     def left(self) -> Dataset[Any]:
         """The units without those that are taken over with all of their dialogues."""
         counts = Counter(unit_id for unit_id, _ in self.taken)
@@ -134,15 +149,10 @@ class Plan:
 
     def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
         """The questions of a part of its units, in the order of the data, one at a time."""
-        return self.kind.questions(dataset, *self._whose, is_policy=self._is_policy)
-
-    @property
-    def _whose(self) -> tuple[Dataset[Any], AdapterInfo]:
-        return self.selected.tasks, self.model.info
-
-    @property
-    def _is_policy(self) -> bool:
-        return self.model.policy is not None
+        is_policy = self.model.policy is not None
+        return self.kind.questions(
+            dataset, self.selected.tasks, self.model.info, is_policy=is_policy
+        )
 
 
 def plan_run(
@@ -270,13 +280,14 @@ def setup_of(plan: Plan) -> Setup:
     info, settings = plan.model.info, plan.settings
     stored, protocol_settings = plan.dataset.settings, plan.protocol.settings()
     names = {name: role.info.name for name, role in plan.roles.items()}
+    roles = {name: role.told() for name, role in plan.roles.items()}
     # Of all shards together: shards of one run must agree in everything but their number.
     entries = plan.selected.whole.entries
     return Setup(
         config={
             **on_record(settings),
             **plan.kind.described(names),
-            **_role_models(plan),
+            **({"role_models": roles} if roles else {}),
             **_of_model(plan),
         },
         model=identity_of(info),
@@ -306,9 +317,3 @@ def _of_model(plan: Plan) -> dict[str, Any]:
     usual = open_protocol(plan.settings.protocol, model=model).settings()
     chosen = plan.protocol.settings()
     return {OF_MODEL: [name for name in belonging if chosen[name] == usual[name]]}
-
-
-def _role_models(plan: Plan) -> dict[str, Any]:
-    if not plan.roles:
-        return {}
-    return {"role_models": {name: role.told() for name, role in plan.roles.items()}}

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Set
+from collections.abc import Collection, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from harness.planning.starts import Start
 from harness.runs import Setup
-from harness.runs.directory import mended
-from harness.runs.files import CALLS, STEPS, UNREADABLE, cut_torn, move_lines, read_lines, verify
+from harness.runs.directory import lock_run, manifest_before, remove_results
+from harness.runs.files import (
+    CALLS,
+    STEPS,
+    UNREADABLE,
+    append_lines,
+    cut_torn,
+    read_lines,
+    replace_file,
+    verify,
+)
 from harness.runs.lines import line_decoder
-from harness.runs.manifest import Manifest, write_manifest
+from harness.runs.manifest import Manifest, check_same, write_manifest
 from harness.runs.on_record import CallHead, StepHead, StepKey, is_shared
 from harness.runs.records import CallRecord, Unit
 from harness.tables import counted
@@ -34,12 +43,16 @@ class Repair(Start):
 
     def begin(self, directory: Path, setup: Setup) -> None:
         """Raises `RunInUse`, `RunDiffers`, `RunError`."""
-
-        def work(path: Path, manifest: Manifest) -> bool:
-            self.lines, self.dialogues = mend(path, manifest)
-            return bool(self.lines or self.dialogues)
-
-        mended(directory, setup, work)
+        manifest = manifest_before(directory)
+        if manifest is not None:
+            check_same(directory, manifest, setup)
+            lock = lock_run(directory)
+            try:
+                self.lines, self.dialogues = mend(directory, manifest)
+                if self.lines or self.dialogues:
+                    remove_results(directory)
+            finally:
+                lock.release()
         self.heading["repaired"] = (
             f"{counted(self.lines, 'damaged line')} set aside, "
             f"{counted(self.dialogues, setup.declaration.unit)} to be asked again"
@@ -87,9 +100,19 @@ def mend(path: Path, manifest: Manifest) -> tuple[int, int]:
         write_manifest(path, replace(manifest, unrecorded=manifest.unrecorded + cost))
     # A step whose line is damaged is played back from its calls; an older line must not hold.
     gone = steps.numbers(again | steps.named) | steps.damaged
-    move_lines(path / STEPS, gone, path / SET_ASIDE)
-    move_lines(path / CALLS, calls.numbers(again) | calls.damaged, path / SET_ASIDE)
+    _move_lines(path / STEPS, gone, path / SET_ASIDE)
+    _move_lines(path / CALLS, calls.numbers(again) | calls.damaged, path / SET_ASIDE)
     return lines, len(again)
+
+
+def _move_lines(path: Path, numbers: Collection[int], into: Path) -> None:
+    """Move lines of a file to the end of another. Raises `RunError`.
+
+    Nothing is lost if the process ends in between: both files may then have the lines.
+    """
+    if numbers:
+        append_lines(into, (line.data for line in read_lines(path) if line.number in numbers))
+        replace_file(path, (x.data for x in read_lines(path) if x.number not in numbers))
 
 
 def _read(path: Path, head: type[H], kind: type[Any]) -> _Lines[H]:

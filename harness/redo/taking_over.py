@@ -9,8 +9,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from harness.errors import RunError
 from harness.runs.blobs import Blobs
-from harness.runs.errors import RunError
 from harness.runs.files import CALLS, STEPS, read_records, sealed, write_error
 from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
 from harness.runs.on_record import StepKey

@@ -1,6 +1,7 @@
 """Runs on disk.
 
-`RunDirectory.start` opens a run for writing, `open_run` for reading; `merge` puts shards together.
+`RunDirectory.start` opens a run for writing, `open_run` for reading; `harness.runs.shards` merges
+shards.
 A line is a record of `harness.runs.records`. A run directory holds
 
     manifest.json   what was run, with what, and each time it was started
@@ -12,6 +13,7 @@ A line is a record of `harness.runs.records`. A run directory holds
     set_aside.jsonl lines that do not count any more (`harness.redo.repair`)
 """
 
+from harness.errors import DataGone, DiskFull, OtherFormat, RunDiffers, RunError, RunInUse
 from harness.runs.blobs import BLOBS, Blobs, digest_of
 from harness.runs.directory import (
     SERVER_LOG,
@@ -21,10 +23,8 @@ from harness.runs.directory import (
     manifest_before,
     settled_before,
 )
-from harness.runs.errors import DataGone, DiskFull, OtherFormat, RunDiffers, RunError, RunInUse
 from harness.runs.files import STEPS
-from harness.runs.kinds import KINDS
-from harness.runs.live_steps import Done, LiveStep, Sight, steps_taken
+from harness.runs.lines import KINDS
 from harness.runs.manifest import (
     MANIFEST,
     Manifest,
@@ -35,8 +35,6 @@ from harness.runs.manifest import (
     difference,
 )
 from harness.runs.on_record import StepKey, read_cost, read_settled
-from harness.runs.pictures import SentPicture, made_again, sent_picture
-from harness.runs.recorded import RecordedCalls, name_of
 from harness.runs.records import (
     SCHEMA,
     ActRecord,
@@ -50,7 +48,6 @@ from harness.runs.records import (
 )
 from harness.runs.results import packed, result_of
 from harness.runs.run import Resolver, Run, StepData, open_run
-from harness.runs.shards import merge
 from harness.runs.spent import by_role, by_tier, roles_of, spent_on, tiers_of, together
 from harness.runs.steps import STEP, StepDetail, StepUnit
 
@@ -68,13 +65,10 @@ __all__ = [
     "CallRecord",
     "DataGone",
     "DiskFull",
-    "Done",
     "EmbedRecord",
-    "LiveStep",
     "Manifest",
     "MessageRecord",
     "OtherFormat",
-    "RecordedCalls",
     "Redone",
     "Resolver",
     "Run",
@@ -82,10 +76,8 @@ __all__ = [
     "RunDirectory",
     "RunError",
     "RunInUse",
-    "SentPicture",
     "Session",
     "Setup",
-    "Sight",
     "Spent",
     "StepData",
     "StepDetail",
@@ -99,21 +91,16 @@ __all__ = [
     "difference",
     "digest_of",
     "is_in_use",
-    "made_again",
     "manifest_before",
-    "merge",
-    "name_of",
     "open_run",
     "packed",
     "read_cost",
     "read_settled",
     "result_of",
     "roles_of",
-    "sent_picture",
     "settled_before",
     "shared_unit",
     "spent_on",
-    "steps_taken",
     "tiers_of",
     "together",
 ]

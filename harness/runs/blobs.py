@@ -13,7 +13,7 @@ import re
 import threading
 from pathlib import Path
 
-from harness.runs.errors import RunError
+from harness.errors import RunError
 from harness.runs.files import replace_file, sync_folder, write_error
 
 BLOBS = "blobs"

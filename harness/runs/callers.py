@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.registry import Registry, UnknownName
-from harness.runs.errors import RunError
+from harness.errors import RunError
 
 CALLERS: Registry[Any] = Registry(
     "caller",

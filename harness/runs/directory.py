@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,16 +13,10 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
+from harness.errors import RunError, RunInUse
 from harness.runs.blobs import BLOBS, Blobs
 from harness.runs.callers import caller_files, unrecorded_at
-from harness.runs.errors import RunError, RunInUse
-from harness.runs.files import (
-    CALLS,
-    STEPS,
-    cut_torn,
-    replace_file,
-    sealed,
-)
+from harness.runs.files import CALLS, STEPS, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
 from harness.runs.manifest import (
     MANIFEST,
@@ -59,10 +53,7 @@ class RunDirectory:
 
     @classmethod
     def start(
-        cls,
-        path: Path,
-        setup: Setup,
-        settings: Mapping[str, Any] | None = None,
+        cls, path: Path, setup: Setup, settings: Mapping[str, Any] | None = None
     ) -> RunDirectory:
         """Start the run at `path`, or go on with the one that is there.
 
@@ -76,7 +67,7 @@ class RunDirectory:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"cannot create {path}: {error.strerror or error}") from error
-        lock = _lock(path)
+        lock = lock_run(path)
         try:
             manifest = _begin(path, setup, settings)
             run = cls(path, lock, manifest)
@@ -141,8 +132,7 @@ class RunDirectory:
         known = self.manifest.answered_by
         models = tuple(dict.fromkeys((*known, *(name for name in names if name))))
         if models != known:
-            self.manifest = replace(self.manifest, answered_by=models)
-            write_manifest(self.path, self.manifest)
+            self._note(answered_by=models)
 
     def note_spent(self, total: float) -> None:
         """Record the total cost of the run: a cost limit covers all sessions.
@@ -151,18 +141,21 @@ class RunDirectory:
         """
         rest = max(0.0, total - self._on_record)
         if abs(rest - self.manifest.unrecorded) > 1e-9:
-            self.manifest = replace(self.manifest, unrecorded=rest)
-            write_manifest(self.path, self.manifest)
+            self._note(unrecorded=rest)
 
     def note_redone(self, redone: Redone | None) -> None:
         """Keep what the run has asked again. Raises `RunError`."""
         if redone is not None:
-            self.manifest = replace(self.manifest, redone=redone)
-            write_manifest(self.path, self.manifest)
+            self._note(redone=redone)
 
     def note_measured(self, measured: Mapping[str, Any]) -> None:
         """Keep what this session found out about its own course. Raises `RunError`."""
-        self.manifest = self.manifest.measuring(measured)
+        *before, last = self.manifest.sessions
+        last = replace(last, measured={**last.measured, **measured})
+        self._note(sessions=(*before, last))
+
+    def _note(self, **changes: Any) -> None:
+        self.manifest = replace(self.manifest, **changes)
         write_manifest(self.path, self.manifest)
 
     def append_step(self, record: Unit[Any]) -> None:
@@ -227,11 +220,12 @@ class RunDirectory:
     def _unfinish(self) -> None:
         # A summary that lines were added behind would pass for that of the whole run.
         if self._stale:
-            _remove_results(self.path)
+            remove_results(self.path)
             self._stale = False
 
 
-def _remove_results(path: Path) -> None:
+def remove_results(path: Path) -> None:
+    """Remove what was written when the run was finished."""
     for name in (SUMMARY, TABLE):
         (path / name).unlink(missing_ok=True)
 
@@ -260,7 +254,8 @@ def is_in_use(path: Path) -> bool:
     return False
 
 
-def _lock(path: Path) -> FileLock:
+def lock_run(path: Path) -> FileLock:
+    """Keep other processes from a run. Raises `RunInUse`, `RunError`."""
     # The system lets go of this lock when the process ends, however it ends.
     lock = FileLock(path / LOCK, thread_local=False)
     try:
@@ -297,17 +292,11 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
             schema=SCHEMA,
             name=path.name,
             created=now.started,
-            config=setup.config,
-            model=setup.model,
-            dataset=setup.dataset,
-            prompts=setup.prompts,
-            seed=setup.seed,
-            pictures=setup.pictures,
-            declaration=setup.declaration,
+            **{one.name: getattr(setup, one.name) for one in fields(Setup)},
             reading=READING,
             unrecorded=manifest.unrecorded if manifest else 0.0,
         )
-    manifest = manifest.started(now)
+    manifest = replace(manifest, sessions=(*manifest.sessions, now))
     write_manifest(path, manifest)
     return manifest
 
@@ -322,24 +311,6 @@ def settled_before(path: Path, setup: Setup) -> int:
         return 0
     check_same(path, manifest, setup)
     return len(read_settled(path))
-
-
-def mended(path: Path, setup: Setup, mend: Callable[[Path, Manifest], bool]) -> None:
-    """Have `mend` change the lines of the run at `path`, if there is one, while nothing else does.
-
-    Results of a completed run are removed if `mend` returns True. Raises `RunInUse`, `RunDiffers`,
-    `RunError`.
-    """
-    manifest = manifest_before(path)
-    if manifest is None:
-        return
-    check_same(path, manifest, setup)
-    lock = _lock(path)
-    try:
-        if mend(path, manifest):
-            _remove_results(path)
-    finally:
-        lock.release()
 
 
 def manifest_before(path: Path) -> Manifest | None:

@@ -16,13 +16,13 @@ import errno
 import json
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from harness.runs.errors import DiskFull, RunError
+from harness.errors import DiskFull, RunError
 from harness.runs.lines import line_decoder, to_line
 
 T = TypeVar("T")
@@ -186,16 +186,6 @@ def append_lines(path: Path, lines: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise write_error(path, error) from error
-
-
-def move_lines(path: Path, numbers: Collection[int], into: Path) -> None:
-    """Move lines of a file to the end of another. Raises `RunError`.
-
-    Nothing is lost if the process ends in between: both files may then have the lines.
-    """
-    if numbers:
-        append_lines(into, (line.data for line in read_lines(path) if line.number in numbers))
-        replace_file(path, (x.data for x in read_lines(path) if x.number not in numbers))
 
 
 def replace_file(path: Path, parts: Iterable[bytes]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.runs.errors import RunError
+from harness.errors import RunError
 from harness.runs.files import write_error
 
 _flush = getattr(os, "fdatasync", os.fsync)

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
+from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import UNSET
 
-from harness.runs.kinds import decoded_detail
+from adapters.registry import Registry, UnknownName
 from harness.runs.records import CallRecord, Unit
 from parsers.records import Prediction
 
 T = TypeVar("T")
+
+KINDS: Registry[Any] = Registry("kind of unit", "vlm_eval.kinds")
+"""Types of the details of units, by kind.
+
+A package that brings a kind registers a dataclass that JSON can hold, here or as an entry point of
+`vlm_eval.kinds`. Where that type is missing, details are read as plain JSON.
+"""
+KINDS.add("step", "harness.runs.steps:StepDetail", "a recorded step of a task on a website")
+KINDS.add("grounding", "parsers.grounding:GroundingDetail", "a place on a picture, given in words")
+KINDS.add(
+    "episode", "harness.kinds.episode.record:EpisodeDetail", "a live page and an agent in turns"
+)
+KINDS.add(
+    "prompt",
+    "harness.kinds.prompt.record:PromptDetail",
+    "a finished prompt, answered with an action",
+)
 
 _ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")
 _NONE_OF_THESE = dict.fromkeys(_ONLY_SOME, UNSET)
@@ -85,11 +103,25 @@ def _unit_decoder() -> Callable[[bytes], Unit[Any]]:
         line: Any = decode(data)
         record: Unit[Any] = Unit(
             **dict(zip(names, values(line), strict=False)),
-            detail=decoded_detail(line.kind, bytes(line.detail)),
+            detail=_detail(line.kind, bytes(line.detail)),
         )
         return record
 
     return decode_unit
+
+
+def _detail(kind: str, raw: bytes) -> Any:
+    """Return the detail of a unit. Raises what msgspec raises if it is not one of its kind."""
+    try:
+        detail = KINDS.get(kind)
+    except UnknownName:  # No package here brings the kind.
+        detail = Any
+    return _detail_decoder(detail).decode(raw)
+
+
+@cache
+def _detail_decoder(detail: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(detail)
 
 
 def _default(name: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from harness.runs.errors import OtherFormat, RunDiffers, RunError
+from harness.errors import OtherFormat, RunDiffers, RunError
 from harness.runs.files import UNREADABLE, replace_file
 from harness.runs.records import SCHEMA
 from parsers.declaration import Declaration
@@ -136,16 +136,6 @@ class Manifest(Setup):
     def environment(self) -> dict[str, Any]:
         """Software and platform of the first session."""
         return self.sessions[0].environment if self.sessions else {}
-
-    def started(self, session: Session) -> Manifest:
-        """Return the manifest with one more session."""
-        return replace(self, sessions=(*self.sessions, session))
-
-    def measuring(self, measured: Mapping[str, Any]) -> Manifest:
-        """Return the manifest with more that the last session found out about itself."""
-        *before, last = self.sessions
-        last = replace(last, measured={**last.measured, **measured})
-        return replace(self, sessions=(*before, last))
 
 
 def identity(setup: Setup) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import hashlib
 from typing import NamedTuple
 
 from adapters.conversation import Picture
-from harness.runs.errors import DataGone
+from harness.errors import DataGone
 
 
 class SentPicture(NamedTuple):

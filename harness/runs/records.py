@@ -208,7 +208,7 @@ class Unit(Generic[D]):
             model under test was asked.
         tiers: number of replies that each tier of a provider served in this run, left out of the
             line where no provider said which one.
-        detail: what only units of this kind have (`harness.runs.kinds`).
+        detail: what only units of this kind have (`harness.runs.lines.KINDS`).
     """
 
     kind: str

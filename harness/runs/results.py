@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from adapters.embedding import Embedded, Vector, from_bytes, to_bytes
 from harness.dialogue import Observation, Result
-from harness.runs.errors import RunError
+from harness.errors import RunError
 from harness.runs.records import CallRecord, EmbedRecord
 
 BYTES = 4

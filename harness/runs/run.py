@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from harness.dialogue import Result
+from harness.errors import DataGone, RunError
 from harness.runs.blobs import Blobs
 from harness.runs.callers import Waiting, waiting_at
 from harness.runs.directory import SUMMARY
-from harness.runs.errors import DataGone, RunError
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest

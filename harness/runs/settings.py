@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.runs.errors import RunError
+from harness.errors import RunError
 from harness.runs.run import Run
 from harness.settings import Settings, from_record
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from harness.dialogue import Ask, Call, Result, hold_turns
+from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
 from harness.kinds.contract import unit_kind
 from harness.kinds.protocols import open_with
@@ -22,15 +23,16 @@ from harness.kinds.scoring import scorer_of
 from harness.protocols import AskingProtocol, dialogue_about
 from harness.protocols.groups import flagged
 from harness.runs import (
+    CallRecord,
     Manifest,
-    RecordedCalls,
     Run,
     RunError,
+    StepKey,
     Unit,
-    name_of,
+    call_id,
     open_run,
+    shared_unit,
 )
-from harness.runs.recorded import Calls
 from harness.runs.settings import settings_of
 from harness.session.report import Notes, print_result, result_grid
 from harness.session.summary import summarise
@@ -48,6 +50,10 @@ _NUMBERED = re.compile(r"[<(]([^\s<>()/]+) id=(\d+)[\s>]*([^\W_]*)")
 """An element that a question numbers: its tag, its number, the first word of its text."""
 
 
+Calls = Mapping[str, CallRecord]
+"""The calls of a dialogue by place."""
+
+
 class NotOnRecord(RunError):
     """A dialogue asks something that the run has no reply to."""
 
@@ -60,6 +66,37 @@ class Rescored(NamedTuple):
     """Number of predictions that differ from the recorded ones."""
     kept: int
     """Number of predictions kept as an older edition of the reading rules read them."""
+
+
+class RecordedCalls:
+    """Calls of the last trial of every dialogue, and those that the units of a parent share."""
+
+    def __init__(self, calls: Iterable[CallRecord]) -> None:
+        self._own: dict[StepKey, dict[str, CallRecord]] = {}
+        self._trials: dict[StepKey, int] = {}
+        self._shared: dict[str, CallRecord] = {}
+        for call in calls:
+            if call.asked_by:
+                self._shared[call.id] = call
+                continue
+            if call.trial > self._trials.get(call.key, 0):
+                self._trials[call.key] = call.trial
+                self._own.pop(call.key, None)
+            if call.trial == self._trials.get(call.key, 0):
+                self._own.setdefault(call.key, {})[call.place] = call
+
+    def of(self, key: StepKey) -> Mapping[str, CallRecord]:
+        """Return the calls that a dialogue may ask for, by `name_of`."""
+        own = self._own.get(key, {})
+        return ChainMap(own, self._shared) if self._shared else own
+
+
+def name_of(call: Call, repeat: int) -> str:
+    """Return the name under which a call is found among those of its dialogue: its place, or its
+    id if it is shared."""
+    if isinstance(call, Act) or not call.shared:
+        return call.place
+    return call_id(shared_unit(call.shared), repeat, call.place)
 
 
 def summary_of(run: Run) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStore, built_in_picture
 from harness.planning.model import generation, limits_of, tokens_of
 from harness.planning.plan import Plan, setup_of
-from harness.planning.preflight import roles_to_preflight, wants_preflight
 from harness.planning.reply_limit import preflight_warning
 from harness.planning.roles import LEXICAL, EmbeddingRole
 from harness.planning.tiers import at_once, caller_named, retries
@@ -131,9 +130,9 @@ async def carry_out(
                         await engine.run(session.jobs(), session.settle)
                     else:
                         await engine.open(directory.path, say)
-                        if wants_preflight(plan):
+                        if plan.preflights:
                             await preflight()
-                        await engine.preflight_roles(roles_to_preflight(plan))
+                        await engine.preflight_roles(plan.preflighted_roles)
                         await engine.run(session.jobs(), session.settle)
                 except Stopped as reason:
                     stopped = reason

@@ -10,12 +10,6 @@ each leaf next to it (`LEAVES`).
 """
 
 from harness.settings.asking import NoneRule, Source
-from harness.settings.command_line import (
-    arguments_of,
-    command_of,
-    public_text,
-    without_places,
-)
 from harness.settings.declared import LEAVES, Settings
 from harness.settings.record import (
     FACTS,
@@ -62,17 +56,13 @@ __all__ = [
     "Setting",
     "Settings",
     "Source",
-    "arguments_of",
-    "command_of",
     "directory_name",
     "directory_of",
     "field_of",
     "from_record",
     "of_session",
     "on_record",
-    "public_text",
     "read_settings",
     "setting_of",
-    "without_places",
     "written",
 ]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import json
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -53,31 +52,3 @@ def config_value(setting: Setting, value: Any) -> Any:
         raise ValueError(f"expected one value, not {value!r}")
     read = setting.read(value)
     return list(read) if setting.repeatable else read
-
-
-def toml_text(table: Mapping[str, Any]) -> str:
-    """Return a table as TOML that reads back equal; values are those that `tomllib` returns.
-
-    >>> print(toml_text({"model": 'a "b"', "role": {"planner": "c"}, "seed": 1, "split": ["x"]}))
-    "model" = "a \\"b\\""
-    "role" = {"planner" = "c"}
-    "seed" = 1
-    "split" = ["x"]
-    """
-    return "\n".join(f"{_text(key)} = {_written(value)}" for key, value in table.items())
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, Mapping):
-        inner = (f"{_text(key)} = {_written(one)}" for key, one in value.items())
-        return "{" + ", ".join(inner) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_written, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return _text(value) if isinstance(value, str) else str(value)
-
-
-def _text(text: str) -> str:
-    # The escapes of JSON are among those of TOML, which wants one more.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

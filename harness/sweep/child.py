@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.processes import launcher, python_path
-from harness.settings.config import STDIN, toml_text
+from harness.settings.config import STDIN
 
 COMMAND = ("-P", "-m", "harness", "run", "--config", STDIN)
 """-P: modules in the current folder must not hide others of the same name."""
@@ -67,3 +68,31 @@ class Child:
         """End it and the processes of its group at once."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """Return a table as TOML that reads back equal; values are those that `tomllib` returns.
+
+    >>> print(toml_text({"model": 'a "b"', "role": {"planner": "c"}, "seed": 1, "split": ["x"]}))
+    "model" = "a \\"b\\""
+    "role" = {"planner" = "c"}
+    "seed" = 1
+    "split" = ["x"]
+    """
+    return "\n".join(f"{_text(key)} = {_written(value)}" for key, value in table.items())
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = (f"{_text(key)} = {_written(one)}" for key, one in value.items())
+        return "{" + ", ".join(inner) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text(value) if isinstance(value, str) else str(value)
+
+
+def _text(text: str) -> str:
+    # The escapes of JSON are among those of TOML, which wants one more.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
-from harness.settings import command_of, public_text
 from harness.tables import clean, mean_text, parents_text
+from reports.exports.command_line import command_of, public_text
 from reports.exports.folder import ExportError
 from reports.settings import heading, settings_of
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from adapters.conversation import Picture, placeholder
-from harness.runs import CallRecord, Sight, Unit
+from harness.runs import CallRecord, Unit
+from harness.runs.live_steps import Sight
 from reports.view.parts import Cell, Part
 
 NOTHING = "–"

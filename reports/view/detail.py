@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adapters.conversation import Picture
-from harness.runs import CallRecord, MessageRecord, Unit, sent_picture
+from harness.runs import CallRecord, MessageRecord, Unit
+from harness.runs.pictures import sent_picture
 from parsers import Declaration
 from reports.view.parts import Frame, Score, UnitPage, Window, key_of, main_of
 from reports.view.tree import tree

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run
-from harness.settings import public_text
 from harness.tables import clean, heads
 from parsers.intervals import DRAWS
+from reports.exports.command_line import public_text
 from reports.exports.facts import (
     LIBRARY,
     average_text,

@@ -14,9 +14,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from harness.runs import CallRecord, Done, Run, Sight, Unit
-from harness.settings import without_places
+from harness.runs import CallRecord, Run, Unit
+from harness.runs.live_steps import Done, Sight
 from parsers import Status
+from reports.exports.command_line import without_places
 from reports.exports.eee.aggregate import SCHEMA, evaluation_name, result_id
 from reports.exports.results import Result, counted, results_of
 from reports.exports.units import (

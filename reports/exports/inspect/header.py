@@ -23,9 +23,10 @@ from inspect_ai.log import (
 from inspect_ai.model import GenerateConfig, ModelConfig, ModelUsage
 
 from harness.runs import Manifest, Run, Unit
-from harness.settings import SETTINGS, public_text
+from harness.settings import SETTINGS
 from harness.tables import clean
 from parsers import Measure
+from reports.exports.command_line import public_text
 from reports.exports.facts import benchmark_of, created, public_command, repository_of
 from reports.exports.inspect.ids import id_of
 from reports.exports.results import Result

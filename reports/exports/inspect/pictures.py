@@ -10,7 +10,8 @@ from typing import Any
 
 from adapters.contract import EncodedPicture
 from adapters.conversation import Picture, placeholder
-from harness.runs import BLOBS, DataGone, Run, RunError, Unit, made_again
+from harness.runs import BLOBS, DataGone, Run, RunError, Unit
+from harness.runs.pictures import made_again
 from harness.tables import clean
 from reports.exports.folder import ExportError
 from reports.exports.inspect.talk import AS_IT_IS

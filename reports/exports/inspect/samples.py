@@ -17,11 +17,11 @@ from inspect_ai.scorer import Score
 
 from adapters.inspect.messages import Show, model_usage, score_reason
 from harness.runs import CallRecord, Spent, Unit
-from harness.settings import public_text, without_places
 from parsers import Declaration
 from parsers.records import Scores
 from reports.errors.classes import SUCCESS
 from reports.errors.classifying import UnitError
+from reports.exports.command_line import public_text, without_places
 from reports.exports.inspect.ids import id_of
 from reports.exports.inspect.talk import Talk
 from reports.exports.units import answered, goal_of, right_answer

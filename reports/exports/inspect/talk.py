@@ -23,8 +23,9 @@ from inspect_ai.tool import ToolCall, ToolCallError
 
 from adapters.conversation import Finish, Picture
 from adapters.inspect.messages import Show, chat_messages, model_output
-from harness.runs import CallRecord, Done, MessageRecord, Sight, Unit
-from harness.settings import public_text
+from harness.runs import CallRecord, MessageRecord, Unit
+from harness.runs.live_steps import Done, Sight
+from reports.exports.command_line import public_text
 from reports.exports.units import by_conversation, in_order
 
 AS_IT_IS = ""

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from harness.runs import Run, Unit, steps_taken
+from harness.runs import Run, Unit
+from harness.runs.live_steps import steps_taken
 from parsers import Declaration
 from parsers.live import IDLE, LIMIT, STOPPED
 from parsers.records import ENVIRONMENT_ERROR

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from harness.runs import CallRecord, LiveStep, Unit, steps_taken
+from harness.runs import CallRecord, Unit
+from harness.runs.live_steps import LiveStep, steps_taken
 from parsers.actions import Action
 from parsers.records import ENVIRONMENT_ERROR
 from reports.kinds.episode.ends import ended

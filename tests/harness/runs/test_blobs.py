@@ -22,10 +22,10 @@ from harness.runs import (
     RunDirectory,
     RunError,
     digest_of,
-    merge,
     open_run,
     packed,
 )
+from harness.runs.shards import merge
 from harness.settings import Settings
 from tests.harness.runs.examples import SETUP, call, step
 

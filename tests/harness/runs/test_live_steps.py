@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.conversation import Reply
-from harness.runs import ActRecord, CallRecord, Done, Sight, steps_taken
+from harness.runs import ActRecord, CallRecord
+from harness.runs.live_steps import Done, Sight, steps_taken
 from parsers.actions import Action
 
 JSON = st.recursive(

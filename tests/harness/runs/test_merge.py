@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.runs import CallRecord, RunDiffers, RunError, Setup, StepUnit, merge, open_run
+from harness.runs import CallRecord, RunDiffers, RunError, Setup, StepUnit, open_run
+from harness.runs.shards import merge
 from tests.harness.runs.examples import SETUP, call, step, write
 
 

@@ -126,15 +126,15 @@ def test_a_run_is_read_without_the_package_of_its_kind(monkeypatch: pytest.Monke
     monkeypatch.delitem(KINDS._entries, "sign")
     monkeypatch.delitem(BENCHMARKS._entries, "road-signs")
     monkeypatch.delitem(PROTOCOLS._entries, "read-the-sign")
-    from harness.runs import kinds
+    from harness.runs import lines
 
-    kinds._decoder.cache_clear()
+    lines._detail_decoder.cache_clear()
     run = harness.open_run("r")
     assert [record.detail["asked"] for record in run.records()] == ["a 50", "an octagon", "a ring"]
     assert "100.0" in str(run.table())
     assert "100.0" in call("report", "r").out
     assert "unknown protocol 'read-the-sign'" in call("score", "r").complaint
-    kinds._decoder.cache_clear()
+    lines._detail_decoder.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from PIL import Image
 from adapters.conversation import Picture
 from harness.pictures import PicturePolicy, imaging, plan, read_size
 from harness.pictures.recipe import Recipe
-from harness.runs import DataGone, RunDirectory, StepUnit, made_again, sent_picture
+from harness.runs import DataGone, RunDirectory, StepUnit
+from harness.runs.pictures import made_again, sent_picture
 from reports.view import serve
 from reports.view.write import Page
 from tests.reports.runs import setup, write

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.settings.record import OF_MODEL, SETTINGS
-from harness.settings.setting import Setting
+from harness.settings import OF_MODEL, SETTINGS, Setting
 
 ALWAYS = ("model", "benchmark")
 """Settings that a command always shows."""
