@@ -64,6 +64,11 @@ class LocalAdapter(BatchAdapter):
         self._load = [0] * len(workers)
         self._homes: dict[Dialogue, int] = {}
         self._notices: list[str] = []
+        if not family.together:
+            self._notices.append(
+                f"{info.name}: one step at a time, since its processor prepares the pictures of a "
+                "batch otherwise than those of one step"
+            )
         self._ignored = Ignored(info.name)
         self._closed = False
 

@@ -79,6 +79,11 @@ class Family(Protocol):
         """True if the chat template ends a prompt in an open thought, for the model to go on."""
         ...
 
+    @property
+    def together(self) -> bool:
+        """True if conversations with pictures may share a batch."""
+        ...
+
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
         """Encode the prompt, with `images` (RGB) for the conversation's pictures in order.
 

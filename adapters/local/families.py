@@ -65,6 +65,7 @@ class HuggingFaceFamily:
         size = getattr(config.get_text_config(), "vocab_size", None) or 0
         vocabulary = max(len(tokenizer), size) if self.keeps_replies else 0
         self._prompter = Prompter(processor, self._guard, vocabulary, frozenset(self._reserved()))
+        self.together = self.keeps_replies or self._prompter.together()
 
     @property
     def name(self) -> str:

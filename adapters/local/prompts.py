@@ -86,6 +86,23 @@ class Prompter:
             self._blank[cut] = len(made["input_ids"][0]) - len(self._ids(marked))
         return self._blank[cut]
 
+    def together(self) -> bool:
+        """Return whether the tensors of two prompts, concatenated, are those of a batch of both.
+
+        Some processors number patches through the batch, or join pictures along another axis.
+        Raises `Fatal` if a prompt with a picture cannot be processed at all.
+        """
+        from PIL import Image
+
+        picture = Image.linear_gradient("L").convert("RGB")
+        images = [picture, picture.rotate(90)]
+        text = self._rendered([_BLANK])
+        alone = [self._processed(text, [image]) for image in images]
+        with contextlib.suppress(Exception):
+            batch = self._called([text, text], [[image] for image in images])
+            return all(_concatenated([row[name] for row in alone], batch[name]) for name in batch)
+        return False
+
     def text(self, messages: Sequence[Message]) -> str:
         """Return the prompt as an escaped string, up to where the next reply begins."""
         for place in range(len(messages) - 1, -1, -1):
@@ -105,15 +122,19 @@ class Prompter:
     def _processed(self, text: str, images: Sequence[Image]) -> Mapping[str, Any]:
         """Return the processor's tensors for an escaped prompt. Raises `Fatal`."""
         try:
-            made: Mapping[str, Any] = self._processor(
-                text=text,
-                images=[list(images)] if images else None,
-                return_tensors="pt",
-                add_special_tokens=self._adds_special(text),
-            )
+            return self._called(text, [list(images)] if images else None)
         except Exception as error:
             # Processors differ in what they raise for a prompt that their model does not take.
             raise Fatal(f"the model's processor refuses the prompt: {line(error)}") from error
+
+    def _called(self, text: str | list[str], images: list[list[Image]] | None) -> Mapping[str, Any]:
+        first = text if isinstance(text, str) else text[0]
+        made: Mapping[str, Any] = self._processor(
+            text=text,
+            images=images,
+            return_tensors="pt",
+            add_special_tokens=self._adds_special(first),
+        )
         return made
 
     def _ids(self, text: str) -> list[int]:
@@ -177,6 +198,13 @@ def _reply_text(text: str) -> str:
     it out of later rounds."""
     pieces = _THOUGHT.split(text)
     return "".join(piece if number % 2 else escaped(piece) for number, piece in enumerate(pieces))
+
+
+def _concatenated(parts: Sequence[Any], whole: Any) -> bool:
+    """Return whether a batch's tensor is that of its rows, one after the other."""
+    import torch
+
+    return bool(torch.equal(torch.cat(list(parts)), whole))
 
 
 def _hole() -> list[dict[str, str]]:

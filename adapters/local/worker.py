@@ -157,7 +157,7 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
         kept,
         worked_per_token(loaded.model),
         typical_tokens(loaded.family, loaded.context_tokens),
-        rows,
+        rows if loaded.family.together else 1,
         CPU_ROWS if loaded.device == "cpu" else MOST_ROWS,
     )
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import torch
 from adapters import make
 from adapters.contract import Fatal
 from adapters.local.errors import line
+from tests.local import zoo
 from tests.local.conftest import Checkpoint
 
 Change = Callable[[Path], object]
@@ -229,3 +231,19 @@ def test_a_missing_folder_and_a_missing_name_are_told() -> None:
     assert complaint("hf:/no/such/folder") == "no such folder: /no/such/folder"
     assert complaint("qwen3-vl", model_path="nowhere") == "no such folder: nowhere"
     assert "name it like hf:" in complaint("hf")
+
+
+@pytest.mark.skipif(find_spec("timm") is not None, reason="timm is installed")
+@pytest.mark.parametrize(
+    ("family", "reason"),
+    [
+        ("got-ocr2", "the model's processor refuses the prompt: Nested images are only supported"),
+        ("perception-lm", "timm" if find_spec("torchvision") else "which needs torchvision"),
+        ("gemma3n", "requires the timm library"),
+    ],
+)
+def test_a_family_that_cannot_be_asked_here_says_why(
+    tmp_path: Path, family: str, reason: str
+) -> None:
+    folder = zoo.build(zoo.REFUSED[family], tmp_path / "model", weights=False)
+    assert reason in complaint(f"hf:{folder}", devices="cpu")

@@ -59,6 +59,10 @@ class QwenVLFamily:
         return False
 
     @property
+    def together(self) -> bool:
+        return True
+
+    @property
     def stop_ids(self) -> tuple[int, ...]:
         return stop_ids(self.tokenizer)
 

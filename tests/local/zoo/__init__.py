@@ -13,18 +13,24 @@ from importlib.util import find_spec
 from packaging.version import Version
 
 from tests.local.zoo.build import Family, build
+from tests.local.zoo.further import FURTHER
+from tests.local.zoo.patched import PATCHED
+from tests.local.zoo.refused import REFUSED
 from tests.local.zoo.tiled import TILED
 from tests.local.zoo.whole import WHOLE
 
+NEW = {**PATCHED, **FURTHER}
+
 
 def needs_more(name: str) -> bool:
-    """Whether the transformers here, the oldest that is allowed, imports torchvision for it."""
-    here = metadata.version("transformers") if find_spec("transformers") else "6"
-    return name == "gemma4" and Version(here) < Version("5.21")
+    """Whether the transformers here, the oldest that is allowed, imports torchvision for it or may
+    not know it."""
+    here = Version(metadata.version("transformers") if find_spec("transformers") else "6")
+    return here < Version("5.23" if name in NEW else "5.21" if name == "gemma4" else "5.20")
 
 
 FAMILIES: Mapping[str, Family] = {
-    name: family for name, family in {**WHOLE, **TILED}.items() if not needs_more(name)
+    name: family for name, family in {**WHOLE, **TILED, **NEW}.items() if not needs_more(name)
 }
 
-__all__ = ["FAMILIES", "Family", "build"]
+__all__ = ["FAMILIES", "REFUSED", "Family", "build"]

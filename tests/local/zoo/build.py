@@ -90,9 +90,10 @@ class Family:
     more_files: Mapping[str, Any] = field(default_factory=dict)
 
 
-def build(family: Family, folder: Path, seed: int = 0) -> Path:
-    """A checkpoint of a family, in float32."""
+def build(family: Family, folder: Path, seed: int = 0, *, weights: bool = True) -> Path:
+    """A checkpoint of a family, in float32; without `weights` with a tensor that means nothing."""
     import torch
+    from safetensors.torch import save_file
     from transformers import AutoModelForImageTextToText
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -102,14 +103,18 @@ def build(family: Family, folder: Path, seed: int = 0) -> Path:
     ids = {**vocabulary, "vocab_size": len(vocabulary)}
     config = family.config(ids)
     config.dtype = "float32"
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        model = AutoModelForImageTextToText.from_config(config)
-        for parameter in model.parameters():
-            # Families differ in what they begin with, and zeros would hide a picture.
-            if parameter.dim() > 1:
-                torch.nn.init.normal_(parameter, std=0.2)
-    model.save_pretrained(folder)
+    if weights:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            model = AutoModelForImageTextToText.from_config(config)
+            for parameter in model.parameters():
+                # Families differ in what they begin with, and zeros would hide a picture.
+                if parameter.dim() > 1:
+                    torch.nn.init.normal_(parameter, std=0.2)
+        model.save_pretrained(folder)
+    else:
+        config.save_pretrained(folder)
+        save_file({"a": torch.zeros(1)}, folder / "model.safetensors", {"format": "pt"})
     end = vocabulary["<|im_end|>"]
     (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": end}))
     (folder / "preprocessor_config.json").write_text(json.dumps({**NORMAL, **family.pictures}))
