@@ -28,7 +28,7 @@ from reports.frames.schema import Column, Kind, typed
 Style = Literal[NumberStyle, "bounds", "hidden"]
 
 
-INTERNAL = ("fields", "declared", "marks", "section")
+INTERNAL = ("fields", "declared", "marks", "section", "note")
 """Attributes of a described frame that no format holds."""
 
 

@@ -18,9 +18,43 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
 
+
+def _with_folders(
+    context: click.Context, parameter: click.Parameter, named: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Replace every folder that is no run by the runs below it, shards left out."""
+    if not any(_is_folder(path) for path in named):
+        return named
+    from harness.runs.finding import find_runs
+    from harness.tables import clean
+
+    runs: dict[Path, None] = {}
+    for path in named:
+        if not _is_folder(path):
+            runs[path] = None
+            continue
+        found = find_runs(path)
+        runs |= dict.fromkeys(found.outermost)
+        if found.passed_over:
+            say(clean(found.note), err=True)
+        if not found.runs:
+            raise click.UsageError(f"there is no run in {path} or below it")
+    return tuple(runs)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not (path / "manifest.json").exists()
+
+
 RUNS = click.argument(
-    "runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path)
+    "runs",
+    metavar="RUN...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    callback=_with_folders,
 )
+"""Runs by their directories; a folder stands for all runs below it."""
 RUN = click.argument("run", metavar="RUN", type=click.Path(path_type=Path))
 AVERAGE = click.option(
     "--average",
@@ -55,28 +89,38 @@ def format_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Output format; parquet needs --out.",
     )
+    as_json = click.option("--json", "form", flag_value="json", help="Short for --format json.")
     out = click.option(
         "--out",
         "-o",
         type=click.Path(path_type=Path),
         help="Write to this file instead of standard output.",
     )
-    return form(out(command))
+    return form(as_json(out(command)))
 
 
-def emit(table: pd.DataFrame, form: str, out: Path | None, average: Average = "macro") -> None:
+def emit(
+    table: pd.DataFrame,
+    form: str,
+    out: Path | None,
+    average: Average = "macro",
+    note: str | None = None,
+) -> None:
     """Write a table in a format to a file or standard output."""
     from reports.formats import FOR_PROGRAMS, grid, grids
 
     for_programs = form in FOR_PROGRAMS
-    emit_grids([grid(table, average)] if for_programs else grids(table, average), form, out)
+    emit_grids([grid(table, average)] if for_programs else grids(table, average), form, out, note)
 
 
-def emit_grids(grids: Sequence[Grid], form: str, out: Path | None) -> None:
-    """Write grids in a format to a file or standard output; text fits the terminal's width."""
+def emit_grids(grids: Sequence[Grid], form: str, out: Path | None, note: str | None = None) -> None:
+    """Write grids in a format to a file or standard output; text fits the terminal's width.
+
+    `note` is the one on test data, by default that of the runs that the command names.
+    """
     from harness.tables import render, terminal_width, to_parquet
 
-    note = note_of_command()
+    note = note_of_command() if note is None else note
     if form != "parquet":
         width = terminal_width() if out is None else None
         put(render(grids, form, width=width, note=note), out)

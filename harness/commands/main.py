@@ -42,6 +42,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     "Look": {
         "show": ("harness.commands.show:show", "Print what a model would be sent for a step."),
         # Commands of the package `reports`, which registers them as entry points.
+        "list": (None, "List runs: what, how far, which score, at what cost."),
         "report": (None, "Print the results of runs."),
         "compare": (None, "Test whether two runs differ."),
         "errors": (None, "Sort the failures of runs into classes."),

@@ -82,24 +82,18 @@ def run(dry_run: bool, **_: Any) -> int:
 def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> int:
     """Print the result of a session, and what to do next; return the exit code."""
     from harness.runs import open_run
-    from harness.session.report import paid_before, print_result, redo_hint, result_grid
+    from harness.session.report import paid_before, print_result, redo_hint
 
+    rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
+    manifest = open_run(done.directory).manifest
+    declared = manifest.declaration
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
         return 3
-    manifest = open_run(done.directory).manifest
-    declared = manifest.declaration
-    grid = result_grid(
-        done.records,
-        plan.settings,
-        declared,
-        plan.task_rows,
-        manifest=manifest,
-        notes=plan.protocol.notes,
-        bounds=done.bounds,
+    print_result(
+        console, done.records, plan.settings, declared, *rest, done.bounds, manifest.unrecorded
     )
-    print_result(console, grid)
-    if paid := paid_before(manifest):
+    if paid := paid_before(open_run(done.directory)):
         display.say(paid)
     if done.closing_line:
         display.say(done.closing_line)

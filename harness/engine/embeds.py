@@ -57,11 +57,10 @@ def text_key(info: EmbedderInfo, text: str) -> str:
 class EmbedLane(OpenLane[EmbedRequest, Embedded]):
     """The way to an embedder."""
 
-    def __init__(self, role: str, lane: Lane, session: Session) -> None:
-        assert isinstance(lane.model, Embedder)
-        self.info = lane.model.info
+    def __init__(self, role: str, embedder: Embedder, lane: Lane, session: Session) -> None:
+        self.info = embedder.info
         self.key = model_key(self.info)
-        self._embedder = lane.model
+        self._embedder = embedder
         super().__init__(role, lane, session)
 
     def first(self, picture: Picture | None) -> EmbedRequest:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--out", "-o", metavar="DIR", help="Folder of the runs.  [default: runs/<file>]")
+@click.option("--out", "-o", metavar="DIR", help="Folder of the runs.  [default: sweeps/<file>]")
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -66,7 +66,7 @@ def sweep(
     if (status or dry_run) and (wait or jobs or (status and dry_run)):
         which = "--status" if status else "--dry-run"
         raise click.UsageError(f"{which} starts nothing: leave out --jobs, --wait and the like")
-    folder = Path(out) if out else Path("runs") / Path(file).stem
+    folder = Path(out) if out else Path("sweeps") / Path(file).stem
     if status:
         return _status(file, folder, only)
 
@@ -133,7 +133,7 @@ def _run(
     after = [standing_of(plan, folder) for plan in chosen]
     _print(status_grid(expansion.having(chosen), folder, after))
     if any(standing.settled for standing in after):
-        say(f"results: vlm-eval report {shlex.quote(str(folder))}/*/ --compact")
+        say(f"results: vlm-eval report {shlex.quote(str(folder))} --compact")
     if interrupted:
         _note("interrupted; the same line goes on")
         return 130

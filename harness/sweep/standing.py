@@ -16,7 +16,7 @@ from harness.runs import (
     read_cost,
     read_settled,
 )
-from harness.runs.callers import waiting_at
+from harness.runs.finding import State, state_of
 from harness.runs.settings import settings_of
 from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
@@ -37,7 +37,6 @@ from harness.tables import (
     rows_of,
 )
 
-State = Literal["complete", "running", "waiting", "incomplete", "not started", "unreadable"]
 LAST_BYTES = 8192
 
 
@@ -53,7 +52,7 @@ class Standing:
     why: why it stopped, "" where there is nothing to tell.
     """
 
-    state: State
+    state: State | Literal["unreadable"]
     settled: int = 0
     spent: float = 0.0
     limit: float | None = None
@@ -73,14 +72,13 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
     """Return the progress of a cell."""
     path = folder / plan.directory
     said = last_words(plan.log(folder))
-    in_use = is_in_use(path)
     try:
-        begun = manifest_before(path) is not None
         if not (path / MANIFEST).exists():
-            return Standing("running") if in_use else Standing("not started", why=said)
+            manifest_before(path)  # Lines without a manifest are an error.
+            return Standing("running" if is_in_use(path) else "not started", why=said)
         run = open_run(path)
         settled, spent, manifest = len(read_settled(path)), read_cost(path), run.manifest
-        waiting = waiting_at(path)
+        state, waiting = state_of(run), run.waiting
     except RunError as error:
         return Standing("unreadable", why=str(error))
     if manifest.redone is not None:  # Another run has paid for what was taken over.
@@ -88,9 +86,6 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
     last = manifest.sessions[-1] if manifest.sessions else None
     limit = last.settings.get("max_cost") if last else None
     measured = last.measured if last else {}
-    state: State = "incomplete" if begun else "not started"
-    state = "waiting" if waiting else state
-    state = "complete" if run.complete else "running" if in_use else state
     stopped = str(measured.get(STOPPED, ""))
     # The last line of a process has advice for a user who started it by hand.
     why = stopped if stopped and said.startswith(stopped) else said

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from harness.runs.finding import State
 from harness.settings import Settings
 from harness.sweep.expansion import CellPlan, Cost, Expansion
 from harness.sweep.file import Cell
 from harness.sweep.schedule import Schedule
-from harness.sweep.standing import Standing, State
+from harness.sweep.standing import Standing
 
 UNITS = 100
 Ending = tuple[int, int]

@@ -207,7 +207,7 @@ def test_status_without_a_sweep() -> None:
     done = call("sweep", file, "--status")
     assert done.code == 2
     assert done.complaint == (
-        "vlm-eval: no sweep was started in runs/s (vlm-eval sweep s.toml starts one)"
+        "vlm-eval: no sweep was started in sweeps/s (vlm-eval sweep s.toml starts one)"
     )
 
 

@@ -1,0 +1,87 @@
+"""Finds the runs below a folder, and says how far each is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from harness.errors import RunError
+from harness.runs.directory import is_in_use, manifest_before
+from harness.runs.manifest import MANIFEST
+from harness.runs.run import Run, open_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+State = Literal["complete", "running", "waiting", "incomplete", "not started"]
+
+
+class Found(NamedTuple):
+    """The runs below a folder by path, shards inside of their run included.
+
+    passed_over: folders that hold another format, or another program's manifest, with why.
+    """
+
+    runs: dict[Path, Run]
+    passed_over: dict[Path, str]
+
+    @property
+    def note(self) -> str:
+        """The first of those passed over, and how many more there are."""
+        path, why = next(iter(self.passed_over.items()))
+        more = f", and {len(self.passed_over) - 1:,} more" if len(self.passed_over) > 1 else ""
+        return f"passed over: {path.as_posix()} ({why}){more}"
+
+    @property
+    def outermost(self) -> list[Path]:
+        """The runs that are inside of no other."""
+        return [path for path in self.runs if not any(one in self.runs for one in path.parents)]
+
+
+def find_runs(folder: Path) -> Found:
+    """Return the runs at and below `folder`, sorted by path. Hidden folders are left out."""
+    found = Found({}, {})
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if MANIFEST in files:
+            path = Path(place)
+            try:
+                found.runs[path] = open_run(path, tolerant=True)
+            except RunError as error:
+                found.passed_over[path] = str(error)
+    return found
+
+
+def state_of(run: Run) -> State:
+    """Return how far a run is: `incomplete` is one that ended before its last unit.
+
+    Raises `RunError`.
+    """
+    if run.complete:
+        return "complete"
+    if is_in_use(run.path):
+        return "running"
+    if run.waiting:
+        return "waiting"
+    return "not started" if manifest_before(run.path) is None else "incomplete"
+
+
+def list_runs(
+    folders: Path | str | Iterable[Path | str] = "runs",
+    *,
+    where: Sequence[str] = (),
+    sort: str = "path",
+) -> pd.DataFrame:
+    """Return a frame with a row per run below some folders, as `vlm-eval list` prints it.
+
+    Columns: `path`, `model`, `benchmark`, `split`, `protocol`, `state` (complete, running, waiting
+    for a provider, incomplete, not started), `settled` of `units`, the main `measure` with its
+    `score` (a share) and its interval, `spent` (US dollars), `created`, and `setting.NAME` for
+    every setting. Raises `click.UsageError` for folders that do not exist, and for a setting in
+    `where` that no run has.
+    """
+    make: Callable[..., pd.DataFrame] = import_module("reports.listing").runs_listed
+    return make([folders] if isinstance(folders, (Path, str)) else folders, where, sort)

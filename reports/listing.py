@@ -1,0 +1,213 @@
+"""`vlm-eval list`: the runs below some folders, a line each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reports.output import emit, format_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.runs import Run
+    from reports.grid import Style
+
+FOLDERS = ("runs", "sweeps")
+"""Where runs are looked for unless a folder is named."""
+SORTED_BY = ("path", "model", "benchmark", "protocol", "state", "score", "spent", "created")
+
+
+@click.command("list")
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--where",
+    metavar="SETTING=VALUE",
+    multiple=True,
+    help="Only runs with this value of a setting (model=gpt-5.4) or of a column (state=complete); "
+    "may be repeated: values of one setting add up, settings restrict each other.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(SORTED_BY),
+    default="path",
+    show_default=True,
+    help="Order of the runs; the best, dearest and newest come first.",
+)
+@format_options
+def list_command(
+    folders: tuple[Path, ...], where: tuple[str, ...], sort: str, form: str, out: Path | None
+) -> int:
+    """List the runs below every FOLDER: what was run, how far it is, its main score and its cost.
+
+    Without a FOLDER these are runs/ and sweeps/. Shards of a run are listed, too.
+    """
+    table = runs_listed(folders or FOLDERS, where, sort)
+    emit(table, form, out, note=str(table.attrs["note"]))
+    return 0
+
+
+def runs_listed(folders: Iterable[Path | str], where: Sequence[str], sort: str) -> pd.DataFrame:
+    """Return the frame of `harness.list_runs`."""
+    from reports.grid import Field, described, interval
+
+    records, notes, note = _runs_below([Path(path) for path in folders])
+    records = _sorted([one for one in records if _has(one, where)], sort)
+    if not records:
+        notes = ["no run" + (f" with {' '.join(where)}" if where else ""), *notes]
+    measures = {one["measure"] for one in records}
+    one_measure = measures.pop() if len(measures) == 1 else ""
+    shown = {
+        "split": len({one["split"] for one in records}) > 1,
+        "units": any(one["state"] != "complete" for one in records),
+        "spent": any(one["spent"] for one in records),
+    }
+    names = dict.fromkeys(name for one in records for name in one["settings"])
+    count: Style = "count" if shown["units"] else "hidden"
+    fields = (
+        Field("path", "str", "text", "run", "its directory"),
+        Field("model", "str", "text", "model", "the model or policy"),
+        Field("benchmark", "str", "text", "benchmark", "the benchmark"),
+        Field("split", "str", "text" if shown["split"] else "hidden", "split", "its splits"),
+        Field("protocol", "str", "text", "protocol", "how the model was asked"),
+        Field("state", "str", "text", "state", "how far it is"),
+        Field("settled", "Int64", count, "answered", "units with a final outcome"),
+        Field("units", "Int64", count, "of", "units of the run"),
+        Field("measure", "str", "hidden" if one_measure else "text", "measure", "main measure"),
+        Field("score", "float64", "percent", one_measure or "score", "its value"),
+        *interval("score", "score"),
+        Field(
+            "spent",
+            "float64",
+            "dollars" if shown["spent"] else "hidden",
+            "spent",
+            "US dollars spent",
+        ),
+        Field("created", "str", "text", "started", "when it was started (UTC)"),
+        *(Field(f"setting.{name}", "str", "hidden", name, "a setting") for name in names),
+    )
+    flat = [
+        {
+            **one,
+            "created": one["created"][:16].replace("T", " "),
+            **{
+                f"setting.{name}": None if value is None else _text(value)
+                for name, value in one["settings"].items()
+            },
+        }
+        for one in records
+    ]
+    return described(flat, fields, title="", notes=notes, note=note)
+
+
+def _runs_below(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str], str]:
+    """Return a record per run, what was passed over, and the note on their data."""
+    from harness.runs import RunError
+    from harness.runs.finding import find_runs
+    from reports.load import guarding_notes
+
+    there = [folder for folder in folders if folder.is_dir()]
+    if not there:
+        names = " or ".join(str(folder) for folder in folders)
+        raise click.UsageError(f"there is no folder {names}: name the folder that has the runs")
+    records: dict[Path, dict[str, Any]] = {}
+    notes: list[str] = []
+    for folder in there:
+        found = find_runs(folder)
+        for path, run in found.runs.items():
+            try:
+                records[path] = _record(path, run)
+            except RunError as error:
+                found.passed_over[path] = str(error)
+        if found.passed_over:
+            notes.append(found.note)
+    return list(records.values()), notes, guarding_notes(records)
+
+
+def _record(path: Path, run: Run) -> dict[str, Any]:
+    from harness.runs import read_cost, read_settled
+    from harness.runs.finding import state_of
+
+    manifest, config = run.manifest, run.manifest.config
+    state = state_of(run)
+    repeats, shuffles = config.get("repeats", 1), config.get("shuffles", 1)
+    taken_over = manifest.redone.cost if manifest.redone else 0.0
+    return {
+        "path": path.as_posix(),
+        "model": str(manifest.model.get("name") or config.get("model")),
+        "benchmark": str(config.get("benchmark")),
+        "split": ", ".join(map(str, manifest.dataset.get("splits") or ())),
+        "protocol": str(config.get("protocol")),
+        "state": state,
+        "settled": len(read_settled(path)),
+        "units": int(manifest.dataset.get("rows") or 0) * repeats * shuffles,
+        **_score(run, state),
+        "spent": max(0.0, read_cost(path) - taken_over + manifest.unrecorded),
+        "created": manifest.created,
+        "settings": dict(config),
+    }
+
+
+def _score(run: Run, state: str) -> dict[str, Any]:
+    """Return the main measure of a run over what is settled so far, as its summary has it."""
+    measure = run.manifest.declaration.main
+    empty = {"measure": measure.head, "score": None}
+    if state == "not started":
+        return empty
+    metrics = run.summary.get("total", {}).get("metrics", {})
+    if measure.all_of:
+        found = (metrics.get(measure.key) or {}).get("default")
+    else:
+        line = metrics.get("rules", {}).get("invalid", "valid")
+        found = metrics.get(line, {}).get(measure.key, {}).get(measure.averages[0])
+    if not found:
+        return empty
+    bounds = found.get("interval") or {}
+    of_interval = {f"score_{name}": bounds.get(name) for name in ("low", "high", "method", "few")}
+    return {"measure": measure.head, "score": found["value"], **of_interval}
+
+
+def _has(record: Mapping[str, Any], where: Sequence[str]) -> bool:
+    wanted: dict[str, list[str]] = {}
+    for pair in where:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise click.BadParameter(f"{pair!r}: write SETTING=VALUE", param_hint="--where")
+        wanted.setdefault(name.replace("-", "_"), []).append(value)
+    known = {**record["settings"], **record}
+    for name in wanted:
+        if name not in known:
+            raise click.BadParameter(
+                f"{record['path']} has no setting {name!r} (`vlm-eval run --help` lists them)",
+                param_hint="--where",
+            )
+    return all(
+        any(value in _texts(known[name]) for value in values) for name, values in wanted.items()
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    """Return what a user may write for a value: a list has each of its members."""
+    if isinstance(value, (list, tuple)):
+        return [_text(one) for one in value] or ["none"]
+    if isinstance(value, Mapping):
+        return [f"{name}={_text(one)}" for name, one in value.items()] or ["none"]
+    return [_text(value)]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _sorted(records: list[dict[str, Any]], by: str) -> list[dict[str, Any]]:
+    if by in ("score", "spent", "created"):
+        known = [one for one in records if one[by] is not None]
+        rest = [one for one in records if one[by] is None]
+        return sorted(known, key=lambda one: one[by], reverse=True) + rest
+    return sorted(records, key=lambda one: (one[by], one["path"]))
