@@ -9,14 +9,16 @@ notice when refused. Written against anthropic 2.11, November 2026.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
-from adapters import image_rules, prices
+from adapters import prices
 from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
 from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
@@ -86,7 +88,7 @@ def facts_of(model: str) -> ClaudeFacts:
     if model.startswith("claude-sonnet-5") and version == (5, 0):
         minimum = 1024
     tier = (2576, 4784) if version >= (4, 7) else (1568, 1568)
-    return ClaudeFacts(image_rules.claude(*tier), minimum, thinking_of(model))
+    return ClaudeFacts(image_rule(*tier), minimum, thinking_of(model))
 
 
 class _Text(msgspec.Struct):
@@ -317,4 +319,32 @@ def _usage(usage: _Usage | None) -> Usage | None:
         cache_write=written,
         output=usage.output_tokens or 0,
         reasoning=details.thinking_tokens or 0,
+    )
+
+
+def image_rule(edge: int, limit: int) -> ImageRule:
+    """Claude: patches of 28 px; the largest size whose padded sides and patches are allowed."""
+
+    def patches(width: int, height: int) -> int:
+        return ceil(width / 28) * ceil(height / 28)
+
+    def fit(width: int, height: int) -> tuple[int, int]:
+        longest, shortest = max(width, height), min(width, height)
+
+        def at(long: int) -> tuple[int, int]:
+            return long, max(1, round(shortest * long / longest))
+
+        def too_large(long: int) -> bool:
+            return ceil(long / 28) * 28 > edge or patches(*at(long)) > limit
+
+        long, short = at(1 + bisect_left(range(2, longest + 1), True, key=too_large))
+        return (long, short) if width >= height else (short, long)
+
+    return ImageRule(
+        fit,
+        lambda w, h: patches(*fit(w, h)),
+        max_side=edge,
+        # The API takes 10 MB in base64; a quarter of that is the encoding.
+        max_bytes=7_500_000,
+        source="Anthropic, vision guide, 2026-11",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -40,22 +40,11 @@ _FAILURES = (
 
 def read_json(data: bytes, kind: type[T]) -> T:
     """Return a server's JSON as a record. Raises ValueError with a line that says what is wrong."""
-    return msgspec.convert(_plain(data), kind)
+    return msgspec.convert(plain_json(data), kind)
 
 
-def read_loosely(data: bytes, kind: type[T]) -> tuple[T, frozenset[str]]:
-    """Read a server's JSON as a record, without fields of another type than the record's.
-
-    Items of lists that cannot be read are left out as well, and bytes that are not UTF-8 replaced.
-    Returns the record and the names of the fields that were left out. Raises ValueError where no
-    JSON object comes, or a field without a default is missing.
-    """
-    left_out: set[str] = set()
-    cleaned = _cleaned(_plain(data, "replace"), kind, left_out)
-    return msgspec.convert(cleaned, kind), frozenset(left_out)
-
-
-def _plain(data: bytes, errors: str = "strict") -> Any:
+def plain_json(data: bytes, errors: str = "strict") -> Any:
+    """Return JSON in UTF-8 as plain values. Raises ValueError."""
     try:
         return json.loads(data.decode("utf-8-sig", errors))
     except UnicodeDecodeError as error:
@@ -65,39 +54,6 @@ def _plain(data: bytes, errors: str = "strict") -> Any:
     except ValueError as error:
         reason = f"not JSON: {error}"
     raise ValueError(reason)
-
-
-def _cleaned(plain: Any, kind: Any, left_out: set[str]) -> Any:
-    """Return the part of plain JSON that a type takes. Raises ValueError where it takes none of
-    it."""
-    inner = [one for one in get_args(kind) if one is not type(None)]
-    if get_origin(kind) is list and isinstance(plain, list):
-        return [item for one in plain for item in _item(one, inner[0], left_out)]
-    if plain is not None and len(inner) == 1 and get_origin(kind) is not list:
-        return _cleaned(plain, inner[0], left_out)
-    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        msgspec.convert(plain, kind)
-        return plain
-    if not isinstance(plain, dict):
-        raise ValueError(f"a {type(plain).__name__} instead of an object")
-    kept = {}
-    for one in msgspec.structs.fields(kind):
-        if one.encode_name in plain:
-            try:
-                kept[one.encode_name] = _cleaned(plain[one.encode_name], one.type, left_out)
-            except ValueError:
-                left_out.add(one.encode_name)
-    return kept
-
-
-def _item(plain: Any, kind: Any, left_out: set[str]) -> list[Any]:
-    """Return an item of a list, or none if it cannot be read."""
-    try:
-        cleaned = _cleaned(plain, kind, left_out)
-        msgspec.convert(cleaned, kind)
-    except ValueError:
-        return []
-    return [cleaned]
 
 
 def checked(reply: object) -> Reply:

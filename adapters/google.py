@@ -15,10 +15,11 @@ from binascii import b2a_base64
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adapters import image_rules, prices
+from adapters import prices
 from adapters.api import ApiAdapter, Json, hosted
 from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
@@ -94,12 +95,12 @@ def facts_of(model: str, resolution: str | None) -> GeminiFacts:
     if re.match(r"gemini-[12]\.", model):
         few = {"low": 64, "medium": 256}.get(resolution or "")
         return GeminiFacts(
-            image_rules.gemini_fixed(few) if few else image_rules.gemini_tiles(),
+            _fixed(few) if few else _tiles(),
             levels=False,
             cache_minimum=2048,
         )
     tokens = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
-    return GeminiFacts(image_rules.gemini_fixed(tokens[resolution or "high"]), levels=True)
+    return GeminiFacts(_fixed(tokens[resolution or "high"]), levels=True)
 
 
 class GoogleAdapter(ApiAdapter):
@@ -291,3 +292,26 @@ class GoogleAdapter(ApiAdapter):
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+_GUIDES = "Google, media resolution and image understanding guides, 2026-11"
+
+
+def _fixed(tokens: int) -> ImageRule:
+    """Gemini 3 and later: every picture costs the same, whatever its size."""
+    return ImageRule(lambda w, h: (w, h), lambda w, h: tokens, max_bytes=7_000_000, source=_GUIDES)
+
+
+def _tiles() -> ImageRule:
+    """Gemini 2.5 and before. Google's two pages disagree; the larger number is used.
+
+    One page counts 258 tokens a tile, the other about 2,048 a picture.
+    """
+
+    def tokens(width: int, height: int) -> int:
+        if max(width, height) <= 384:
+            return 258
+        tile = max(1, floor(min(width, height) / 1.5))
+        return max(2048, 258 * ceil(width / tile) * ceil(height / tile))
+
+    return ImageRule(lambda w, h: (w, h), tokens, max_bytes=7_000_000, source=_GUIDES)

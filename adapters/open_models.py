@@ -7,10 +7,10 @@ narrower where the authors' own code sets them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import ceil, floor, sqrt
 
-from adapters import image_rules
 from adapters.contract import Coordinates, ImageRule
 
 
@@ -53,7 +53,7 @@ class OpenModel:
         """
         if self.pixels is None:
             return None
-        make = image_rules.qwen_exact if self.exact else image_rules.qwen
+        make = qwen_exact if self.exact else qwen
         return make(self.pixels.factor, self.pixels.least, self.pixels.most)
 
 
@@ -124,3 +124,69 @@ def open_model(name: str) -> OpenModel | None:
 def longest(names: Iterable[str], model: str) -> str | None:
     """Return the longest of the names that a model's name begins with."""
     return max((name for name in names if model.startswith(name)), key=len, default=None)
+
+
+_QWEN = "Qwen-VL smart_resize with the published checkpoints' pixel limits, 2026-11"
+
+
+def qwen_size(width: int, height: int, factor: int, least: int, most: int) -> tuple[int, int]:
+    """Qwen's `smart_resize`: sides in multiples of `factor`, pixels from `least` to `most`."""
+    w, h = (round(side / factor) * factor for side in (width, height))
+    if w * h > most:
+        shrink = sqrt(width * height / most)
+        w, h = (max(factor, floor(s / shrink / factor) * factor) for s in (width, height))
+    elif w * h < least:
+        grow = sqrt(least / (width * height))
+        w, h = (ceil(side * grow / factor) * factor for side in (width, height))
+    return max(factor, w), max(factor, h)
+
+
+def qwen(factor: int, least: int, most: int) -> ImageRule:
+    """Qwen2-VL and later: sides rounded to multiples of `factor`, pixels within limits.
+
+    `fit` leaves the rounding to the model: it only shrinks to the pixel limit.
+    """
+
+    def fit(width: int, height: int) -> tuple[int, int]:
+        scale = min(1.0, sqrt(most / (width * height)))
+        return max(1, floor(width * scale)), max(1, floor(height * scale))
+
+    def tokens(width: int, height: int) -> int:
+        w, h = qwen_size(width, height, factor, least, most)
+        return (w // factor) * (h // factor)
+
+    return ImageRule(fit, tokens, source=_QWEN)
+
+
+def qwen_exact(factor: int, least: int, most: int) -> ImageRule:
+    """Return the same where the limits are known to be the processor's own: `fit` gives the size it
+    uses.
+
+    So a picture is resized once, and a point in the picture sent is a point in the one seen.
+    """
+
+    def fit(width: int, height: int) -> tuple[int, int]:
+        return qwen_size(width, height, factor, least, most)
+
+    def tokens(width: int, height: int) -> int:
+        w, h = fit(width, height)
+        return (w // factor) * (h // factor)
+
+    return ImageRule(fit, tokens, source=_QWEN)
+
+
+def pixels(
+    most: int | None,
+    tokens: Callable[[int, int], int | None] = lambda width, height: None,
+    source: str = "the pixel limit that was asked for",
+) -> ImageRule:
+    """At most this many pixels, aspect ratio kept, for models that resize by an unknown rule.
+
+    `tokens` counts the tokens of a picture of a width and a height, where that is known.
+    """
+
+    def fit(width: int, height: int) -> tuple[int, int]:
+        scale = min(1.0, sqrt(most / (width * height))) if most else 1.0
+        return max(1, floor(width * scale)), max(1, floor(height * scale))
+
+    return ImageRule(fit, tokens, source=source)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import ceil, floor, sqrt
 
-from adapters import image_rules, prices
+from adapters import prices
 from adapters.api import Json, hosted
 from adapters.chat_completions import ChatAdapter, ServedModel, on_record, served
 from adapters.contract import Adapter, AdapterInfo, Fatal, Generation, ImageRule, Request
@@ -24,6 +25,8 @@ from adapters.thinking import thinking_of
 HOSTS = ("api.openai.com", "openai.azure.com")
 CACHE_LIFE_S = 30 * 60.0
 CACHE_MINIMUM = 1024
+Size = tuple[int, int]
+_GUIDE = "OpenAI, images and vision guide, 2026-11"
 
 
 def openai_endpoint(base_url: str | None, api_key: str | None) -> Endpoint:
@@ -111,6 +114,54 @@ def openai(
     )
 
 
+def openai_tiles(base: int, tile: int, detail: str = "high") -> ImageRule:
+    """gpt-4o and its kind: into 2048 by 2048, short side to 768, tiles of 512 px."""
+    if detail == "low":
+        return ImageRule(lambda w, h: within(w, h, 512), lambda w, h: base, source=_GUIDE)
+
+    def fit(width: int, height: int) -> Size:
+        scale = min(1.0, 2048 / max(width, height))
+        scale = min(scale, 768 / min(width, height))
+        return max(1, round(width * scale)), max(1, round(height * scale))
+
+    def tokens(width: int, height: int) -> int:
+        width, height = fit(width, height)
+        return base + tile * ceil(width / 512) * ceil(height / 512)
+
+    return ImageRule(fit, tokens, max_side=2048, source=_GUIDE)
+
+
+def openai_patches(multiplier: float, edge: int, budget: int | None) -> ImageRule:
+    """Newer models: patches of 32 px, a longest side, and for most a budget of patches.
+
+    Over the budget a picture is scaled to sides close to whole patches.
+    """
+
+    def patches(width: float, height: float) -> int:
+        return ceil(width / 32) * ceil(height / 32)
+
+    def fit(width: int, height: int) -> Size:
+        width, height = within(width, height, edge)
+        if budget is None or patches(width, height) <= budget:
+            return width, height
+        scale = sqrt(32 * 32 * budget / (width * height))
+        across, down = width * scale / 32, height * scale / 32
+        scale *= min(floor(across) / across if across >= 1 else 1.0, floor(down) / down)
+        return max(1, floor(width * scale)), max(1, floor(height * scale))
+
+    def tokens(width: int, height: int) -> int:
+        # 2592 must stay 2592 where the product is a hair above it.
+        return ceil(round(patches(*fit(width, height)) * multiplier, 6))
+
+    return ImageRule(fit, tokens, max_side=edge, source=_GUIDE)
+
+
+def within(width: int, height: int, edge: float) -> Size:
+    """Return the size scaled down until the long side is at most `edge`, to the nearest pixel."""
+    scale = min(1.0, edge / max(width, height))
+    return max(1, round(width * scale)), max(1, round(height * scale))
+
+
 @dataclass(frozen=True, slots=True)
 class OpenAIFacts:
     """A family of OpenAI's models.
@@ -134,9 +185,9 @@ class OpenAIFacts:
         if self.tiles is not None:
             if detail not in {"low", "high"}:
                 raise KeyError(detail)
-            return image_rules.openai_tiles(*self.tiles, detail)
+            return openai_tiles(*self.tiles, detail)
         edge, budget = {name: (edge, budget) for name, edge, budget in self.sizes}[detail]
-        return image_rules.openai_patches(self.multiplier, edge, budget)
+        return openai_patches(self.multiplier, edge, budget)
 
 
 def _same(edge: int, budget: int) -> tuple[tuple[str, int, int | None], ...]:

@@ -155,16 +155,6 @@ def _rates(name: str, rates: Any, path: Path) -> Rates:
     return Rates(**rates)
 
 
-def price_of(info: ModelInfo, usage: Usage, when: datetime | None = None) -> float | None:
-    """Return the dollars for a call by the package's prices; see `PriceSheet.price_of`."""
-    return PriceSheet().price_of(info, usage, when)
-
-
-def has_price(info: ModelInfo) -> bool:
-    """Return whether calls are free, or the package knows their cost."""
-    return PriceSheet().has_price(info)
-
-
 def source() -> str:
     """Return the package and version that prices come from, for a run's record."""
     from importlib.metadata import version

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import harness
-from adapters import Conversation, PictureSource, Reply, Request, image_rules, user
+from adapters import Conversation, PictureSource, Reply, Request, open_models, user
 from adapters.contract import AdapterInfo
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
@@ -60,7 +60,7 @@ SIZES: dict[tuple[int, int], int] = {
     (1920, 1080): 19,
     (6016, 3384): 11,
 }
-RULE = image_rules.qwen_exact(28, 3_136, 12_845_056)
+RULE = open_models.qwen_exact(28, 3_136, 12_845_056)
 
 
 def sizes(count: int) -> list[tuple[int, int]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adapters import image_rules
 from adapters.contract import Coordinates, Fatal, ImageRule
 from adapters.conversation import Conversation
 from adapters.local.chat import Guard
 from adapters.local.contract import Encoded, Padded
 from adapters.local.prompts import Prompter
-from adapters.open_models import OPEN_MODELS, OpenModel
+from adapters.open_models import OPEN_MODELS, OpenModel, pixels, qwen_exact
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -94,10 +93,10 @@ class HuggingFaceFamily:
     def image_rule(self) -> ImageRule | None:
         limits = self.pixel_limits
         if limits is None:
-            return image_rules.pixels(
+            return pixels(
                 self._max_pixels, self._prompter.picture_tokens, "the checkpoint's processor"
             )
-        return image_rules.qwen_exact(self._factor, *limits)
+        return qwen_exact(self._factor, *limits)
 
     @property
     def coordinates(self) -> Coordinates | None:

@@ -26,7 +26,6 @@ INSPECT = {
     "effort": "--reasoning-effort",
     "thinking_budget": "--reasoning-tokens",
     "roles": "--model-role NAME=PROVIDER/MODEL",
-    "rationale_model": "--model-role rationale=PROVIDER/MODEL",
     "repeats": "--epochs",
     "out": "--log-dir",
     "concurrency": "--max-connections",
@@ -105,11 +104,6 @@ def _check(option: str, name: str) -> None:
     if option == "limit":
         raise UserError(
             f"-T limit: give -T {LIMIT}=N for the first N tasks (--limit counts their steps)"
-        )
-    if name == "embedding_model":
-        raise UserError(
-            "-T embedding_model: inspect has no embedders; texts are embedded by 'lexical', others "
-            "are for vlm-eval run"
         )
     if name in INSPECT:
         raise UserError(f"-T {option} is an option of inspect: give {INSPECT[name]} instead")

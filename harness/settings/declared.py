@@ -17,7 +17,6 @@ from harness.settings.running import DataSettings, RunningSettings, ScoringSetti
 LEAVES: Registry[type[LeafSettings]] = Registry("settings", "vlm_eval.settings")
 """Classes of settings, by leaf."""
 for _leaf, _target in {
-    "conversations": "harness.kinds.conversation.settings:ConversationSettings",
     "episodes": "harness.kinds.episode.settings:EpisodeSettings",
     "redo": "harness.redo.settings:RedoSettings",
     "server": "harness.serve.settings:ServerSettings",

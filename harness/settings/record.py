@@ -111,7 +111,6 @@ def read_settings(values: Mapping[str, object]) -> Settings:
     Raises ValueError for an unknown name and for a value that a setting does not take.
     """
     read: dict[str, Any] = {}
-    roles: list[tuple[str, str]] = []
     for given, value in values.items():
         name = field_of(given)
         if name is None:
@@ -127,10 +126,6 @@ def read_settings(values: Mapping[str, object]) -> Settings:
             read[name] = setting.read(value)
         except ValueError as error:
             raise ValueError(f"{given}: {error}") from error
-        if setting.names_role and read.pop(name) is not None:
-            roles.append((setting.names_role, str(value)))
-    if roles:
-        read["roles"] = (*read.get("roles", ()), *roles)
     for name in ("adapter_options", "protocol_options", "roles"):
         if name in read:
             read[name] = tuple(sorted(read[name]))

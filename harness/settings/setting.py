@@ -59,8 +59,6 @@ class Setting:
             `harness.planning.resolve`).
         to_adapter: True for an option of the model's adapter.
         to_protocol: True if it fills a parameter of the protocol.
-        names_role: The role whose model it names, "" without one; it is read as one of the `roles`,
-            and has no separate value.
         left_open: True if None leaves it to the protocol.
     """
 
@@ -86,7 +84,6 @@ class Setting:
     needs: tuple[str, ...] = ()
     to_adapter: bool = False
     to_protocol: bool = False
-    names_role: str = ""
     left_open: bool = False
 
     def read(self, value: object) -> Any:

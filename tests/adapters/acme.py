@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters import Adapter, Fatal, image_rules, prices
+from adapters import Adapter, Fatal, open_models, prices
 from adapters.api import Json, hosted
 from adapters.chat_completions import ChatAdapter
 from adapters.contract import Request
@@ -49,7 +49,7 @@ def acme(
         settings={"api": "chat.completions", "tier": tier},
         concurrency=concurrency,
         context_tokens=prices.context_tokens("acme", model),
-        image_rule=image_rules.pixels(MOST_PIXELS.get(model, 1_280_000)),
+        image_rule=open_models.pixels(MOST_PIXELS.get(model, 1_280_000)),
         coordinates="absolute",
     )
     return AcmeAdapter(info, endpoint, timeout_s=timeout_s)

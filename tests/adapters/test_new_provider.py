@@ -10,7 +10,7 @@ import pytest
 
 from adapters import ADAPTERS, Fatal, Finish, describe, make, names, options_of
 from adapters.entry_points import EntryPoint
-from adapters.prices import has_price
+from adapters.prices import PriceSheet
 from tests.adapters.support import KEY, ask, bodies
 from tests.servers import Answer, WireServer, refusing
 
@@ -32,7 +32,7 @@ def test_it_is_listed_and_described_without_a_key_and_refuses_what_it_does_not_t
     assert info.settings == {"api": "chat.completions", "tier": 2, "endpoint": None}
     assert (info.concurrency, info.billed, info.runs_here) == (3, True, False)
     assert info.image_rule is not None and info.image_rule.fit(1600, 1600) == (1131, 1131)
-    assert not has_price(info)
+    assert not PriceSheet().has_price(info)
     with pytest.raises(Fatal, match="no API key: set the environment variable ACME_API_KEY"):
         described.load()
     with pytest.raises(Fatal, match="no API key"):

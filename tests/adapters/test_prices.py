@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from adapters import Fatal, Usage, describe
-from adapters.prices import PriceSheet, has_price, price_of, source
+from adapters.prices import PriceSheet, source
 from adapters.scripted import scripted
 
 
@@ -23,15 +23,17 @@ from adapters.scripted import scripted
 )
 def test_the_packages_prices(model: str, usage: Usage, dollars: float) -> None:
     when = datetime(2026, 11, 20, tzinfo=UTC)
-    assert price_of(describe(model).info, usage, when) == pytest.approx(dollars)
+    assert PriceSheet().price_of(describe(model).info, usage, when) == pytest.approx(dollars)
 
 
 def test_what_is_not_billed_is_free_and_what_is_not_listed_is_unknown() -> None:
-    assert price_of(scripted(lines=[]).info, Usage(9, output=9)) == 0.0
-    assert price_of(describe("m", base_url="http://localhost/v1").info, Usage(9)) == 0.0
-    assert price_of(describe("openai:not-listed").info, Usage(9)) is None
-    assert has_price(describe("gpt-4o").info)
-    assert not has_price(describe("openai:not-listed").info)
+    assert PriceSheet().price_of(scripted(lines=[]).info, Usage(9, output=9)) == 0.0
+    assert (
+        PriceSheet().price_of(describe("m", base_url="http://localhost/v1").info, Usage(9)) == 0.0
+    )
+    assert PriceSheet().price_of(describe("openai:not-listed").info, Usage(9)) is None
+    assert PriceSheet().has_price(describe("gpt-4o").info)
+    assert not PriceSheet().has_price(describe("openai:not-listed").info)
 
 
 def test_a_file_of_ones_own_wins(tmp_path: Path) -> None:
@@ -86,7 +88,7 @@ def test_the_source_is_named_with_its_version() -> None:
 )
 def test_servers_of_ones_own_are_free_and_prices_of_others_unknown(url: str, free: bool) -> None:
     info = describe("openai:some-model", base_url=url).info
-    assert price_of(info, Usage(input=10, output=10)) == (0.0 if free else None)
+    assert PriceSheet().price_of(info, Usage(input=10, output=10)) == (0.0 if free else None)
 
 
 @pytest.mark.parametrize(

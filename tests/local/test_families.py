@@ -19,7 +19,7 @@ from PIL import Image
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
-from adapters import image_rules
+from adapters import open_models
 from adapters.contract import AdapterInfo, Fatal
 from adapters.conversation import Conversation, Message, Picture, Reply, Text, system, user
 from adapters.local.checkpoint import locate
@@ -380,7 +380,7 @@ def test_sizes_are_those_of_the_librarys_own_rule(
     if max(width, height) > 200 * min(width, height):
         return
     seen = library.smart_resize(height, width, *limit)[::-1]
-    assert image_rules.qwen_exact(*limit).fit(width, height) == seen
+    assert open_models.qwen_exact(*limit).fit(width, height) == seen
     # What tests of served models take for the server.
     assert smart_resize((width, height), *limit) == seen
 

@@ -60,7 +60,6 @@ def metric_of(log: EvalLog, measure: str, group: str, name: str = "value") -> fl
         ({"temperature": 0.5}, "give --temperature instead"),
         ({"effort": "low"}, "give --reasoning-effort instead"),
         ({"role": "rationale=gpt-4o"}, "--model-role"),
-        ({"embedding_model": "lexical"}, "inspect has no embedders"),
         ({"dtype": "float16"}, "-M dtype=VALUE"),
         ({"preflight": False}, "-T preflight has no effect in inspect"),
         ({"distractors": "many"}, "-T distractors: expected a whole number of at least 0"),

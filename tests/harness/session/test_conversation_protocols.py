@@ -105,8 +105,8 @@ def line(server: WireServer, *more: str) -> list[str]:
     return [
         *(*MT, "-m", "openai:main", "--base-url", url, "--protocol", "self-map", "--no-preflight"),
         *("--ranker", "lexical", "--top-k", "5", "--missed", "ask"),
-        *("--rationale-model", "openai:explains", "--role", f"rationale.base_url={url}"),
-        *("--embedding-model", "openai:vectors", "--role", f"embedding.base_url={url}"),
+        *("--role", "rationale=openai:explains", "--role", f"rationale.base_url={url}"),
+        *("--role", "embedding=openai:vectors", "--role", f"embedding.base_url={url}"),
         *more,
     ]
 

@@ -149,21 +149,13 @@ def test_the_three_ways_to_write_roles_mean_the_same() -> None:
         assert read_settings({"model": "m", **given}).roles == pairs
 
 
-def test_two_roles_have_short_options() -> None:
-    given = {"rationale_model": "openai:p", "embedding-model": "lexical", "role": ["rewrite=q"]}
-    settings = read_settings({"model": "m", **{k.replace("-", "_"): v for k, v in given.items()}})
-    assert settings.roles == (
-        ("embedding", "lexical"),
-        ("rationale", "openai:p"),
-        ("rewrite", "q"),
-    )
-    assert settings == read_settings({"model": "m", "roles": settings.roles})
+def test_a_role_is_given_once_and_the_protocol_has_it() -> None:
     called = call(
-        *("run", "-m", "openai:main", *ONE_TASK, "--rationale-model", "openai:p"),
+        *("run", "-m", "openai:main", *ONE_TASK, "--role", "rationale=openai:p"),
         *("--role", "rationale=openai:q"),
     )
     assert (called.code, "role: rationale is given twice" in called.err) == (2, True)
-    called = call("run", "-m", "openai:main", *ONE_TASK, "--rationale-model", "openai:p")
+    called = call("run", "-m", "openai:main", *ONE_TASK, "--role", "rationale=openai:p")
     assert (called.code, "--role rationale: 'planned' has the roles" in called.err) == (2, True)
 
 
