@@ -1,9 +1,9 @@
 """Anthropic's Claude models, through the Messages API.
 
 Pictures are resized before they are sent and the API is asked to refuse larger ones, because by
-default it shrinks them silently. Current models refuse sampling parameters, and the SDK
-has no arguments for them any more: what the user asks for is put into the body, and left out with a
-notice when refused. Written against anthropic 2.11, November 2026.
+default it shrinks them silently. Current models refuse sampling parameters, and the SDK has none:
+what the user asks for is put into the body, and left out with a notice when refused. Written
+against anthropic 2.11, November 2026.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     import httpx2
-
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
@@ -87,8 +86,8 @@ def facts_of(model: str) -> ClaudeFacts:
         minimum = 4096
     if model.startswith("claude-sonnet-5") and version == (5, 0):
         minimum = 1024
-    tier = (2576, 4784) if version >= (4, 7) else (1568, 1568)
-    return ClaudeFacts(image_rule(*tier), minimum, thinking_of(model))
+    rule = image_rule(2576, 4784) if version >= (4, 7) else image_rule(1568, 1568)
+    return ClaudeFacts(rule, minimum, thinking_of(model))
 
 
 class _Text(msgspec.Struct):
@@ -337,8 +336,8 @@ def image_rule(edge: int, limit: int) -> ImageRule:
         def too_large(long: int) -> bool:
             return ceil(long / 28) * 28 > edge or patches(*at(long)) > limit
 
-        long, short = at(1 + bisect_left(range(2, longest + 1), True, key=too_large))
-        return (long, short) if width >= height else (short, long)
+        size = at(1 + bisect_left(range(2, longest + 1), True, key=too_large))
+        return size if width >= height else size[::-1]
 
     return ImageRule(
         fit,
