@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import ImageRule
-from harness.benchmarks import actions_of, declared
+from harness.benchmarks import Dataset, actions_of, benchmark, declared
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, UnitKey, key_of
@@ -18,6 +18,7 @@ from harness.pictures import read_size
 from harness.protocols import AskingProtocol
 from harness.runs import Unit
 from harness.settings import Settings
+from harness.tables import counted
 from parsers import Counts
 from parsers.grounding import GroundingDetail, Target
 from parsers.records import Scores, Status
@@ -92,6 +93,16 @@ class GroundingItems(UnitKind):
         from harness.kinds.grounding.predictions import GroundingPredictions
 
         return GroundingPredictions(settings)
+
+    def check(self, selected: Dataset[Any]) -> None:
+        """Raise `UserError` for more items without an instruction than are published so."""
+        name = self.settings.benchmark
+        blank = [unit.unit_id for unit in selected.entries if not unit.detail.asked.strip()]
+        if len(blank) > getattr(benchmark(name), "known", {}).get("unasked", 0):
+            raise UserError(
+                f"{counted(len(blank), 'item')} of {name} (the first is {blank[0]}) have no "
+                "instruction to ask about: complete the file, or leave them out"
+            )
 
     def _question(
         self, unit: GroundingRecord, data: Sequence[bytes], rule: ImageRule | None

@@ -75,6 +75,7 @@ MEANING = {
     "empty": "without area",
     "corner": "around the point (0, 0), where replies end up that some harnesses cannot read",
     "twice": "asking what another one asks",
+    "unasked": "without an instruction",
 }
 """Explanations of findings about items."""
 

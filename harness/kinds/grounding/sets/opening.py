@@ -84,7 +84,7 @@ class GroundingSet(Benchmark):
         cells: how many rows a default split holds of each combination of labels.
         cell_labels: the labels that are combined.
         known: how many items may at most have each of the things that are refused (`outside`,
-            `empty`), because the published files have them.
+            `empty`; `unasked` where they are asked about), because the published files have them.
         elsewhere: what to do for a set that is on no hub.
         caveats: what else those who look at the data should know.
     """
@@ -138,7 +138,7 @@ class GroundingSet(Benchmark):
             units,
             origin={**folder.origin, "files": fingerprint(list(files.values()))},
             notices=self._judged(unusual, folder),
-            remarks=(*(_told(what, of) for what, of in _by_kind(unusual).items()), *self.caveats),
+            remarks=(*_remarks(unusual), *self.caveats),
             pictures=partial(_picture, folder),
         )
 
@@ -159,8 +159,8 @@ class GroundingSet(Benchmark):
             )
         for row in found.rows:
             size = row.size or folder.size(row.picture)
-            if not (row.unit_id and row.instruction.strip() and min(size) > 0):
-                content = f"id '{row.unit_id}', instruction '{row.instruction}', size {size}"
+            if not (row.unit_id and min(size) > 0):
+                content = f"id '{row.unit_id}', size {size}"
                 raise DataError(f"{folder.root}/{row.where}: nothing to ask about ({content})")
             try:
                 target = row.box
@@ -206,9 +206,14 @@ class GroundingSet(Benchmark):
         """Notices of what published files have. Raises `DataError` for more than that."""
         notices = []
         for what, found in _by_kind(unusual).items():
-            if what not in ("outside", "empty"):
+            if what not in ("outside", "empty", "unasked"):
                 continue
-            if len(found) > self.known.get(what, 0):
+            published = len(found) <= self.known.get(what, 0)
+            if what == "unasked":
+                # Predictions can be scored without; those who ask are stopped (`GroundingItems`).
+                notices.append(_told(what, found) + (", as published" if published else ""))
+                continue
+            if not published:
                 raise DataError(
                     f"{folder.root}: {_told(what, found)}; are boxes of {self.name} stored in "
                     "another convention there, or sizes of other pictures?"
@@ -222,6 +227,9 @@ def _unusual(units: Sequence[Unit[Any]]) -> Iterator[Finding]:
     for unit in units:
         detail = unit.detail
         yield from findings(unit.unit_id, detail.gold, detail.size)
+        if not detail.asked.strip():
+            yield Finding("unasked", unit.unit_id, repr(detail.asked))
+            continue
         first = seen.setdefault((unit.parents["picture"], detail.asked), unit.unit_id)
         if first != unit.unit_id:
             yield Finding("twice", unit.unit_id, f"'{detail.asked}', as {first}")
@@ -232,6 +240,11 @@ def _by_kind(unusual: Iterable[Finding]) -> dict[str, list[Finding]]:
     for one in unusual:
         found.setdefault(one.what, []).append(one)
     return found
+
+
+def _remarks(unusual: Iterable[Finding]) -> list[str]:
+    """Lines for those who look at the data; a missing instruction is a notice already."""
+    return [_told(what, found) for what, found in _by_kind(unusual).items() if what != "unasked"]
 
 
 def _told(what: str, found: Sequence[Finding]) -> str:

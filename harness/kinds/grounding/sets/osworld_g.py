@@ -1,6 +1,7 @@
 """OSWorld-G (Xie et al. 2025, Jedi): a Linux desktop, with polygons and with nothing to find.
 
-The refined split has the same items, asked about in other words. Items belong to several classes.
+The refined split has the same items, asked about in other words, one of them in none. Items belong
+to several classes.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ class OSWorldG(GroundingSet):
         SplitSize("refined", 251, 564),
     )
     declared: Declaration = DECLARED
+    known: Mapping[str, int] = field(default_factory=lambda: {"unasked": 1})
     cell_labels: tuple[str, ...] = ("target",)
     cells: Mapping[tuple[str, ...], int] = field(
         default_factory=lambda: {("bbox",): 470, ("polygon",): 40, ("refusal",): 54}

@@ -71,11 +71,6 @@ def lost(place: Path) -> Path:
             "sizes of other pictures?",
         ),
         (PRO, of_rows(bbox=[10, 20, 10, 40]), "{0}: 1 item without area (word_macos_1:"),
-        (
-            PRO,
-            of_rows(instruction=" "),
-            "{0}/annotations/word_macos.json, word_macos_1: nothing to ask about (id 'word_mac",
-        ),
         (PRO, of_rows(id=""), "{0}/annotations/word_macos.json, : nothing to ask about (id ''"),
         (PRO, of_rows(img_size=[0, 9]), "{0}/annotations/word_macos.json, word_macos_1: nothing"),
         (PRO, of_rows(bbox=[10, 20, 30]), "{0}/annotations/word_macos.json is not a file of"),
