@@ -41,6 +41,9 @@ class Picture:
 
 
 Part = Text | Picture
+END_TOKEN = "</s>"
+"""At the end of a text: an end token follows. Only for models that declare it
+(`AdapterInfo.settings`, `end_tokens`); all others are sent no such text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,11 +159,13 @@ class SeenAction(PastAction):
         candidates: (id, rank) of the elements that the ranker offers, best first, acceptable ones
             among them; without a ranker, those of the row, with rank None. () when a run is scored
             again without its data.
+        elements: all candidates of the row, acceptable ones among them, in document order.
         scene: looks up views of its page; it knows no pictures, and, when a run is scored again, no
             texts.
     """
 
     candidates: tuple[tuple[str, int | None], ...]
+    elements: tuple[str, ...]
     scene: Scene = field(compare=False, repr=False)
 
 

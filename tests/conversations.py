@@ -45,6 +45,7 @@ def past(
         value=value,
         positives=tuple(positives),
         candidates=tuple(candidates) if known else (),
+        elements=tuple(ids) if known else (),
         scene=PastScene(lambda: page_of(*texts)) if known else blank,
     )
 

@@ -92,6 +92,7 @@ class Seq2SeqFactory:
             dtype=dtype_of(read.dtype, device),
             batch_size=read.batch_size or (4 if device == "cpu" else 32),
             piece_tokens=read.piece_tokens,
+            end_tokens=read.end_tokens,
         )
         tokenizer = tokenizer_of(settings.checkpoint)
         info = declared(settings, tokenizer)

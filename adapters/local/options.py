@@ -4,7 +4,7 @@ identity."""
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -72,3 +72,6 @@ class Seq2SeqOptions:
     batch_size: Count | None = None
     piece_tokens: Annotated[int, Meta(ge=2)] = 512
     """Tokens to which each text of a conversation is cut by itself, as in training."""
+    end_tokens: Literal["last", "pieces"] = "last"
+    """End tokens of an input: at its end only, or after each text but pages, as Self-MAP's were
+    trained."""

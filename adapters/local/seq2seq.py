@@ -2,7 +2,8 @@
 
 A conversation becomes one input: its texts in order, each cut to `piece_tokens` tokens by itself,
 and the end token. Those models were trained that way (page and question are two pieces of at most
-512 tokens each), so a long page is cut at its end and the question never is.
+512 tokens each), so a long page is cut at its end and the question never is. With `end_tokens` of
+`pieces`, an end token also follows each text that says so (`END_TOKEN`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request
-from adapters.conversation import Conversation, Finish, Reply, Text, Usage
+from adapters.conversation import END_TOKEN, Conversation, Finish, Reply, Text, Usage
 from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
 from adapters.local.devices import full_precision
@@ -39,6 +40,7 @@ class Settings:
     dtype: str
     batch_size: int
     piece_tokens: int
+    end_tokens: str = "last"
 
 
 class Seq2SeqAdapter(BatchAdapter):
@@ -52,6 +54,7 @@ class Seq2SeqAdapter(BatchAdapter):
         self._torch = torch
         self._device = settings.device
         self._piece_tokens = settings.piece_tokens
+        self._marked = settings.end_tokens == "pieces"
         self._tokenizer = tokenizer
         self._model = _loaded(settings)
         special = set(self._tokenizer.all_special_ids) - {self._tokenizer.unk_token_id}
@@ -88,12 +91,16 @@ class Seq2SeqAdapter(BatchAdapter):
         if conversation.pictures:
             raise Fatal(f"{self._info.name} takes no pictures")
         parts = [p.text for m in conversation.messages for p in m.parts if isinstance(p, Text)]
+        ends = [self._marked and text.endswith(END_TOKEN) for text in parts]
+        if self._marked and not any(ends):
+            raise Fatal("end_tokens=pieces: the protocol does not mark where they go; leave it out")
+        ends[-1] = True
         pieces = [
             [i for i in ids if i not in self._special]
             for ids in self._tokenizer(parts, add_special_tokens=False)["input_ids"]
         ]
-        # The last piece shares its room with the end token.
-        rooms = [self._piece_tokens] * (len(pieces) - 1) + [self._piece_tokens - 1]
+        # A piece shares its room with its end token.
+        rooms = [self._piece_tokens - end for end in ends]
         cut = any(len(ids) > room for ids, room in zip(pieces, rooms, strict=True))
         if cut and not self._cut:
             self._notices.append(
@@ -101,8 +108,11 @@ class Seq2SeqAdapter(BatchAdapter):
                 "training (option piece_tokens)"
             )
         self._cut += cut
-        kept = [i for ids, room in zip(pieces, rooms, strict=True) for i in ids[:room]]
-        return [*kept, self._end]
+        return [
+            one
+            for ids, room, end in zip(pieces, rooms, ends, strict=True)
+            for one in (*ids[:room], *([self._end] if end else []))
+        ]
 
     def _run(self, requests: list[Request]) -> list[Reply | Fault]:
         from adapters.local.memory import give_back, is_out_of_memory
@@ -213,6 +223,7 @@ def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
             "dtype": settings.dtype,
             "device": torch.device(settings.device).type,
             "piece_tokens": settings.piece_tokens,
+            **({"end_tokens": "pieces"} if settings.end_tokens == "pieces" else {}),
             "torch": str(torch.__version__),
             "transformers": transformers.__version__,
         },

@@ -7,7 +7,7 @@ the options; `A.` is none of them. The answer is a letter, an action and a value
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -99,7 +99,7 @@ class Lettered(MindAct):
 
     def spell_choice(self, group: Group, position: int | None, prediction: Prediction) -> str:
         """Letter, action and value, in the form that the reader expects."""
-        said = len(group.choices), position, prediction.operation, prediction.value
+        said = position, prediction.operation, prediction.value
         return spell_choice(*said, self.reader, tuned=self.tuned)
 
 
@@ -145,10 +145,10 @@ def opening(texts: Texts, way: str = "") -> tuple[Message, ...]:
     return tuple(turns)
 
 
-def lettered(texts: Texts, shown: Iterable[str]) -> str:
-    """Return the options, a line each; the first is none of them."""
+def lettered(texts: Texts, shown: Iterable[str], name: Callable[[int], str] = letter) -> str:
+    """Return the options, a line each; the first is none of them. `name` names each by number."""
     lines = [texts["none_option"], *shown]
-    return "\n".join(f"{letter(number)}. {line}" for number, line in enumerate(lines))
+    return "\n".join(f"{name(number)}. {line}" for number, line in enumerate(lines))
 
 
 def read_choice(reply: Reply, group: Group, reader: Reader, *, tuned: bool) -> Prediction:
@@ -173,15 +173,15 @@ def as_written(prediction: Prediction, reply: Reply) -> Prediction:
 
 
 def spell_choice(
-    count: int,
     position: int | None,
     operation: Operation | None,
     value: str,
     reader: Reader,
     *,
     tuned: bool,
+    name: Callable[[int], str] = letter,
 ) -> str:
     """Letter, action and value, after `Answer: ` unless the reply's first character counts."""
-    named = None if position is None else f"{option_letters(count)[position]}."
+    named = None if position is None else f"{name(position + 1)}."
     text = spell(named, operation, value, as_written=reader == "reference")
     return text if tuned else f"Answer: {text}"

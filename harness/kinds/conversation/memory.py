@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from operator import mul
 from typing import Literal
 
+from adapters.conversation import END_TOKEN, Message, Picture, Text
 from adapters.embedding import Embedded, Vector
 from harness.candidates import SeededOrder
 from harness.dialogue import Asks, Embed, Replies, as_tuple
@@ -30,12 +32,15 @@ class Snippet:
     """A recorded action and its turn.
 
     brief: whether its page is shown around a few elements only.
+    released: whether its page is shown around an acceptable element and all others, which its
+        question lists, as in the released code.
     rationale: why the action was right, "" where nothing is said of that.
     """
 
     turn: Turn[SeenAction]
     action: SeenAction
     brief: bool = False
+    released: bool = False
     rationale: str = ""
 
     @property
@@ -53,15 +58,19 @@ class Snippet:
         return next(iter(self._sorted(seed, "memory: positive", self.action.positives)), None)
 
     def asked(self, seed: int) -> tuple[str, ...]:
-        """The elements that its question is about: an acceptable one, and others, drawn by hash."""
+        """The elements that its question is about: an acceptable one, and others, drawn by hash
+        unless they are all."""
         right = self.positive(seed)
+        if self.released:
+            wrong = (one for one in self.action.elements if one not in self.action.positives)
+            return (*([] if right is None else [right]), *wrong)
         others = (i for i, _ in self.action.candidates if i not in self.action.positives)
         drawn = self._sorted(seed, "memory: negatives", others)
         return tuple([*([] if right is None else [right]), *drawn][:ASKED])
 
     def shown(self, seed: int) -> tuple[str, ...]:
         """The elements around which its page is shown."""
-        if self.brief:
+        if self.brief or self.released:
             return self.asked(seed)
         others = (node_id for node_id, _ in self.action.candidates)
         return tuple(dict.fromkeys((*self.action.positives, *others)))
@@ -110,17 +119,31 @@ def cosine(one: Vector, other: Vector) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a prompt that is cut by itself: who says it, and what."""
+    """A part of a prompt that is cut by itself: who says it, and what.
+
+    ends: whether an end token follows, which is one of its `tokens`.
+    """
 
     role: Literal["user", "assistant"]
     text: str
     tokens: int
+    ends: bool = False
+
+    @property
+    def sent(self) -> str:
+        """The text as it is sent; only an end token of its own stands at its end."""
+        text = self.text
+        while not self.ends and text.endswith(END_TOKEN):
+            text = text.removesuffix(END_TOKEN)
+        return f"{text}{END_TOKEN}" if self.ends else text
 
 
-def piece(role: Literal["user", "assistant"], text: str, limit: int, count: Count) -> Piece:
+def piece(
+    role: Literal["user", "assistant"], text: str, limit: int, count: Count, *, ends: bool = False
+) -> Piece:
     """A piece of at most `limit` tokens, without the end of a text that is longer."""
-    text = within(text, limit, count)
-    return Piece(role, text, count(text))
+    text = within(text, limit - ends, count)
+    return Piece(role, text, count(text) + ends, ends)
 
 
 def cut_left(pieces: Sequence[Piece], room: int, count: Count) -> list[Piece]:
@@ -128,11 +151,23 @@ def cut_left(pieces: Sequence[Piece], room: int, count: Count) -> list[Piece]:
     kept: list[Piece] = []
     for one in reversed(pieces):
         if one.tokens > room:
-            rest = within(one.text, room, count, end=True)
-            return [*([Piece(one.role, rest, count(rest))] if rest else []), *kept]
+            ends = one.ends and room > 0
+            rest = within(one.text, room - ends, count, end=True)
+            tokens = count(rest) + ends
+            return [*([Piece(one.role, rest, tokens, ends)] if tokens else []), *kept]
         kept.insert(0, one)
         room -= one.tokens
     return kept
+
+
+def as_messages(pieces: Sequence[Piece], pictures: Sequence[Picture] = ()) -> list[Message]:
+    """Pieces as messages, without an answer whose question was cut off."""
+    messages: list[Message] = []
+    for role, of_role in groupby(pieces, lambda one: one.role):
+        text = Text("\n\n".join(one.text for one in of_role if one.text))
+        if messages or role == "user":
+            messages.append(Message(role, (*(pictures if role == "user" else ()), text)))
+    return messages
 
 
 def within(text: str, limit: int, count: Count, *, end: bool = False) -> str:

@@ -102,6 +102,7 @@ class MtMindActCar(MultiTurn):
 
     name = "mt-mindact-car"
     memory = "rewritten instruction"
+    shows_whole_pages = False
     roles = (Role("rewrite", "rewrites the instruction to be self-contained"),)
 
     @property

@@ -10,15 +10,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import groupby
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Message, Picture, Reply, Text, user
+from adapters.conversation import Conversation, Reply, user
 from harness.dialogue import Asks, Dialogue, Replies
-from harness.kinds.conversation.memory import Count, Piece, Snippet, cut_left, piece
+from harness.errors import UserError
+from harness.kinds.conversation.memory import (
+    Count,
+    Piece,
+    Snippet,
+    as_messages,
+    cut_left,
+    piece,
+)
 from harness.page import Brackets
 from harness.protocols.contract import Needs
 from harness.protocols.groups import Group, history_lines
@@ -33,8 +40,11 @@ from harness.protocols.mindact_choice import (
 from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
 from harness.protocols.texts import Schema
 from harness.records import Choice, Step
-from parsers import count_tokens
+from parsers import count_tokens, letter
 from parsers.records import Prediction
+
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
 
 _NONE: frozenset[str] = frozenset()
 _ASKED = frozenset({"task", "history"})
@@ -92,8 +102,15 @@ class MultiTurn(MindAct):
     """Token limit of every piece."""
     total_tokens: int = 2048
     """Token limit of a prompt, which decides how much of the memory it has."""
+    remembered: Literal["ranked", "released"] = "ranked"
+    """Elements of a remembered page that is not simplified: the ranker's, five of them in its
+    question, or, as in the released code, an acceptable one and all others, with all of them in its
+    question."""
+    end_tokens: Literal["last", "pieces"] = "last"
+    """End tokens of the input of fine-tuned models: at its end only, or after each piece except
+    pages, as Self-MAP's were trained. Follows from the model (`--adapter-option end_tokens`)."""
 
-    of_model = ("form", "prompts_sha256")
+    of_model = ("form", "prompts_sha256", "end_tokens")
     paper = "Deng et al. 2024 (MT-Mind2Web)"
     schema = SCHEMA
     needs = Needs(
@@ -108,7 +125,16 @@ class MultiTurn(MindAct):
         for name in ("piece_tokens", "total_tokens"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+        if self.remembered == "released" and not self.shows_whole_pages:
+            raise ValueError("remembered=released has no effect: no whole page is remembered")
+        if self.end_tokens == "pieces" and not self.tuned:
+            raise ValueError("end_tokens=pieces is for fine-tuned models (form=seq2seq)")
         super().__post_init__()
+
+    @property
+    def shows_whole_pages(self) -> bool:
+        """True if remembered pages are not simplified."""
+        return True
 
     @classmethod
     def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
@@ -118,7 +144,19 @@ class MultiTurn(MindAct):
             filled["form"] = "seq2seq" if model.name.startswith("seq2seq:") else "chat"
         if filled["form"] == "seq2seq":
             filled.setdefault("max_tokens", LIMIT)
+        if model.settings.get("end_tokens") == "pieces":
+            filled.setdefault("end_tokens", "pieces")
         return filled
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` if protocol and adapter do not agree about end tokens."""
+        if model.provider != "policy":
+            theirs = model.settings.get("end_tokens", "last")
+            if theirs != self.end_tokens:
+                raise UserError(
+                    f"end_tokens={self.end_tokens} of the protocol, and {theirs} of {model.name}: "
+                    "give --adapter-option end_tokens only"
+                )
 
     @property
     @abstractmethod
@@ -133,6 +171,8 @@ class MultiTurn(MindAct):
     def way(self) -> str:
         """The way to ask, in the words of published rows."""
         words = ["tournament of five", *(["generated"] if self.generation else []), self.memory]
+        if self.remembered == "released":
+            words.append("all elements listed")
         if self.total_tokens != MultiTurn.total_tokens:
             words.append(f"{self.total_tokens} tokens")
         if self.piece_tokens != MultiTurn.piece_tokens:
@@ -172,6 +212,8 @@ class MultiTurn(MindAct):
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         snippets = yield from self.recalled(step)
+        if self.remembered == "released":
+            snippets = [replace(one, released=True) for one in snippets]
         count = lru_cache(maxsize=256)(step.tokens or count_tokens)
         question = partial(self._question, step, count, self._memory(snippets, count))
         prediction = yield from self._tournament(step, choices, {}, question)
@@ -191,7 +233,7 @@ class MultiTurn(MindAct):
         """The reply that picks the group's choice at `position`, or none of them."""
         said = position, prediction.operation, prediction.value
         if not self.generation:
-            return spell_choice(len(group.choices), *said, self.reader, tuned=self.tuned)
+            return spell_choice(*said, self.reader, tuned=self.tuned)
         choice = None if position is None else group.choices[position]
         return spell_written(choice, *said, self.reader)
 
@@ -201,6 +243,16 @@ class MultiTurn(MindAct):
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return [*matched_notes(flags), *super().notes(flags)]
+
+    @property
+    def _marks(self) -> bool:
+        """True if pieces other than pages end with an end token."""
+        return self.end_tokens == "pieces"
+
+    @property
+    def _turn(self) -> str:
+        """The words before an answer of a fine-tuned model."""
+        return self.texts["seq2seq_assistant"]
 
     @property
     def _way(self) -> str:
@@ -220,21 +272,40 @@ class MultiTurn(MindAct):
         current = self._asked(group.snippet, asked, count)
         room = self.total_tokens - sum(one.tokens for one in current)
         if self.tuned:
-            ends = (self.texts["seq2seq_system"], self.texts["seq2seq_assistant"])
-            first, last = (piece("user", text, self.piece_tokens, count) for text in ends)
-            kept = cut_left(memory, room - first.tokens - last.tokens, count)
-            parts = [one.text for one in (first, *kept, *current, last)]
-            return Conversation((user(*step.pictures, *parts),))
+            first = self._piece("user", self.texts["seq2seq_system"], count)
+            last = [] if self._marks else [self._piece("user", self._turn, count)]
+            room -= sum(one.tokens for one in (first, *last))
+            pieces = (first, *cut_left(memory, room, count), *current, *last)
+            return Conversation((user(*step.pictures, *(one.sent for one in pieces)),))
         told = opening(self.texts, self._way)
         kept = cut_left(memory, room - sum(count(message.text) for message in told), count)
-        return Conversation((*told, *_turns(kept), *_turns(current, step.pictures)))
+        return Conversation((*told, *as_messages(kept), *as_messages(current, step.pictures)))
 
     def _asked(self, page: str, question: str, count: Count) -> list[Piece]:
         """Return the question about a page."""
+        if self._marks:
+            before, after = self.texts["page"].split("{page}", 1)
+            around = f"{self.texts['seq2seq_human']} {before}", after
+            parts = (around[0], True), (page, False), (around[1], True)
+            asked = (*parts, (f"{question}\n{self._turn}", True))
+            said = ((text, ends) for text, ends in asked if text.strip())
+            return [self._piece("user", text, count, ends=ends) for text, ends in said]
         page = self.texts.fill("page", page=page)
         if self.tuned:
             page = f"{self.texts['seq2seq_human']}\n{page}"
-        return [piece("user", text, self.piece_tokens, count) for text in (page, question)]
+        return [self._piece("user", text, count) for text in (page, question)]
+
+    def _piece(
+        self,
+        role: Literal["user", "assistant"],
+        text: str,
+        count: Count,
+        *,
+        ends: bool | None = None,
+    ) -> Piece:
+        """Return a piece within its limit, with an end token where those of its kind have one."""
+        ends = self._marks if ends is None else ends
+        return piece(role, text, self.piece_tokens, count, ends=ends)
 
     def _memory(self, snippets: Sequence[Snippet], count: Count) -> list[Piece]:
         """The last pieces of the memory, at least as many as there can be room for."""
@@ -251,16 +322,18 @@ class MultiTurn(MindAct):
         listing = action.scene.listing(snippet.shown(self.seed), brackets=self.brackets)
         # Elements are numbered among all that are shown, and lettered among those asked about.
         listed = [(n, text) for n, text in enumerate(listing.texts) if text[0] in wanted]
+        name = _next_character if snippet.released else letter
+        shown = (text for _, (_, text) in listed)
         question = self.texts.fill(
             f"{self._way}remembered",
             task=snippet.turn.task,
-            choices="" if self.generation else lettered(self.texts, (t for _, (_, t) in listed)),
+            choices="" if self.generation else lettered(self.texts, shown, name),
         )
         right = snippet.positive(self.seed)
         place = next((n for n, (_, (one, _)) in enumerate(listed) if one == right), None)
         if not self.generation:
-            told = len(listed), place, action.operation, action.value
-            answer = spell_choice(*told, self.reader, tuned=self.tuned)
+            told = place, action.operation, action.value
+            answer = spell_choice(*told, self.reader, tuned=self.tuned, name=name)
         elif place is None:
             answer = spell_written(None, None, None, "", self.reader)
         else:
@@ -269,17 +342,12 @@ class MultiTurn(MindAct):
             answer = spell_written(element, number, action.operation, action.value, self.reader)
         if snippet.rationale:
             answer = self.texts.fill("reflected", answer=answer, rationale=snippet.rationale)
-        if self.tuned:
-            answer = f"{self.texts['seq2seq_assistant']} {answer}"
+        if self.tuned and not self._marks:
+            answer = f"{self._turn} {answer}"
         asked = self._asked(listing.snippet, question, count)
-        return [*asked, piece("assistant", answer, self.piece_tokens, count)]
+        return [*asked, self._piece("assistant", answer, count)]
 
 
-def _turns(pieces: Sequence[Piece], pictures: Sequence[Picture] = ()) -> list[Message]:
-    """Pieces as messages, without an answer whose question was cut off."""
-    messages: list[Message] = []
-    for role, of_role in groupby(pieces, lambda one: one.role):
-        text = Text("\n\n".join(one.text for one in of_role if one.text))
-        if messages or role == "user":
-            messages.append(Message(role, (*(pictures if role == "user" else ()), text)))
-    return messages
+def _next_character(number: int) -> str:
+    """Return the letter of an option as the released code does, which goes on behind `Z`."""
+    return chr(ord("A") + number)

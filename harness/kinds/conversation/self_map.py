@@ -51,6 +51,10 @@ class SelfMap(MultiTurn):
         super().__post_init__()
 
     @property
+    def shows_whole_pages(self) -> bool:
+        return not self.memory_simplification
+
+    @property
     def memory(self) -> str:
         """Return what is remembered, in the words of published rows."""
         words = ["whole conversation"]

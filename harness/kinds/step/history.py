@@ -65,8 +65,8 @@ class EarlierActions:
         return known
 
 
-Offered = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...]]
-"""Acceptable elements and candidates of a row, as in `SeenAction`."""
+Offered = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...], tuple[str, ...]]
+"""Acceptable elements, candidates and all elements of a row, as in `SeenAction`."""
 _CONVERSATIONS = 2
 """Number of conversations to keep; steps are read in the order of the data."""
 
@@ -127,7 +127,7 @@ class FinishedTurns:
                 # Reported when the step itself is asked about.
                 continue
             task = row.goal
-            positives, candidates = self.offered(row)
+            positives, candidates, elements = self.offered(row)
             actions.append(
                 SeenAction(
                     index=entry.position,
@@ -137,6 +137,7 @@ class FinishedTurns:
                     value=row.detail.value,
                     positives=positives,
                     candidates=candidates,
+                    elements=elements,
                     scene=PastScene(partial(self._page, entry.unit_id)),
                 )
             )

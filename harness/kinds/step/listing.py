@@ -139,7 +139,8 @@ class Lister:
         ids = self._chosen(row, page).ids if ranked else every.ids
         right = {candidate.id for candidate in accepted(row, self.options)}
         positives = tuple(node_id for node_id in every.ids if node_id in right)
-        return positives, tuple((one, place if ranked else None) for place, one in enumerate(ids))
+        candidates = tuple((one, place if ranked else None) for place, one in enumerate(ids))
+        return positives, candidates, every.ids
 
 
 def target_of(unit: StepUnit) -> Box | None:

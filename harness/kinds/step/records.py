@@ -46,6 +46,7 @@ def turn_of_record(turn: Turn[PastAction]) -> Turn[SeenAction]:
         SeenAction(
             **_plain(one),
             candidates=(),
+            elements=(),
             scene=RecordedScene([Choice("", node_id, "", "") for node_id in one.positives]),
         )
         for one in turn.actions
