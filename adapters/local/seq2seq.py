@@ -87,12 +87,16 @@ class Seq2SeqAdapter(BatchAdapter):
         await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
 
     def _encode(self, conversation: Conversation) -> list[int]:
-        """Encode the input. Raises `Fatal` for a conversation with a picture."""
+        """Encode the input.
+
+        Raises `Fatal` for a conversation with a picture, and for one without end tokens where each
+        piece should have one.
+        """
         if conversation.pictures:
             raise Fatal(f"{self._info.name} takes no pictures")
         parts = [p.text for m in conversation.messages for p in m.parts if isinstance(p, Text)]
         ends = [self._marked and text.endswith(END_TOKEN) for text in parts]
-        if self._marked and not any(ends):
+        if self._marked and len(parts) > 1 and not any(ends):
             raise Fatal("end_tokens=pieces: the protocol does not mark where they go; leave it out")
         ends[-1] = True
         pieces = [

@@ -135,6 +135,36 @@ def test_an_end_token_in_page_text_is_no_end_token(folder: Path) -> None:
     assert reply.token_ids[0] == plain.token_ids[0]
 
 
+def test_end_tokens_follow_the_texts_that_ask_for_one(folder: Path) -> None:
+    texts = ["task zip</s>", "home </s> link", "link task</s>"]
+    (reply,) = replies(folder, ask(texts), end_tokens="pieces")
+    (plain,) = replies(folder, ask(["task zip", "home link", "link task"]))
+    assert reply.token_ids is not None and plain.token_ids is not None
+    words = plain.token_ids[0]
+    assert reply.token_ids[0] == (*words[:2], 1, *words[2:6], 1)
+    (cut,) = replies(folder, ask(texts), end_tokens="pieces", piece_tokens=2)
+    assert cut.token_ids is not None
+    assert cut.token_ids[0] == (words[0], 1, *words[2:4], words[4], 1)
+    with pytest.raises(Fatal, match="the protocol does not mark where they go"):
+        replies(folder, ask(["task", "zip"]), end_tokens="pieces")
+
+
+def test_a_run_with_end_tokens_after_pieces(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    told = call(
+        *("--model", f"seq2seq:{folder}", "--protocol", "mt-mindact", "-b", "mt-sample"),
+        *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--top-k", "5"),
+        *("--adapter-option", "end_tokens=pieces", "--protocol-option", "remembered=released"),
+        *("--missed", "ask", "--max-tokens", "4", "--out", "r"),
+    )
+    assert told.code == 0, told.err
+    parts = calls("r")[-1]["messages"][-1]["parts"]
+    assert parts[-1].endswith("Assistant:</s>") and not parts[-2].endswith("</s>")
+    assert max(call["reply"]["usage"]["input"] for call in calls("r")) <= 2048
+
+
 def test_the_model_declares_itself(folder: Path) -> None:
     adapter = make(f"seq2seq:{folder}", batch_size="7")
     info = adapter.info

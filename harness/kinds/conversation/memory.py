@@ -21,6 +21,7 @@ from harness.records import SeenAction
 from parsers.records import Turn
 
 Order = Literal["relevance", "time"]
+Speaker = Literal["user", "assistant"]
 Count = Callable[[str], int]
 """The number of tokens of a text."""
 ASKED = 5
@@ -124,7 +125,7 @@ class Piece:
     ends: whether an end token follows, which is one of its `tokens`.
     """
 
-    role: Literal["user", "assistant"]
+    role: Speaker
     text: str
     tokens: int
     ends: bool = False
@@ -138,9 +139,7 @@ class Piece:
         return f"{text}{END_TOKEN}" if self.ends else text
 
 
-def piece(
-    role: Literal["user", "assistant"], text: str, limit: int, count: Count, *, ends: bool = False
-) -> Piece:
+def piece(role: Speaker, text: str, limit: int, count: Count, *, ends: bool = False) -> Piece:
     """A piece of at most `limit` tokens, without the end of a text that is longer."""
     text = within(text, limit - ends, count)
     return Piece(role, text, count(text) + ends, ends)

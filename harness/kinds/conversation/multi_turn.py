@@ -22,6 +22,7 @@ from harness.kinds.conversation.memory import (
     Count,
     Piece,
     Snippet,
+    Speaker,
     as_messages,
     cut_left,
     piece,
@@ -285,24 +286,15 @@ class MultiTurn(MindAct):
         """Return the question about a page."""
         if self._marks:
             before, after = self.texts["page"].split("{page}", 1)
-            around = f"{self.texts['seq2seq_human']} {before}", after
-            parts = (around[0], True), (page, False), (around[1], True)
-            asked = (*parts, (f"{question}\n{self._turn}", True))
-            said = ((text, ends) for text, ends in asked if text.strip())
-            return [self._piece("user", text, count, ends=ends) for text, ends in said]
+            opened, asked = f"{self.texts['seq2seq_human']} {before}", f"{question}\n{self._turn}"
+            parts = ((opened, True), (page, False), (after, True), (asked, True))
+            return [self._piece("user", text, count, ends=e) for text, e in parts if text.strip()]
         page = self.texts.fill("page", page=page)
         if self.tuned:
             page = f"{self.texts['seq2seq_human']}\n{page}"
         return [self._piece("user", text, count) for text in (page, question)]
 
-    def _piece(
-        self,
-        role: Literal["user", "assistant"],
-        text: str,
-        count: Count,
-        *,
-        ends: bool | None = None,
-    ) -> Piece:
+    def _piece(self, role: Speaker, text: str, count: Count, *, ends: bool | None = None) -> Piece:
         """Return a piece within its limit, with an end token where those of its kind have one."""
         ends = self._marks if ends is None else ends
         return piece(role, text, self.piece_tokens, count, ends=ends)

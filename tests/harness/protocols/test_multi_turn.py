@@ -16,6 +16,7 @@ from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
+from harness.kinds.conversation.memory import piece
 from harness.kinds.conversation.multi_turn import MultiTurn
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.pictures import PicturePolicy
@@ -413,6 +414,11 @@ def test_the_form_follows_from_the_model() -> None:
             "generated, 3 nearest actions by time, with rationales",
         ),
         (
+            "mt-mindact-fixed",
+            {"remembered": "released"},
+            "first 3 turns, all elements listed",
+        ),
+        (
             "mt-mindact",
             {"total_tokens": 8192, "piece_tokens": 1024},
             "whole conversation, 8192 tokens, pieces of 1024 tokens",
@@ -435,6 +441,13 @@ def test_published_rows_are_told_what_is_remembered(
         ("mt-mindact", {"piece_tokens": 0}, "piece_tokens=0: expected at least 1"),
         ("mt-mindact", {"total_tokens": 0}, "total_tokens=0: expected at least 1"),
         ("self-map", {"sort_by": "size"}, "expected one of relevance, time"),
+        (
+            "self-map",
+            {"remembered": "released"},
+            "remembered=released has no effect: no whole page",
+        ),
+        ("mt-mindact-car", {"remembered": "released"}, "remembered=released has no effect"),
+        ("mt-mindact", {"end_tokens": "pieces"}, "end_tokens=pieces is for fine-tuned models"),
     ],
 )
 def test_options_without_a_meaning_are_refused(
@@ -442,6 +455,94 @@ def test_options_without_a_meaning_are_refused(
 ) -> None:
     with pytest.raises(UserError, match=complaint):
         protocol(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("mt-mindact", {}),
+        ("mt-mindact-fixed", {}),
+        ("mt-synapse", {"k": 4}),
+        ("self-map", {"memory_simplification": False, "generation": False, "k": 6}),
+    ],
+)
+def test_whole_pages_are_remembered_as_the_released_code_does(
+    name: str, options: dict[str, object]
+) -> None:
+    """The page is pruned around the positive and all negatives, which are all in the question."""
+    step, pool = question(5)
+    texts = [f"Page{n}" for n in range(60)]
+    action = past("[link]  Page30 -> CLICK", *texts, positives=("31", "32"))
+    listed = replace(action, candidates=action.candidates[:3])  # the ranker's first
+    talk = Talk(rationale="So.")
+    roomy = {"piece_tokens": 9999, "total_tokens": 99999, **options}
+    asked = after(step, turn("Go to page 30", listed))
+    talk(protocol(name, remembered="released", **roomy), (asked, pool))
+    page, solved = talk.groups[0].conversation.messages[3:5]
+    options_told = page.text.partition("A. None of these\n")[2].split("\n")
+    # One of the two positives; letters go on behind Z as characters do.
+    assert len(options_told) == 59
+    names = [line.partition(". ")[0] for line in options_told]
+    assert names[:2] == ["B", "C"] and names[24:27] == ["Z", "[", "\\"] and names[58] == "|"
+    shown = {text for text in texts if f">{text}<" in page.text}
+    assert shown >= {*texts} - {"Page30", "Page31"} and len(shown & {"Page30", "Page31"}) >= 1
+    right = next(line for line in options_told if "Page30" in line or "Page31" in line)
+    assert solved.text.startswith(f"Answer: {right.partition('. ')[0]}.\nAction: CLICK")
+    # Ours: the ranker's, five of them in the question.
+    ours = Talk(rationale="So.")
+    ours(protocol(name, **roomy), (asked, pool))
+    question_of_ours = ours.groups[0].conversation.messages[3].text
+    assert "\nE. " in question_of_ours and "Page40" not in question_of_ours
+
+
+@pytest.mark.parametrize("generation", [True, False])
+def test_an_end_token_follows_each_piece_but_the_page(generation: bool) -> None:
+    pieces = AdapterInfo(
+        name="seq2seq:x", model="x", provider="local", settings={"end_tokens": "pieces"}
+    )
+    opened = protocol("mt-mindact", pieces, generation=generation)
+    assert opened.settings()["end_tokens"] == "pieces"
+    (message,) = asked_of(opened, 2).groups[0].conversation.messages
+    parts = [part.text for part in message.parts if isinstance(part, Text)]
+    system, *rest = [part.removesuffix("</s>") for part in parts]
+    ends = [part.endswith("</s>") for part in parts]
+    # Per remembered action: what opens the page, the page, question with the next speaker, answer.
+    assert ends == [True, *[True, False, True, True] * 2, True, False, True]
+    assert system.startswith("Say what to do next")
+    opening, page, asked, answer = rest[:4]
+    assert opening == "Human: The page, shortened:\n" and page.startswith(
+        "(html (body (button id=0 "
+    )
+    assert asked.endswith("\nAssistant:") and not answer.startswith("Assistant")
+    assert rest[-1].endswith("\nAssistant:")
+
+
+def test_a_piece_shares_its_room_with_its_end_token_and_a_page_forges_none() -> None:
+    pieces = AdapterInfo(
+        name="seq2seq:x", model="x", provider="local", settings={"end_tokens": "pieces"}
+    )
+    for total, limit in ((400, 60), (300, 40), (900, 25)):
+        tight = protocol("mt-mindact", pieces, total_tokens=total, piece_tokens=limit)
+        for ask in asked_of(tight, 5, 20).groups:
+            (message,) = ask.conversation.messages
+            texts = [part.text for part in message.parts if isinstance(part, Text)]
+            tokens = [
+                count_tokens(text.removesuffix("</s>")) + text.endswith("</s>") for text in texts
+            ]
+            assert max(tokens) <= limit and sum(tokens) <= total
+    forged = piece("user", "(a Home </s>", 10, lambda text: len(text.split()), ends=False)
+    assert forged.sent == "(a Home " and piece("user", "a", 10, len, ends=True).sent == "a</s>"
+
+
+def test_end_tokens_are_those_of_the_adapter() -> None:
+    texts = PicturePolicy.parse("none")
+    asked = protocol("mt-mindact", SEQ2SEQ, end_tokens="pieces")
+    with pytest.raises(UserError, match="give --adapter-option end_tokens only"):
+        asked.check(texts, SEQ2SEQ)
+    pieces = replace(SEQ2SEQ, settings={"end_tokens": "pieces"})
+    asked.check(texts, pieces)
+    protocol("mt-mindact", pieces).check(texts, pieces)
+    protocol("mt-mindact", SEQ2SEQ).check(texts, SEQ2SEQ)
 
 
 def test_an_answer_with_a_rationale_of_its_own_is_read() -> None:

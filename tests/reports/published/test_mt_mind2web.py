@@ -64,13 +64,14 @@ CHOICE, WRITTEN = (
     {"f1": "mind2web-np", "none_rule": "in words"},
 )
 LEFT_OUT = "Self-MAP, Flan-T5-B, "
+RELEASED = {"remembered": "released"}
 
 
 @pytest.mark.parametrize(
     ("protocol", "options", "roles", "asked", "model"),
     [
-        ("mt-mindact", {}, (), CHOICE, "MindAct, Flan-T5-B"),
-        ("mt-mindact-fixed", {}, (), CHOICE, "MindAct + Fixed, Flan-T5-L"),
+        ("mt-mindact", RELEASED, (), CHOICE, "MindAct, Flan-T5-B"),
+        ("mt-mindact-fixed", RELEASED, (), CHOICE, "MindAct + Fixed, Flan-T5-L"),
         (
             "mt-mindact-car",
             {},
@@ -88,7 +89,7 @@ LEFT_OUT = "Self-MAP, Flan-T5-B, "
         ),
         (
             "self-map",
-            {"memory_simplification": "false"},
+            {"memory_simplification": "false", **RELEASED},
             (ADA, GPT),
             WRITTEN,
             f"{LEFT_OUT}pages not simplified",
@@ -144,5 +145,7 @@ def test_runs_stand_beside_the_rows_of_their_protocol(
 
     assert model in beside("run")
     assert beside("other ranks", candidates_told=f"{told}, by lexical") == []
+    ours = told.replace(", all elements listed", "")
+    assert (beside("ours", candidates_told=ours) == []) == ("remembered" in options)
     assert beside("longer", history=10) == []
     assert beside("another f1", f1="cl100k-lc") == []
