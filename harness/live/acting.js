@@ -6,6 +6,7 @@
   // Points to try for a click, in shares of the element's box, the middle first.
   const SHARES = [0.5, 0.15, 0.85, 0.03, 0.97];
   const FOCUSABLE = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
+  const MOST_FRAMES = 10;
   const style = new CSSStyleSheet();
   // A blinking caret would make equal pages look different.
   style.replaceSync("* { caret-color: transparent !important; }");
@@ -13,6 +14,7 @@
   page.adoptedStyleSheets.push(style);
   let elements = new Map();
   let field = null;
+  let under = null;
 
   const at = (point) => fields.at(page, ...point);
   const found = (id, point) => {
@@ -39,6 +41,10 @@
   };
   const tell = (element, ...kinds) => {
     for (const kind of kinds) element.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
+  };
+  const drawn = () => {
+    const late = new Promise((resolve) => setTimeout(resolve, 250));
+    return Promise.race([late, new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))]);
   };
   const folded = (text) => text.trim().replace(/\s+/g, " ");
   const bare = (text) => text.replace(/\s/g, "");
@@ -132,6 +138,16 @@
       return null;
     },
 
+    // Notes what is at a point before the mouse comes there.
+    aim(x, y) {
+      under = at([x, y]);
+    },
+
+    // Waits until that is at the point again: a picture for hovering may have to be loaded first.
+    async steady(x, y) {
+      for (let left = MOST_FRAMES; under?.isConnected && at([x, y]) !== under && left; left--) await drawn();
+    },
+
     // Returns the value of an option in a closed list, null for any other element.
     option(id) {
       const element = elements.get(id);
@@ -148,9 +164,7 @@
 
     // Waits until the page has drawn the effect of an action.
     frames() {
-      const late = new Promise((resolve) => setTimeout(resolve, 250));
-      const drawn = new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
-      return Promise.race([late, drawn]).then(() => null);
+      return drawn().then(() => null);
     },
   };
 })()

@@ -107,14 +107,21 @@ class Hands:
             # The list that a click opens is not part of the page; its options can be chosen.
             self._call("choose", action.element, None, option)
         else:
-            self._page.mouse.click(*self._place(action))
+            self._press(self._place(action))
+
+    def _press(self, place: Point) -> None:
+        """Click with a hand that comes before it presses, as people's do."""
+        self._tab.call("aim", *place)
+        self._page.mouse.move(*place)
+        self._tab.call("steady", *place)
+        self._page.mouse.click(*place)
 
     def _type(self, action: Action, value: str) -> None:
         place = self._call("field", *self._where(action))
         if place is None:
             self._call("set", value)
             return
-        self._page.mouse.click(*place)
+        self._press(place)
         self._call("replace")
         if value:
             self._write(value)

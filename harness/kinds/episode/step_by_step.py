@@ -19,6 +19,7 @@ from harness.dialogue import SCREENSHOT, Act, Ask, Asks, Dialogue, Observation, 
 from harness.kinds.contract import picture_policy
 from harness.kinds.episode.record import EPISODE, STEPS, EpisodeTask
 from harness.kinds.episode.settings import EpisodeSettings
+from harness.kinds.episode.words import action_words
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
@@ -37,8 +38,6 @@ BEGIN = "begin"
 """Name of the call that begins an episode."""
 IN_A_ROW = 3
 """Steps in a row without an action after which an episode is over."""
-WORDS = 10
-"""Words of an element that the history of an episode shows."""
 _NO_PAGE = LivePage("<html></html>")
 
 
@@ -238,7 +237,7 @@ class StepByStep(AskingProtocol):
         point = action.point
         if point is None and box is not None:
             point = (box.x + box.width / 2, box.y + box.height / 2)
-        words = _words(action, parsed)
+        words = action_words(action, parsed)
         plain = {
             "name": action.name,
             "element": action.element,
@@ -321,29 +320,6 @@ def _numbered(
 def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:
     more = {"about": about} if isinstance(call, Ask) else {}
     return replace(call, place=f"{number}/{call.place}", **more)
-
-
-def _words(action: Action, page: Page) -> str:
-    """An action in the words of Mind2Web's representations."""
-    given = [value for value in action.arguments.values() if not isinstance(value, bool)]
-    value = action.arguments.get("value", ", ".join(map(str, given)))
-    done = f"{action.name}: {value}" if value != "" else action.name
-    if action.element is not None:
-        facts, text = _described(page, action.element)
-        return f"[{facts}]  {text} -> {done}"
-    if action.point is not None:
-        return f"({action.point[0]:.0f}, {action.point[1]:.0f}) -> {done}"
-    return done
-
-
-def _described(page: Page, node_id: str) -> tuple[str, str]:
-    """Role or tag of an element, and its label or text."""
-    try:
-        facts = page.role_of(node_id)
-        text = page.text_of(node_id, WORDS)
-    except ValueError:
-        return "element", ""
-    return facts.role or facts.tag, " ".join((text or next(iter(facts.labels), "")).split())
 
 
 def _segment(page: Page, node_id: str, attributes: Attributes) -> str:

@@ -76,6 +76,17 @@ def test_what_is_covered_is_not_clicked_through(table: Table) -> None:
     assert table.do("CLICK", "b").title == "2"
 
 
+def test_a_click_waits_for_the_picture_that_hovering_loads(table: Table) -> None:
+    for name in ("plain", "hover"):
+        drawn = "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='40'/>"
+        (table.folder / f"{name}.svg").write_text(drawn)
+    table.show(
+        "<style>#i { content: url(plain.svg) } #i:hover { content: url(hover.svg) }</style>"
+        "<p style='height:40px'><span id=i onclick='document.title=1' role=button>A</span></p>"
+    )
+    assert table.do("CLICK", "i").title == "1"
+
+
 def test_typing_replaces_the_text_and_the_page_hears_every_key(table: Table) -> None:
     table.show("<input id=i value=old onkeydown='n=(window.n??0)+1' onchange='document.title=n'>")
     assert table.do("TYPE", "i", value="New", press_enter=True).error == ""

@@ -5,9 +5,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 
-from harness.kinds.episode.miniwob.oracles.turn import Doing, Element, Script, Turn, click, in_turn
+from harness.kinds.episode.miniwob.oracles.turn import (
+    Doing,
+    Element,
+    Script,
+    Turn,
+    click,
+    hover,
+    in_turn,
+)
 
-_MONTHS = tuple(datetime.date(2016, number, 1).strftime("%B") for number in range(1, 13))
+MONTHS = tuple(datetime.date(2016, number, 1).strftime("%B") for number in range(1, 13))
 _WIDGETS: Mapping[str, tuple[str, str]] = {
     "radio": ("input", "radio"),
     "checkbox": ("input", "checkbox"),
@@ -97,6 +105,19 @@ def tree(turn: Turn) -> Doing | None:
     return click(found or turn.all("span", words="folder")[turn.number])
 
 
+def menu(turn: Turn) -> Doing | None:
+    """`click-menu`: a click on a menu within the menu would be a choice; it opens by a hover."""
+    path = turn.said(r"Select (.*)").split(">")
+    name = path[min(turn.number, len(path) - 1)]
+    item = turn.named(name, "div")
+    return click(item) if name == path[-1] else hover(item)
+
+
+def pie(turn: Turn) -> Doing | None:
+    """`click-pie`: the middle opens it."""
+    return click(turn.named("+" if turn.number == 0 else turn.quoted[-1], "tspan"))
+
+
 def grid_point(turn: Turn) -> Doing | None:
     """`grid-coordinate`: five by five circles around the origin, evenly spaced."""
     across, down = map(int, turn.said(r"\(([-\d]+,[-\d]+)\)").split(","))
@@ -119,11 +140,11 @@ def shape(turn: Turn) -> Doing | None:
 def date(turn: Turn) -> Doing | None:
     """`choose-date` and those like it: the picker opens at the last month, and goes back."""
     month, day, _ = map(int, turn.said(r"(\d+/\d+/\d+)").split("/"))
-    shown = next((one.text for one in turn.all("span") if one.text in _MONTHS), None)
+    shown = next((one.text for one in turn.all("span") if one.text in MONTHS), None)
     field, submit = turn.all("input")[0], turn.named("Submit", "button")
     if shown is None:
         return click(field if turn.number == 0 else submit)
-    if shown != _MONTHS[month - 1]:
+    if shown != MONTHS[month - 1]:
         return click(next(one for one in turn.elements if one.text == "Prev"))
     return click(turn.named(str(day), "a"))
 
@@ -144,6 +165,8 @@ SCRIPTS: Mapping[str, Script] = {
     "click-dialog": close_dialog,
     "click-dialog-2": dialog_button,
     "click-link": quoted_link,
+    "click-menu": menu,
+    "click-pie": pie,
     "click-tab": tab,
     "click-tab-2": tab_with_link,
     "click-tab-2-hard": tab_with_link,

@@ -8,14 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import UserError
-from harness.kinds.episode.miniwob.oracles import clicks, forms
+from harness.kinds.episode.miniwob.oracles import clicks, forms, mails, pictures, posts, tic_tac_toe
 from harness.kinds.episode.miniwob.oracles.turn import Script, Turn
 from harness.records import Choice, Step
 from harness.runs.records import Unit
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 
-SCRIPTS: Mapping[str, Script] = {**clicks.SCRIPTS, **forms.SCRIPTS}
+SCRIPTS: Mapping[str, Script] = {
+    **clicks.SCRIPTS,
+    **forms.SCRIPTS,
+    **mails.SCRIPTS,
+    **pictures.SCRIPTS,
+    **posts.SCRIPTS,
+    "tic-tac-toe": tic_tac_toe.move,
+}
 """The solutions by task."""
 
 
@@ -50,9 +57,11 @@ class Scripted:
             doing = None
         if doing is None:
             return Prediction(Status.NONE)
+        if doing.element is None:
+            return Prediction(Status.ANSWERED, Action(doing.action, arguments=doing.arguments))
         letter = next((one.letter for one in choices if one.id == doing.element.id), None)
-        given: dict[str, Any] = {"value": doing.value} if doing.value else {}
-        action = Action(doing.operation, doing.element.id, turn.point_of(doing.element), given)
+        place = turn.point_of(doing.element)
+        action = Action(doing.action, doing.element.id, place, doing.arguments)
         return Prediction(Status.ANSWERED, action, letter=letter)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Self
 
 from harness.page import Box
 from harness.records import Choice, Step
-from parsers.records import Operation
+from parsers.actions import Value
 
 _TAGS = re.compile(r"<[^<>]*>")
 _OPENING = re.compile(r"<(?P<tag>\S+)(?: id=\d+)?(?P<words>[^<>]*?)/?>")
@@ -36,6 +36,12 @@ class Element:
         return cls(choice.id, choice.tag, text, tuple(words), choice.box or Box(0, 0, 0, 0))
 
     @property
+    def colour(self) -> tuple[int, ...]:
+        """Red, green and blue, of what has a colour; empty otherwise."""
+        found = re.search(r"rgb\((\d+), (\d+), (\d+)\)", " ".join(self.words))
+        return tuple(map(int, found.groups())) if found else ()
+
+    @property
     def middle(self) -> tuple[float, float]:
         return self.box.x + self.box.width / 2, self.box.y + self.box.height / 2
 
@@ -54,11 +60,11 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """The next operation, on an element."""
+    """The next action, of `parsers.live`; on an element unless that is None."""
 
-    operation: Operation
-    element: Element
-    value: str = ""
+    action: str
+    element: Element | None
+    arguments: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +74,24 @@ class Turn:
     goal: what the page asks for.
     number: how many turns there were before it.
     elements: the visible elements, in document order.
+    history: the actions before it, in words (`[button]  Submit -> CLICK`).
     """
 
     goal: str
     number: int
     elements: tuple[Element, ...]
+    history: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, step: Step, choices: Sequence[Choice]) -> Self:
         seen = (Element.of(choice) for choice in choices if choice.box and choice.box.is_visible)
-        return cls(step.info.task, step.info.index, tuple(seen))
+        return cls(step.info.task, step.info.index, tuple(seen), step.history)
+
+    def done(self, action: str, to: str = "") -> int:
+        """Return how often an action was done, to an element described with these words."""
+        return sum(
+            to in one and one.rpartition("-> ")[2].startswith(action) for one in self.history
+        )
 
     @property
     def quoted(self) -> list[str]:
@@ -128,7 +142,16 @@ def click(element: Element | None) -> Doing | None:
 
 
 def enter(element: Element, value: str) -> Doing:
-    return Doing("TYPE", element, value)
+    return Doing("TYPE", element, {"value": value})
+
+
+def hover(element: Element | None) -> Doing | None:
+    return Doing("HOVER", element) if element else None
+
+
+def scroll(pixels: int) -> Doing:
+    """Scroll down in the middle of the page, by pixels of the screenshot; up if negative."""
+    return Doing("SCROLL_BY", None, {"delta_x": 0, "delta_y": pixels})
 
 
 def in_turn(turn: Turn, doings: Iterable[Doing | None]) -> Doing | None:

@@ -10,6 +10,7 @@ from harness.dialogue import Observation
 from harness.kinds.episode.miniwob.oracles.policy import ORACLE
 from harness.kinds.episode.miniwob.tasks import episode_of, most_steps
 from harness.kinds.episode.miniwob.world import MiniWoBWorld
+from harness.kinds.episode.words import action_words
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import Page
@@ -39,17 +40,21 @@ def choices_of(observation: Observation) -> list[Choice]:
     return [Choice("", one.id, one.tag, texts[one.id], one.box) for one in shown]
 
 
-def solved(world: MiniWoBWorld, task: str, number: int) -> Seen:
-    """What an episode ends with if the scripted solution plays it."""
+def solved(world: MiniWoBWorld, task: str, number: int, steps: int = 0) -> Seen:
+    """What an episode ends with if the scripted solution plays it, with so many steps at most."""
     observation = world.begin(episode_of(42, task, number))
-    for step in range(most_steps(task)):
+    history: list[str] = []
+    for step in range(steps or most_steps(task)):
         now = seen(observation)
         if now.ended:
             break
         info = StepInfo(task, "", step, 0, "miniwob", "published", "", "", "", now.goal)
-        asked = Step("", info, ()), choices_of(observation)
+        asked = Step("", info, tuple(history)), choices_of(observation)
         chance = chance_for(0, 0, task, "test")
         prediction = ORACLE.predict(*asked, chance, Secret({"task": task}))
         assert prediction.action is not None, f"{task}-{number}: no way on at step {step}"
+        history.append(action_words(prediction.action, Page.parse(page_of(observation).html)))
         observation = world.act(prediction.action)
+        if error := seen(observation).error:
+            history[-1] += f" (failed: {error})"
     return seen(observation)

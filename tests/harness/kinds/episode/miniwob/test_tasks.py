@@ -84,7 +84,7 @@ def test_success_is_a_raw_reward_of_one_and_other_rules_stand_beside_it(
         (("--only", "task=click-tset"), "no task 'click-tset'"),
         (("--split", "test"), "no split 'test'"),
         (("--data", "."), "leave out --data"),
-        (("--only", "task=click-pie"), "no scripted solution of click-pie"),
+        (("--split", "other", "--only", "task=use-slider"), "no scripted solution of use-slider"),
         (("--distractors", "5"), "--distractors"),
     ],
 )
