@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from parsers import F1Variant
-from reports.kinds.step.groups import STEP_GROUPS
+from reports.kinds.step import STEP_GROUPS
 from reports.output import (
     AVERAGE,
     CLUSTER,

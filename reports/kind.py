@@ -61,7 +61,7 @@ REPORTS: Registry[KindReports] = Registry(
 REPORTS.add("episode", "reports.kinds.episode:EPISODE_REPORTS", "turns with a live page")
 REPORTS.add("grounding", "reports.kinds.grounding:GROUNDING_REPORTS", "instructions about pictures")
 REPORTS.add(
-    "step", "reports.kinds.step.reports:STEP_REPORTS", "recorded steps, with a target among choices"
+    "step", "reports.kinds.step:STEP_REPORTS", "recorded steps, with a target among choices"
 )
 REPORTS.add(
     "prompt", "reports.kinds.prompt:PROMPT_REPORTS", "finished prompts, answered by an action"

@@ -20,7 +20,7 @@ from parsers import F1_VARIANTS, MIND2WEB, Operation
 from parsers.bootstrap import bootstrap
 from parsers.records import Choice
 from reports.keys import band, keys
-from reports.kinds.step.groups import target_top
+from reports.kinds.step import target_top
 from reports.tables import by_table
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, flat

@@ -13,7 +13,7 @@ from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from reports.errors.classes import FAILED, SUCCESS, ClassInfo, general_classes
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome
 
-Record = Unit[GroundingDetail]
+GroundingRecord = Unit[GroundingDetail]
 
 DECLINED, ABSENT, RANGE = "declined_present", "pointed_at_absent", "out_of_range"
 SWAPPED, CONVENTION, NEAR, FAR = "swapped", "other_convention", "near", "far"
@@ -50,14 +50,14 @@ class GroundingErrors(UnitErrors):
         return (*general, *_CLASSES)
 
     def classify(
-        self, run: Run, records: Sequence[Record], *, pages: bool = True
+        self, run: Run, records: Sequence[GroundingRecord], *, pages: bool = True
     ) -> Sequence[UnitError]:
         """Return the class of each record, from its line alone."""
         config = run.manifest.config
         return [_class(one, run.manifest.declaration, config) for one in records]
 
 
-def _class(record: Record, declared: Declaration, config: Mapping[str, Any]) -> UnitError:
+def _class(record: GroundingRecord, declared: Declaration, config: Mapping[str, Any]) -> UnitError:
     found, said = by_outcome(record, declared, config), record.prediction
     if said is None or not record.settled or record.invalid or found.error_class == SUCCESS:
         return found
@@ -84,7 +84,7 @@ def _class(record: Record, declared: Declaration, config: Mapping[str, Any]) -> 
     return replace(found, error_class=FAR, detail=distance)
 
 
-def _other_reading(record: Record, config: Mapping[str, Any]) -> tuple[str, str] | None:
+def _other_reading(record: GroundingRecord, config: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return another reading of the same numbers that would be a hit, if any."""
     gold, (width, height) = record.detail.gold, record.detail.size
     said = record.prediction

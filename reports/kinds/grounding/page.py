@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import hypot
 
 from parsers.grounding import EDGES, Point, Target
-from reports.kinds.grounding.columns import GroundingRecord
+from reports.kinds.grounding.errors import GroundingRecord
 from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, Window
 
 MARGIN = 160

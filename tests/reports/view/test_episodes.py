@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from harness.runs import open_run
-from reports.kinds.episode.page import EpisodePage
+from reports.kinds.episode import EpisodePage
 from tests.reports.kinds.episode.worlds import EPISODES, WIDE, Played, button, click, forms, point
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page

@@ -17,8 +17,7 @@ from reports.errors import classify_run
 from reports.formats import render
 from reports.frames import steps_frame
 from reports.frames.rows import run_rows
-from reports.kinds.grounding.facts import grounding_facts
-from reports.kinds.grounding.published import grounding_keys
+from reports.kinds.grounding import grounding_facts, grounding_keys
 from reports.published import published_beside
 from reports.settings import settings_of
 from reports.tables import by_table, main_table
