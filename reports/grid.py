@@ -23,7 +23,7 @@ from harness.tables import (
     few_notes,
     shown,
 )
-from reports.frames.schema import Column, Kind, typed
+from reports.frames.units import Column, Kind, typed
 
 Style = Literal[NumberStyle, "bounds", "hidden"]
 

@@ -16,7 +16,7 @@ from reports.board import benchmarks_of, board
 from reports.differences import unranked
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
-from reports.frames.schema import Column, Kind, typed, union
+from reports.frames.units import Column, Kind, typed, union
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare

@@ -24,8 +24,7 @@ from harness.benchmarks.catalog import (
     step_benchmark,
     step_data,
 )
-from harness.benchmarks.contract import Benchmark, SplitSize
-from harness.benchmarks.dataset import Dataset, Filters
+from harness.benchmarks.contract import Benchmark, Dataset, Filters, SplitSize
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps

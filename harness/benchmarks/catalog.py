@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.registry import Registry, UnknownName
-from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.contract import Benchmark, Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.errors import DataError

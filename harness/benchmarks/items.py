@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.contract import Dataset
 from harness.errors import DataError, suggestion
 from harness.runs.lines import to_line
 from harness.runs.records import Unit

@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.contract import Benchmark, Dataset
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import Address, Layout, StoredStep
 from harness.benchmarks.parquet import Record

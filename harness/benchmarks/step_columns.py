@@ -15,7 +15,8 @@ from harness.benchmarks.index import Key, StoredStep, whole
 from harness.benchmarks.mind2web_fields import decode_operation, find_problems
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
-from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode, as_page
+from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode
+from harness.page.html import as_page
 from harness.records import Row, RowDetail
 
 

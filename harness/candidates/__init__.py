@@ -12,10 +12,10 @@
 from __future__ import annotations
 
 from harness.candidates.listing import ChoiceFacts, Form, choice_facts, page_of, render
-from harness.candidates.seeded_order import SeededOrder
 from harness.candidates.selection import (
     CandidateOptions,
     Chosen,
+    SeededOrder,
     accepted,
     check_distractors,
     choose,

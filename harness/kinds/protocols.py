@@ -1,15 +1,22 @@
-"""Open the protocol of a run for the kind of its units."""
+"""Open the protocol of a run for the kind of its units, and read its own spelling of an answer."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from adapters import AdapterInfo
+from adapters import AdapterInfo, Reply
+from adapters.embedding import stand_in
 from harness.benchmarks import benchmark
+from harness.dialogue import hold
 from harness.errors import UserError
-from harness.kinds.contract import kind_of
-from harness.protocols import AskingProtocol, check_actions, open_protocol
+from harness.kinds.contract import Question, kind_of
+from harness.policies.baselines import Oracle
+from harness.policies.contract import chance_for
+from harness.protocols import AskingProtocol, check_actions, dialogue_about, open_protocol, spelled
 from harness.settings import SETTINGS, Settings, written
+from parsers.actions import ActionSpace
+from parsers.records import Prediction
 
 
 def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProtocol:
@@ -45,3 +52,27 @@ def with_protocol(settings: Settings) -> Settings:
     if "protocol" in settings.given or settings.protocol != SETTINGS["protocol"].default:
         return settings
     return replace(settings, protocol=benchmark(settings.benchmark).protocol)
+
+
+def as_oracle(
+    protocol: AskingProtocol, question: Question, space: ActionSpace | None
+) -> Prediction:
+    """Return what the protocol reads from the oracle's answers."""
+    chance = chance_for(0, 0, question.unit_id, "oracle")
+    right = Oracle().predict(*question.asked, chance, question.secret)
+    return as_answered(protocol, question.asked, right, space)
+
+
+def as_answered(
+    protocol: AskingProtocol, asked: tuple[Any, ...], answer: Prediction, space: ActionSpace | None
+) -> Prediction:
+    """Spell a prediction in terms of `space` in the protocol's form and read it back.
+
+    `asked` is what its dialogue is given of the unit.
+    """
+    replies = spelled(protocol, asked, answer, space)
+    return hold(
+        dialogue_about(protocol, asked, space),
+        lambda ask: Reply(replies[ask.place]),
+        embed=lambda call: stand_in(call.texts),
+    )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.live.nodes import Node, Text
-from harness.page import FORBIDDEN
+from harness.page.html import FORBIDDEN
 from harness.printing import printable
 
 _DROPPED = frozenset({"head", "script", "style", "link", "meta", "title", "template", "br"})

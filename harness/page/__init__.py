@@ -17,9 +17,6 @@ from __future__ import annotations
 
 from harness.page._candidates import Candidate, decode_candidates
 from harness.page._compact import CUT_MARK
-from harness.page._element_ids import ordered_id, random_ids
-from harness.page._html import FORBIDDEN, as_page
-from harness.page._nodes import NodeFacts, PageNode
 from harness.page._page import ChoiceText, Page, Snippet
 from harness.page._prune import SEGMENT, Pruning
 from harness.page._refine import (
@@ -31,14 +28,13 @@ from harness.page._refine import (
     Style,
 )
 from harness.page._render import Brackets, RankingText
-from harness.page._tree import NODE_ID, TextNodeCandidate, UnknownNode
+from harness.page._tree import NODE_ID, NodeFacts, PageNode, TextNodeCandidate, UnknownNode
 from parsers.cleaned_page import PageError
 from parsers.records import Box
 
 __all__ = [
     "BASIC_ATTRIBUTES",
     "CUT_MARK",
-    "FORBIDDEN",
     "MIND2WEB_ATTRIBUTES",
     "MINIWOB_ATTRIBUTES",
     "NODE_ID",
@@ -59,8 +55,5 @@ __all__ = [
     "Style",
     "TextNodeCandidate",
     "UnknownNode",
-    "as_page",
     "decode_candidates",
-    "ordered_id",
-    "random_ids",
 ]

@@ -8,20 +8,24 @@ from typing import Self
 
 from harness.page._axtree import axtree
 from harness.page._compact import compact
-from harness.page._nodes import NodeFacts, PageNode, facts_of, nodes_of, text_below
 from harness.page._prune import MINDACT, SEGMENT, Limits, Pruning, collected, outline
 from harness.page._refine import MIND2WEB_ATTRIBUTES, Attributes, Style, refine
 from harness.page._render import Brackets, RankingText, Wording, ranking_text, render
 from harness.page._tree import (
     NODE_ID,
     Element,
+    NodeFacts,
+    PageNode,
     TextNodeCandidate,
     Tree,
     UnknownNode,
     ancestors,
+    facts_of,
     is_text,
     name_of,
+    nodes_of,
     parse,
+    text_below,
 )
 
 _CHOICE_WORDS = 10
@@ -156,8 +160,7 @@ class Page:
         """Write the page as AutoWebGLM reads it (Lai et al. 2024), on one line.
 
         Args:
-            ids: elements that may be acted upon, with the ids that they are shown with
-                (`ordered_id`, `random_ids`).
+            ids: elements that may be acted upon, with the ids that they are shown with.
             pruning: how much around these elements is kept; None keeps the whole page.
             attributes: attributes whose values are shown.
             style: `refine`, `<a[A]| value; text child >`, `xml`, `<a id="A">text child </a>`, or

@@ -5,6 +5,11 @@ Angle brackets, `<a id=0 words> Text </a>`, are for prompted language models; ro
 those of the page: pretty-printed pages have them, compact ones do not. An element is self-closing
 if there is nothing at all between its tags.
 
+MindAct shows attribute values without their names and shortens everything. Three quirks of its
+string handling are reproduced for equal texts: a double quote in page text becomes a blank,
+after the text is cut; `meta= ` is removed and `id= ` loses its blank even in the page's own text;
+sequences such as `&lt;` that remain after parsing are decoded once more.
+
 MindAct's candidate generator (Deng et al. 2023, section 3.1) reads a candidate as the page pruned
 to it alone: the part inside it, and the path of elements and near siblings that leads to it.
 """
@@ -16,7 +21,91 @@ from typing import Literal, NamedTuple
 
 from harness.page._prune import MINDACT, Outline, outline
 from harness.page._tree import Element, Tree, is_text, name_of
-from harness.page._words import attribute_words, loose_text, text_words
+
+SHOWN_ATTRIBUTES = (
+    "role",
+    "aria_role",
+    "type",
+    "alt",
+    "aria_description",
+    "aria_label",
+    "label",
+    "title",
+    "name",
+    "text_value",
+    "value",
+    "placeholder",
+    "input_checked",
+    "input_value",
+    "option_selected",
+    "class",
+)
+"""Attributes whose values are shown, in this order."""
+
+_RANK = {name: rank for rank, name in enumerate(SHOWN_ATTRIBUTES)}
+_SILENT_VALUES = frozenset({"hidden", "none", "presentation", "null", "undefined"})
+_WORD_LENGTH = 15
+_WORDS_PER_VALUE = 5
+_WORDS_PER_NODE = 20
+_SEQUENCE = re.compile(r"&(lt|gt|amp|quot|apos|nbsp|#[0-9]{1,7});")
+_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'", "nbsp": "\xa0"}
+
+
+def attribute_words(node: Element) -> str:
+    """Join the shown attribute values of an element, with a trailing blank; "" if there are none.
+
+    Example: `<input type="text" name="zip_code" value="10203"/>` gives `"text zip_code 10203 "`.
+    """
+    shown = [(_RANK[name], value) for name, value in node.items() if name in _RANK]
+    if not shown:
+        return ""
+    shown.sort()
+    phrases: dict[str, None] = {}
+    for _, raw in shown:
+        value = raw.lower()
+        if value in _SILENT_VALUES or value.startswith("http"):
+            continue
+        words = [word for word in value.split() if len(word) < _WORD_LENGTH]
+        if words:
+            phrases[" ".join(words[:_WORDS_PER_VALUE])] = None
+    if not phrases:
+        return ""
+    phrase = " ".join(phrases)
+    if len(phrases) > _WORDS_PER_NODE // _WORDS_PER_VALUE:
+        phrase = " ".join(phrase.split(" ")[:_WORDS_PER_NODE])
+    return _as_serialised(phrase + " ")
+
+
+def text_words(text: str | None) -> str:
+    """Return the first 20 words of a text node, in their own case; "" for a node without text."""
+    if text is None:
+        return ""
+    return loose_text(" ".join(text.split(None, _WORDS_PER_NODE)[:_WORDS_PER_NODE]))
+
+
+def loose_text(text: str) -> str:
+    """Replace double quotes by blanks and decode remaining sequences."""
+    if '"' in text:
+        text = text.replace('"', " ")
+    return _as_serialised(text)
+
+
+def _as_serialised(text: str) -> str:
+    if "= " in text:
+        text = text.replace("meta= ", "").replace("id= ", "id=")
+    if "&" in text:
+        text = _SEQUENCE.sub(_decoded, text)
+    return text
+
+
+def _decoded(match: re.Match[str]) -> str:
+    name = match[1]
+    if name[0] != "#":
+        return _NAMED[name]
+    code = int(name[1:])
+    # Not a valid character: leave it as it is.
+    return chr(code) if 0 < code < 0x110000 and not 0xD800 <= code < 0xE000 else match[0]
+
 
 Brackets = Literal["angle", "round"]
 

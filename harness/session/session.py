@@ -19,7 +19,7 @@ from typing import Any
 
 from adapters import Picture
 from harness.benchmarks import actions_of
-from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.contract import Dataset
 from harness.dialogue import SCREENSHOT, Observation
 from harness.engine import Environment, Job, Outcome
 from harness.kinds.contract import Question

@@ -23,7 +23,7 @@ from reports.analyses.units import (
     parent_of,
     scored,
 )
-from reports.frames.schema import Column, typed
+from reports.frames.units import Column, typed
 from reports.grid import Field, clusters, described, interval
 from reports.kind import suited
 from reports.load import RunLike, open_runs

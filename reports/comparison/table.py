@@ -33,7 +33,7 @@ from reports.comparison.results import (
     p_text,
     primary,
 )
-from reports.frames.schema import Column, typed
+from reports.frames.units import Column, typed
 from reports.grid import frame_data
 
 __all__ = ["FORMATS", "columns", "comparison_grid", "comparison_table", "render"]

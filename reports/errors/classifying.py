@@ -29,7 +29,7 @@ from reports.errors.classes import (
     ClassInfo,
     general_classes,
 )
-from reports.frames.schema import Column
+from reports.frames.units import Column
 from reports.kind import reports_of
 
 CUT = 80

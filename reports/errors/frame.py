@@ -12,7 +12,7 @@ from parsers import Declaration
 from parsers.declaration import SPLIT
 from reports.errors.classifying import errors_of
 from reports.errors.labels import read_labels
-from reports.frames.schema import Column, typed
+from reports.frames.units import Column, typed
 from reports.load import RunLike, open_runs
 
 ERROR_COLUMNS = (

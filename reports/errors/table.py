@@ -25,7 +25,7 @@ from reports.about import about
 from reports.errors.classifying import classes_of, errors_of
 from reports.errors.counting import ALL, counts
 from reports.errors.frame import errors_frame, keys
-from reports.frames.schema import Column, typed
+from reports.frames.units import Column, typed
 from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
 from reports.settings import compare

@@ -7,11 +7,11 @@
 | `runs` | `runs_frame` | run; with the settings in which the runs differ |
 
 The columns of each are the `columns` of its module for what a benchmark declares; `units` has those
-of all units, `recorded` those of recorded steps. Frames of several benchmarks have the columns of
-all of them, with nothing in those that a run does not have. `arrow` reads units from disk into
-pandas; `rows` converts a run's frame into the input of `parsers.aggregation`.
+of all units, `reports.kinds` those of a kind. Frames of several benchmarks have the columns of all
+of them, with nothing in those that a run does not have. `rows` converts a run's frame into the
+input of `parsers.aggregation`.
 
-Every column has a type and a meaning (`frames.schema.Column`). Nothing is pooled over runs: the
+Every column has a type and a meaning (`frames.units.Column`). Nothing is pooled over runs: the
 column `run` identifies them, `attrs["constants"]` holds the settings they share and
 `attrs["differences"]` those in which they differ.
 """

@@ -11,7 +11,7 @@ import pandas as pd
 from harness.tables import measured_name, partly_measured
 from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.frames.schema import Column, Kind, series, typed, union
+from reports.frames.units import Column, Kind, series, typed, union
 from reports.kind import reports_on
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import Setting, compare

@@ -13,7 +13,7 @@ from parsers import Declaration, Measure, Metrics, aggregate
 from parsers.metrics import ParentRate
 from parsers.parents import parent_of, prefix
 from reports.frames.rows import RunRows, run_rows
-from reports.frames.schema import Column, typed, union
+from reports.frames.units import Column, typed, union
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare
 

@@ -15,7 +15,7 @@ import pytest
 from harness.runs import RunError, open_run
 from parsers import MIND2WEB
 from reports.frames import runs, runs_frame, steps, steps_frame, tasks, tasks_frame
-from reports.frames.schema import schema
+from reports.frames.units import schema
 from tests.reports.runs import setup, step, worked, write
 
 STEPS = schema(steps.columns(MIND2WEB))

@@ -11,8 +11,7 @@ from harness.benchmarks import Dataset, actions_of, benchmark, declared
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, UnitKey, key_of
-from harness.kinds.oracle import as_oracle
-from harness.kinds.protocols import open_with
+from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import Scorer, scorer_of
 from harness.pictures import read_size
 from harness.protocols import AskingProtocol

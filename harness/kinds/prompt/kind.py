@@ -8,10 +8,9 @@ from harness.benchmarks import benchmark
 from harness.errors import UserError
 from harness.kinds.contract import UnitKind
 from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, key_of
-from harness.kinds.oracle import as_answered
 from harness.kinds.prompt.policies import elements
 from harness.kinds.prompt.record import PromptDetail
-from harness.kinds.protocols import open_with
+from harness.kinds.protocols import as_answered, open_with
 from harness.kinds.scoring import scorer_of
 from harness.runs import Unit
 from harness.settings import Settings

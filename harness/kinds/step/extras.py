@@ -1,23 +1,38 @@
-"""Bounds and extra counts of recorded steps: chance and oracle, the lists, the points."""
+"""Bounds and extra counts of recorded steps: chance and oracle, the lists, the points.
+
+Chance and oracle are averages over the very rows of the headline, under the run's protocol and
+rules: what is excluded there is excluded here, and rows that count as failed there count as zero.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from harness.benchmarks import actions_of, declared
+from harness.benchmarks.recorded import scoring_rules
+from harness.errors import UserError
 from harness.kinds.extras import Bound, Bounds, Extras, Records, unanswered
-from harness.runs import StepUnit
+from harness.kinds.protocols import as_answered, open_with
+from harness.kinds.step.listing import step_of
+from harness.kinds.step.scene import RecordedScene
+from harness.policies.baselines import Oracle
+from harness.policies.contract import Secret, chance_for
+from harness.protocols import AskingProtocol
+from harness.runs import StepUnit, Unit
 from harness.settings import Settings
 from harness.tables import counted
-from parsers import Counts
-from parsers.records import Status
+from parsers import AggregationRules, Counts, ScoringRules, score
+from parsers.actions import Action, ActionSpace
+from parsers.rates import mean
+from parsers.records import Prediction, Scores, Status
 
 
 class StepsExtras(Extras):
     """Of recorded steps, with a list of choices or with points on a picture."""
 
     def bounds(self, records: Records, settings: Settings) -> Bounds | None:
-        from harness.kinds.step.bounds import bounds_of
-
         return bounds_of(records, settings)
 
     def rows(self, records: Records) -> dict[str, int]:
@@ -127,3 +142,160 @@ def not_offered(record: StepUnit) -> bool:
     if prediction is not None and prediction.status is Status.NOT_OFFERED:
         return True
     return bool(detail.choices) and detail.gold.shown is None
+
+
+Values = Mapping[str, float]
+"""The headline measures of a step by name; expected ones for chance."""
+StepKey = tuple[str, str, int]
+MEASURES = ("element", "operation_f1", "success")
+_ZERO: Values = dict.fromkeys(MEASURES, 0.0)
+_UNKNOWN: Bound = dict.fromkeys(MEASURES)
+
+
+@dataclass(frozen=True, slots=True)
+class StepBounds:
+    """The scores of chance and of the oracle by step; `oracle` is None if it cannot be asked."""
+
+    chance: Mapping[StepKey, Values]
+    oracle: Mapping[StepKey, Values] | None
+    listed: bool
+    """True if the rows list choices; without them, chance has an operation only."""
+    joint: bool
+    """True if an operation counts with the right element only."""
+    over: Mapping[str, str] = field(default_factory=dict)
+    """The level of parents over which a measure is averaged, where it is not the task."""
+
+    def floor(self, records: Sequence[Unit[Any]], rules: AggregationRules) -> Bound:
+        """The expected scores of `always-click`, computed and not drawn."""
+        found = _macro(records, rules, self.chance, self.over)
+        if self.listed:
+            return found
+        operation = None if self.joint else found["operation_f1"]
+        return {**_UNKNOWN, "operation_f1": operation}
+
+    def ceiling(self, records: Sequence[Unit[Any]], rules: AggregationRules) -> Bound:
+        """The scores of the oracle."""
+        return _UNKNOWN if self.oracle is None else _macro(records, rules, self.oracle, self.over)
+
+
+def bounds_of(records: Sequence[StepUnit], settings: Settings) -> StepBounds:
+    """The scores of chance and of the oracle on the rows of a run, without data and pictures."""
+    rules = scoring_rules(settings)
+    known = declared(settings.benchmark)
+    return StepBounds(
+        chance={_key(record): _chance(record, rules) for record in records},
+        oracle=_oracle(records, settings, rules),
+        listed=any(record.detail.choices for record in records),
+        joint=rules.wrong_element_zeroes_operation,
+        over={one.name: one.over for one in known.declared.measures if one.over} if known else {},
+    )
+
+
+def _key(record: StepUnit) -> StepKey:
+    return record.split, record.unit_id, record.repeat
+
+
+def _macro(
+    records: Iterable[StepUnit],
+    rules: AggregationRules,
+    values: Mapping[StepKey, Values],
+    over: Mapping[str, str],
+) -> Bound:
+    counted = [(r, _ZERO if failed else values[_key(r)]) for r, failed in _counted(records, rules)]
+
+    def mean_of(name: str) -> float | None:
+        level = over.get(name, "task")
+        parents: dict[tuple[str, str], list[float]] = {}
+        for record, value in counted:
+            parents.setdefault((record.split, record.parents[level]), []).append(value[name])
+        return mean([mean(found) or 0.0 for found in parents.values()])
+
+    return {name: mean_of(name) for name in MEASURES}
+
+
+def _counted(
+    records: Iterable[StepUnit], rules: AggregationRules
+) -> Iterator[tuple[StepUnit, bool]]:
+    """The rows of the headline, and whether each counts as failed whatever is answered."""
+    for record in records:
+        row = record.scored()
+        if row.invalid is not None or row.status in rules.exclude:
+            if rules.invalid == "fail":
+                yield record, True
+        elif row.scores is not None or rules.unattempted == "fail":
+            yield record, False
+
+
+def _values(scores: Scores, rules: ScoringRules) -> Values:
+    named = {"operation_f1": f"operation_f1.{rules.variant}"}
+    return {name: scores[named.get(name, name)] or 0.0 for name in MEASURES}
+
+
+def _not_offered(record: StepUnit) -> Values | None:
+    """Score a step that is not asked, because no right element is listed."""
+    prediction = record.prediction
+    return _ZERO if prediction and prediction.status is Status.NOT_OFFERED else None
+
+
+def _chance(record: StepUnit, rules: ScoringRules) -> Values:
+    """The expected scores of CLICK on a choice drawn at random."""
+    if record.invalid is not None or _not_offered(record):
+        return _ZERO
+    right = next(iter(record.detail.gold.elements), None)
+    share = 0.0
+    if record.detail.choices:
+        share = len(record.detail.right) / len(record.detail.choices)
+    hit, miss = (
+        _values(score(_answer(element, "CLICK", ""), record.detail.gold, rules), rules)
+        for element in (right, "")
+    )
+    return {name: share * hit[name] + (1 - share) * miss[name] for name in MEASURES}
+
+
+def _answer(element: str | None, operation: str, value: str) -> Prediction:
+    action = Action(operation, element, arguments={"value": value})
+    return Prediction(Status.ANSWERED, action)
+
+
+def _oracle(
+    records: Sequence[StepUnit], settings: Settings, rules: ScoringRules
+) -> dict[StepKey, Values] | None:
+    try:
+        protocol = open_with(replace(settings, prompts=None))
+    except UserError:
+        return None
+    space = actions_of(settings.benchmark)
+    known: dict[tuple[str, str, int], Values] = {}
+    found: dict[StepKey, Values] = {}
+    for record in records:
+        if record.invalid is not None:
+            continue
+        shuffle = record.repeat if settings.shuffles > 1 else 0
+        key = record.split, record.unit_id, shuffle
+        if (missed := _not_offered(record)) is not None:
+            found[_key(record)] = missed
+            continue
+        if key not in known:
+            try:
+                prediction = _asked(protocol, record, shuffle, space)
+            except Exception:
+                # A protocol of a plugin may need more than the record; a table is still printed.
+                return None
+            known[key] = _values(score(prediction, record.detail.gold, rules), rules)
+        found[_key(record)] = known[key]
+    return found
+
+
+def _asked(
+    protocol: AskingProtocol, record: StepUnit, shuffle: int, space: ActionSpace | None
+) -> Prediction:
+    """Read the oracle's answers as the protocol spells them."""
+    choices = record.detail.choices
+    gold = record.detail.gold
+    if not choices:
+        return _answer(next(iter(gold.elements), None), gold.operation, gold.value)
+    step = replace(step_of(record), shuffle=shuffle, scene=RecordedScene(choices))
+    secret = Secret(gold, gold.shown)
+    chance = chance_for(0, record.repeat, record.unit_id, "oracle")
+    right = Oracle().predict(step, choices, chance, secret)
+    return as_answered(protocol, (step, choices), right, space)

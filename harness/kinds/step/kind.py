@@ -15,6 +15,7 @@ from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.step.extras import StepsExtras
 from harness.kinds.step.history import EarlierActions, entries_before
+from harness.kinds.step.listing import step_of, unlisted
 from harness.kinds.step.questions import (
     Preparer,
     StepQuestion,
@@ -22,7 +23,6 @@ from harness.kinds.step.questions import (
     recorded_question,
     unreadable,
 )
-from harness.kinds.step.records import step_of, unlisted
 from harness.kinds.step.settings import (
     check_seen,
     check_stored,

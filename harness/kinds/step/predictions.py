@@ -16,7 +16,7 @@ from harness.benchmarks import Dataset, recorded_steps
 from harness.candidates import everything, page_of
 from harness.errors import UserError
 from harness.kinds.prediction_file import Predictions, with_prediction
-from harness.kinds.step.records import unlisted
+from harness.kinds.step.listing import unlisted
 from harness.page import Page, PageError
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Row

@@ -17,8 +17,7 @@ from harness.candidates import page_of
 from harness.errors import DataError
 from harness.kinds.contract import Question
 from harness.kinds.step.history import EarlierActions, FinishedTurns, latest
-from harness.kinds.step.listing import Lister, target_of
-from harness.kinds.step.records import step_of, turn_record, unlisted
+from harness.kinds.step.listing import Lister, step_of, target_of, turn_record, unlisted
 from harness.kinds.step.scene import PageScene, RecordedScene
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
 from harness.pictures import (

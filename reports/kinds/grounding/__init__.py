@@ -7,9 +7,8 @@ from dataclasses import replace
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
-from harness.runs import Run, Unit
+from harness.runs import Run
 from harness.tables import finer_clusters, interval_text, percent
-from parsers.grounding import GroundingDetail
 from parsers.records import Status
 from reports.frames.units import Getter, KindColumns, predicted, unit_column
 from reports.keys import Group, Key

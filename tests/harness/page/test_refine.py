@@ -20,9 +20,8 @@ from harness.page import (
     Pruning,
     TextNodeCandidate,
     UnknownNode,
-    ordered_id,
-    random_ids,
 )
+from harness.protocols.autowebglm import ordered_id, random_ids
 from tests.harness.page.literal_refined import literally
 from tests.harness.page.pages import Made, pages
 from tests.harness.page.test_hostile import nested

@@ -14,8 +14,8 @@ import pytest
 
 from harness.benchmarks.recorded import scoring_rules
 from harness.errors import UserError
-from harness.kinds.step import bounds as module
-from harness.kinds.step.bounds import bounds_of
+from harness.kinds.step import extras as module
+from harness.kinds.step.extras import bounds_of
 from harness.runs import StepUnit, open_run
 from harness.runs.settings import settings_of
 from harness.session.summary import aggregation_rules, part

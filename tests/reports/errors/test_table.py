@@ -31,7 +31,7 @@ from reports.errors.command import errors
 from reports.errors.frame import columns, keys
 from reports.errors.table import columns as table_columns
 from reports.errors.table import render
-from reports.frames.schema import schema
+from reports.frames.units import schema
 from reports.kinds.step.errors import ErrorClass
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import write

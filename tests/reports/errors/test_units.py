@@ -18,7 +18,7 @@ from reports.errors.classifying import by_outcome
 from reports.errors.command import errors
 from reports.errors.frame import keys
 from reports.errors.table import render
-from reports.frames.schema import Column
+from reports.frames.units import Column
 from reports.kind import REPORTS, KindReports
 from tests.reports.photos import PHOTOS, photo, photo_run
 

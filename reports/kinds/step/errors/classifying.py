@@ -27,7 +27,7 @@ from reports.errors.classes import (
     ClassInfo,
 )
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short
-from reports.frames.schema import Column
+from reports.frames.units import Column
 from reports.kinds.step.errors.classes import CLASS_OF, CLASSES, ErrorClass, Relation
 from reports.kinds.step.errors.described import described_target, listed_text
 from reports.kinds.step.errors.relations import Box, Found, PageNodes, near
