@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from reports.analyses.positions import chosen_letters
     from reports.costs import cost_table
     from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
-    from reports.frames import runs_frame, steps_frame, tasks_frame
+    from reports.frames.runs import runs_frame
+    from reports.frames.steps import steps_frame
+    from reports.frames.tasks import tasks_frame
     from reports.load import open_runs
     from reports.prefixes import prefix_table
     from reports.published import published_beside, published_table
@@ -46,9 +48,9 @@ _HOMES = {
     "open_runs": "reports.load",
     "chosen_letters": "reports.analyses.positions",
     "render": "reports.formats",
-    "runs_frame": "reports.frames",
-    "steps_frame": "reports.frames",
-    "tasks_frame": "reports.frames",
+    "runs_frame": "reports.frames.runs",
+    "steps_frame": "reports.frames.steps",
+    "tasks_frame": "reports.frames.tasks",
 }
 
 __all__ = [

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from harness.runs import Run
-from reports.differences import difference_lines
 from reports.load import corrupt_lines, unfinished_lines
-from reports.settings import Setting, compare, heading
+from reports.settings import Setting, compare, difference_lines, heading
 
 
 def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:

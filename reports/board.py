@@ -20,8 +20,8 @@ from harness.tables import (
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.about import about
-from reports.differences import Differences, unranked
 from reports.grid import Field, described, interval, plain_records
+from reports.settings import Differences, unranked
 
 BENCHMARK = "benchmark"
 ORDER = "Per cent, in the order of the runs. Whether two models differ says `vlm-eval compare`."

@@ -26,9 +26,8 @@ from harness.benchmarks.files import (
 from harness.benchmarks.index import Address, StoredStep, stored_step, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
-from harness.benchmarks.mind2web_fields import recorded_row
 from harness.benchmarks.parquet import Record
-from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_row
 from harness.errors import DataError
 from harness.records import Row
 

@@ -27,9 +27,14 @@ from harness.benchmarks.index import (
     whole,
 )
 from harness.benchmarks.mind2web import TEST_SPLITS
-from harness.benchmarks.mind2web_fields import candidates_in, decode_operation
 from harness.benchmarks.parquet import Kind, Record, column_names, opened
-from harness.benchmarks.recorded import Fixed, StepBenchmark, StepDataset
+from harness.benchmarks.recorded import (
+    Fixed,
+    StepBenchmark,
+    StepDataset,
+    candidates_in,
+    decode_operation,
+)
 from harness.benchmarks.snapshot_messages import stored_messages
 from harness.errors import DataError
 from harness.page import Box, Candidate

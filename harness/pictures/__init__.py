@@ -11,18 +11,21 @@ Importing this package does not import an image library.
 
 from __future__ import annotations
 
-from harness.pictures.header import MAX_PIXELS, PictureError, Screenshot, read_size
 from harness.pictures.planning import plan, zoomed
 from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
 from harness.pictures.recipe import Form, Recipe
-from harness.pictures.store import PictureStats, PictureStore
-from harness.pictures.unprepared import (
+from harness.pictures.source import (
+    MAX_PIXELS,
+    PictureError,
+    Screenshot,
     built_in_picture,
     check_picture,
     decode,
     grey,
+    read_size,
     stored_picture,
 )
+from harness.pictures.store import PictureStats, PictureStore
 
 __all__ = [
     "MAX_PIXELS",

@@ -19,8 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from adapters.contract import EncodedPicture
-from harness.pictures.header import PictureError, read_size
 from harness.pictures.recipe import Recipe
+from harness.pictures.source import PictureError, read_size
 
 FOLDER = "pictures"
 FORM = "vlm-eval picture 1"

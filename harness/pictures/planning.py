@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.pictures import marks
-from harness.pictures.header import PictureError, Screenshot
 from harness.pictures.policy import PicturePolicy
 from harness.pictures.recipe import Crop, Draft, Recipe, libraries
+from harness.pictures.source import PictureError, Screenshot
 
 if TYPE_CHECKING:
     from harness.page import Box

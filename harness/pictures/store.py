@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adapters.contract import EncodedPicture, PixelPicture
 from adapters.conversation import Picture
-from harness.pictures import unprepared
-from harness.pictures.header import PictureError
 from harness.pictures.recipe import Form, Recipe, libraries
+from harness.pictures.source import (
+    AS_STORED,
+    BUILT_IN,
+    PictureError,
+    built_in_bytes,
+    decode,
+    encoded,
+)
 
 if TYPE_CHECKING:
     from adapters.processes import Pool
@@ -132,7 +138,7 @@ class PictureStore:
         Failures of the work are raised by `encoded` or `pixels`. Raises `PictureError` if the work
         cannot be started.
         """
-        if picture.recipe in (unprepared.AS_STORED, unprepared.BUILT_IN):
+        if picture.recipe in (AS_STORED, BUILT_IN):
             return
         if (picture.digest, picture.recipe, form) not in self._kept:
             self._future(picture, form)
@@ -145,7 +151,7 @@ class PictureStore:
         """
         data = self._as_is(picture)
         if data is not None:
-            return unprepared.encoded(picture, data)
+            return encoded(picture, data)
         prepared = await self._get(picture, "encoded")
         assert isinstance(prepared, EncodedPicture)
         return prepared
@@ -154,16 +160,16 @@ class PictureStore:
         """Return the pixels of a picture, for models on this machine. Raises as `encoded`."""
         data = self._as_is(picture)
         if data is not None:
-            return await asyncio.to_thread(unprepared.decode, data)
+            return await asyncio.to_thread(decode, data)
         prepared = await self._get(picture, "pixels")
         assert isinstance(prepared, PixelPicture)
         return prepared
 
     def _as_is(self, picture: Picture) -> bytes | None:
         """Return the bytes of a picture that is sent unchanged; None for one to be prepared."""
-        if picture.recipe == unprepared.BUILT_IN:
-            return unprepared.built_in_bytes()
-        if picture.recipe != unprepared.AS_STORED:
+        if picture.recipe == BUILT_IN:
+            return built_in_bytes()
+        if picture.recipe != AS_STORED:
             return None
         source = self._sources.get(picture.digest)
         if source is None:

@@ -40,7 +40,7 @@ POLICIES.add(
 )
 POLICIES.add(
     "lexical",
-    "harness.policies.lexical:Lexical",
+    "harness.policies.baselines:Lexical",
     "word overlap of task and history with the choices, without a model",
 )
 POLICIES.add(

@@ -7,19 +7,28 @@ continues the conversation, lists the choices with letters and asks for three li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Annotated
 
 from msgspec import Meta
 
-from adapters.conversation import Conversation, Message, Picture, Reply, system, user
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Part,
+    Picture,
+    Reply,
+    Role,
+    Text,
+    system,
+    user,
+)
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Lettering, Needs, to_prediction
 from harness.protocols.groups import flagged, history_lines, limit_of
-from harness.protocols.stored import to_messages
 from harness.protocols.texts import PromptedProtocol, Schema, Texts
 from harness.records import Choice, Step
 from harness.settings import NoneRule, Source
@@ -238,3 +247,47 @@ def described_first(
     assert isinstance(answered, Reply)
     prediction = read(answered)
     return flagged(prediction, ["round-1-truncated"] if described.finish == "length" else [])
+
+
+ROLES: Mapping[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+
+
+def to_messages(
+    stored: Iterable[Mapping[str, object]], pictures: Iterable[Picture]
+) -> tuple[Message, ...]:
+    """Return the stored messages, whose image parts are replaced by the pictures in order.
+
+    Raises ValueError for an unknown role or kind of part, and if there are too few pictures.
+    """
+    left = iter(pictures)
+    return tuple(_message(message, left) for message in stored)
+
+
+def _message(stored: Mapping[str, object], left: Iterator[Picture]) -> Message:
+    role = ROLES.get(str(stored.get("role")))
+    if role is None:
+        raise ValueError(f"stored message has role {stored.get('role')!r}")
+    content = stored.get("content")
+    if isinstance(content, str):
+        return Message(role, (Text(content),))
+    if not isinstance(content, (list, tuple)):
+        raise ValueError("stored message has no content")
+    return Message(role, tuple(_part(part, left) for part in content))
+
+
+def _part(part: object, left: Iterator[Picture]) -> Part:
+    if isinstance(part, Mapping):
+        kind = part.get("type")
+        if kind == "text" or (kind is None and isinstance(part.get("text"), str)):
+            return Text(str(part.get("text", "")))
+        if kind in ("image_url", "image"):
+            picture = next(left, None)
+            if picture is not None:
+                return picture
+            raise ValueError("stored message shows a picture that the row does not have")
+    raise ValueError("stored message has a part that is neither text nor picture")

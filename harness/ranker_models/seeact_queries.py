@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness.benchmarks.mind2web_fields import decode_operation
 from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
 from harness.rankers.contract import PUBLISHED
 from harness.rankers.table import Entry, table_writer

@@ -26,7 +26,7 @@ class SentPicture(NamedTuple):
 def sent_picture(picture: Picture) -> SentPicture | None:
     """Read a reference; None for one of a kind that is not known here."""
     from harness.pictures import Recipe
-    from harness.pictures.unprepared import AS_STORED
+    from harness.pictures.source import AS_STORED
 
     key = f"{picture.digest} {picture.recipe}".encode()
     stem = hashlib.sha256(key).hexdigest()[:20]
@@ -49,7 +49,7 @@ def made_again(picture: Picture, screenshot: bytes) -> bytes:
         DataGone: it was made from another screenshot, or cannot be made.
     """
     from harness.pictures import Recipe, imaging
-    from harness.pictures.unprepared import AS_STORED
+    from harness.pictures.source import AS_STORED
 
     if hashlib.sha256(screenshot).hexdigest() != picture.digest:
         raise DataGone("the picture was made from another screenshot")

@@ -6,8 +6,7 @@
 
 | module | content |
 |---|---|
-| `grid` | `Grid` with its columns, sections, rows and cells; notes shared by several tables |
-| `numbers` | numbers, intervals and counts formatted for readers |
+| `grid` | `Grid` with its columns, sections, rows and cells; numbers formatted for readers |
 | `text`, `markdown`, `latex`, `html` | the formats for readers |
 | `data` | CSV, JSON and parquet |
 | `escape` | escaping for each of them |
@@ -26,28 +25,26 @@ from harness.printing import say, terminal_width
 from harness.tables.data import json_content, to_csv, to_json, to_parquet
 from harness.tables.escape import clean
 from harness.tables.grid import (
+    ABSENT,
     FEW_MARK,
     TEST_DATA_NOTE,
     Cell,
     Column,
     Data,
     Grid,
+    NumberStyle,
     Row,
     Section,
-    few_notes,
-    interval_record,
-    rows_of,
-    test_data_note,
-)
-from harness.tables.numbers import (
-    ABSENT,
-    NumberStyle,
     bounds,
     counted,
     estimate_cell,
+    few_notes,
+    interval_record,
     interval_text,
     percent,
+    rows_of,
     shown,
+    test_data_note,
 )
 from harness.tables.results import (
     POOLED,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from harness.tables.grid import Cell, Column, Row, interval_record
-from harness.tables.numbers import ABSENT, bounds, percent
+from harness.tables.grid import ABSENT, Cell, Column, Row, bounds, interval_record, percent
 from parsers.declaration import Average, Declaration, Level, Measure
 from parsers.metrics import Metrics, ParentRate, UnitMetrics
 

@@ -40,7 +40,7 @@ class CsvExport:
 
     def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
         """Write the tables of all runs together."""
-        from reports.frames import steps_frame
+        from reports.frames.steps import steps_frame
         from reports.grid import plain_records
 
         results = [row for label, run in runs.items() for row in _results(label, run)]

@@ -15,11 +15,3 @@ Every column has a type and a meaning (`frames.units.Column`). Nothing is pooled
 column `run` identifies them, `attrs["constants"]` holds the settings they share and
 `attrs["differences"]` those in which they differ.
 """
-
-from __future__ import annotations
-
-from reports.frames.runs import runs_frame
-from reports.frames.steps import steps_frame
-from reports.frames.tasks import tasks_frame
-
-__all__ = ["runs_frame", "steps_frame", "tasks_frame"]

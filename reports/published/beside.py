@@ -12,7 +12,7 @@ from harness.runs import Run
 from harness.tables import average_of
 from parsers import Average
 from parsers.declaration import SPLIT
-from reports.frames import steps_frame
+from reports.frames.steps import steps_frame
 from reports.grid import Field, described
 from reports.load import RunLike, open_runs
 from reports.published.keys import UNSTATED, Keys, keys_of, usual_text, what_differs

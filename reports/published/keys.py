@@ -15,7 +15,7 @@ import pandas as pd
 from harness.runs import Run
 from harness.settings import SETTINGS, Setting
 from parsers.declaration import SPLIT
-from reports.frames import steps_frame
+from reports.frames.steps import steps_frame
 from reports.kind import reports_of
 from reports.settings import Setting as Value
 from reports.settings import settings_of

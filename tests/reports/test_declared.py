@@ -23,7 +23,9 @@ from parsers.actions import Action
 from reports.command import report
 from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
-from reports.frames import runs_frame, steps_frame, tasks_frame
+from reports.frames.runs import runs_frame
+from reports.frames.steps import steps_frame
+from reports.frames.tasks import tasks_frame
 from reports.frames.units import KindColumns, unit_column
 from reports.keys import Key, banded
 from reports.kind import REPORTS, KindReports

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 from harness.settings import SETTINGS
-from reports.differences import difference_lines, unranked
 from reports.formats import render
-from reports.settings import Setting
+from reports.settings import Setting, difference_lines, unranked
 from reports.tables import main_table
 from tests.reports.runs import setup, worked, write
 

@@ -14,7 +14,10 @@ import pytest
 
 from harness.runs import RunError, open_run
 from parsers import MIND2WEB
-from reports.frames import runs, runs_frame, steps, steps_frame, tasks, tasks_frame
+from reports.frames import runs, steps, tasks
+from reports.frames.runs import runs_frame
+from reports.frames.steps import steps_frame
+from reports.frames.tasks import tasks_frame
 from reports.frames.units import schema
 from tests.reports.runs import setup, step, worked, write
 

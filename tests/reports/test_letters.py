@@ -6,7 +6,7 @@ from pathlib import Path
 
 from parsers import Status
 from reports.analyses.positions import LETTERS, chosen_letters
-from reports.frames import steps_frame
+from reports.frames.steps import steps_frame
 from reports.frames.units import schema
 from tests.reports.runs import step, worked, write
 

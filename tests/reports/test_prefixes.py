@@ -20,7 +20,7 @@ from harness.runs import RunError, StepUnit
 from parsers import ELEMENT_ONLY, Prediction, Status
 from reports import prefix_table
 from reports.command import report
-from reports.frames import tasks_frame
+from reports.frames.tasks import tasks_frame
 from tests.reports.runs import WORKED, setup, step, worked, write
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.policies.lexical import Lexical
+from harness.policies.baselines import Lexical
 from harness.records import Choice
 from parsers.records import OPERATIONS, Prediction, Status
 from tests.harness.protocols.examples import choices, step

@@ -16,7 +16,7 @@ from adapters.conversation import Conversation
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Items
 from harness.dialogue import Ask, Dialogue
-from harness.pictures.unprepared import built_in_bytes
+from harness.pictures.source import built_in_bytes
 from harness.protocols import PROTOCOLS
 from harness.records import Item
 from harness.runs import KINDS

@@ -16,7 +16,7 @@ from parsers import MIND2WEB, Prediction, Status
 from parsers.records import F1_VARIANTS, Choice
 from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
 from reports.formats import render
-from reports.frames import steps_frame
+from reports.frames.steps import steps_frame
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, flat, step_scores
 

@@ -13,7 +13,8 @@ from harness.tables import parent_cells
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
 from reports.comparison.compare import compare_runs
-from reports.frames import steps_frame, tasks_frame
+from reports.frames.steps import steps_frame
+from reports.frames.tasks import tasks_frame
 from reports.tables import by_table, main_table
 from tests.reports.runs import setup, step, write
 

@@ -15,8 +15,8 @@ from parsers.grounding import Target
 from reports.comparison import compare_runs
 from reports.errors import classify_run
 from reports.formats import render
-from reports.frames import steps_frame
 from reports.frames.rows import run_rows
+from reports.frames.steps import steps_frame
 from reports.kinds.grounding import grounding_facts, grounding_keys
 from reports.published import published_beside
 from reports.settings import settings_of
