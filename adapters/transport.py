@@ -8,7 +8,10 @@ for as a stream is handed out as it comes, in lines of limited length (`lines_of
 from __future__ import annotations
 
 import json
+import os
+import ssl
 from collections.abc import AsyncGenerator
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -37,6 +40,7 @@ class HostedClient(httpx2.AsyncClient):
         """strict: also raise for an error status and for a reply that is not UTF-8."""
         self._strict = strict
         super().__init__(
+            verify=_tls(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
             timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
             limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
             # A server of this machine is not behind the proxy that the environment may name.
@@ -67,6 +71,15 @@ class HostedClient(httpx2.AsyncClient):
                     await response.aclose()
             request = following
         raise Undelivered(Failure("too many redirects", status=response.status_code))
+
+
+@cache
+def _tls(file: str | None, folder: str | None) -> ssl.SSLContext:
+    """Return what all clients check certificates by; reading the list takes longer than a call.
+
+    `file` and `folder` name another list, as the environment may.
+    """
+    return httpx2.create_ssl_context()
 
 
 async def lines_of(response: httpx2.Response) -> AsyncGenerator[bytes]:

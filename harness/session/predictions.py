@@ -19,6 +19,7 @@ from harness.kinds.contract import kind_of, unit_kind
 from harness.kinds.extras import Records
 from harness.kinds.prediction_file import read_predictions
 from harness.kinds.scoring import scorer_of
+from harness.printing import say
 from harness.session.report import print_result
 from harness.session.summary import (
     aggregation_rules,
@@ -60,7 +61,7 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     ]
     if as_json:
         summary = _summary(records, settings, declared, selected.task_rows)
-        console.print_json(json.dumps({**summary, **kind.counts()}))
+        say(json.dumps({**summary, **kind.counts()}, indent=2))
         return 0
     print_result(console, records, settings, declared, selected.task_rows)
     count = f"{len(said)} predictions for {counted(len(records), kind.unit)}"

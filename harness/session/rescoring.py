@@ -20,6 +20,7 @@ from harness.errors import UserError
 from harness.kinds.contract import unit_kind
 from harness.kinds.protocols import open_with
 from harness.kinds.scoring import scorer_of
+from harness.printing import say
 from harness.protocols import AskingProtocol, dialogue_about
 from harness.protocols.groups import flagged
 from harness.runs import (
@@ -237,7 +238,7 @@ def rescore_run(
     task_rows = task_rows_of(run, records)
     if as_json:
         summary = summarise(records, settings, task_rows, run.manifest)
-        console.print_json(json.dumps(summary))
+        say(json.dumps(summary, indent=2))
         return 0
     rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
     manifest = run.manifest

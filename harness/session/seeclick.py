@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UserError
+from harness.printing import say
 from harness.runs import StepUnit, open_run
 from harness.runs.settings import settings_of
 from harness.session.rescoring import rescored
@@ -47,7 +48,7 @@ def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> 
     unsettled = sum(not record.settled and record.invalid is None for record in records)
     if as_json:
         content = {"note": TEST_DATA_NOTE, "unsettled": unsettled, "by_split": plain(parts)}
-        console.print_json(json.dumps(content))
+        say(json.dumps(content, indent=2))
         return 0
     grid = _grid(parts, unsettled)
     shown = render(grid, width=console.width, note="")
