@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -25,7 +24,7 @@ SWITCHES = {
 }
 
 
-def parameters_of(declared: type, *, but: AbstractSet[str] = frozenset()) -> inspect.Signature:
+def parameters_of(declared: type) -> inspect.Signature:
     """Return the keyword-only fields of a dataclass as the signature of a factory that takes a
     model's name and these."""
     kinds = get_type_hints(declared, include_extras=True)
@@ -33,7 +32,7 @@ def parameters_of(declared: type, *, but: AbstractSet[str] = frozenset()) -> ins
     parameters = [
         parameter.replace(annotation=kinds[name])
         for name, parameter in inspect.signature(declared).parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in but
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     ]
     return inspect.Signature([model, *parameters])
 

@@ -118,11 +118,10 @@ def hold(
     answer: Callable[[Ask], Reply],
     *,
     embed: Callable[[Embed], Embedded] | None = None,
-    act: Callable[[Act], Observation] | None = None,
 ) -> T:
     """Drive a dialogue to its end and return its result.
 
-    `answer(ask)` replies to every ask; a dialogue that embeds texts or acts needs `embed` or `act`.
+    `answer(ask)` replies to every ask; a dialogue that embeds texts needs `embed`.
     Calls yielded together are answered in order; otherwise as `hold_turns`.
     """
 
@@ -131,8 +130,6 @@ def hold(
             return answer(call)
         if isinstance(call, Embed) and embed is not None:
             return embed(call)
-        if isinstance(call, Act) and act is not None:
-            return act(call)
         raise TypeError(f"nothing here answers the {type(call).__name__} '{call.place}'")
 
     return hold_turns(dialogue, lambda calls: [result(call) for call in calls])

@@ -252,6 +252,10 @@ class Benchmark(ABC):
         """Return the benchmark with the settings of a run that it needs, such as a seed."""
         return self
 
+    def first(self, settings: Settings) -> int | None:
+        """Return how many units of each innermost parent a run asks about; None: all."""
+        return None
+
     def holds(self, data: Path) -> bool:
         """Return True if the benchmark recognises a folder as its data."""
         return False

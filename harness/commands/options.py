@@ -1,8 +1,12 @@
-"""Settings as options of a command: their reading, `--config`, and a help with headings."""
+"""Settings as options of a command or keys of a file (`--config`), and a help with headings."""
 
 from __future__ import annotations
 
+import difflib
+import sys
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -10,12 +14,14 @@ from click.core import ParameterSource
 
 from harness.errors import UserError
 from harness.settings import GROUPS, SETTINGS, Setting, Settings, read_settings
-from harness.settings.config import config_value, read_toml, unknown_key
-from harness.settings.values import alternatives
+from harness.settings.values import alternatives, describe, pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 MOST_USED = "Most used"
+PAIRS = "KEY=VALUE"
+STDIN = "-"
+"""The name of standard input in place of a file."""
 
 
 class Value(click.ParamType[Any]):
@@ -195,3 +201,39 @@ def _config_value(option: click.Option, value: Any) -> Any:
         wanted = "true or false" if option.is_flag else "a value"
         raise ValueError(f"expected {wanted}, not {value!r}")
     return value
+
+
+def read_toml(path: str, what: str) -> dict[str, Any]:
+    """Return the content of a TOML file, or of standard input (`-`).
+
+    `what` is what an error calls the file. Raises `UserError`.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise UserError(f"{what}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{what}: not TOML: {error}") from error
+
+
+def unknown_key(key: str, known: Iterable[str]) -> str:
+    """Return the complaint about a key that there is not."""
+    near = difflib.get_close_matches(key, list(known), n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    return f"unknown key '{key}'{hint}"
+
+
+def config_value(setting: Setting, value: Any) -> Any:
+    """Return the value that a file gives to a setting.
+
+    Raises ValueError naming what was expected.
+    """
+    if isinstance(value, dict):
+        if setting.metavar != PAIRS:
+            raise ValueError(f"expected {describe(setting.type)}, not a table")
+        value = pairs(value)
+    elif isinstance(value, list) and not (setting.repeatable or setting.one_text):
+        raise ValueError(f"expected one value, not {value!r}")
+    read = setting.read(value)
+    return list(read) if setting.repeatable else read

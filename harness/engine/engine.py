@@ -144,11 +144,12 @@ class Engine:
         * `ProtocolError` when a protocol raised or yielded something it must not,
         * `RunError` when calls cannot be recorded.
         """
+        self._settle, self._park = settle, park
         try:
             async with asyncio.TaskGroup() as group:
                 for lane in self._each_lane:
                     lane.queue.begin()
-                await self._open_all(jobs, settle, park, group)
+                await self._open_all(jobs, group)
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
         if self._halt.reason:
@@ -216,13 +217,7 @@ class Engine:
         """A line of the model under test about the session that has ended; "" for none."""
         return self._main.participant.closing_line()
 
-    async def _open_all(
-        self,
-        jobs: Jobs,
-        settle: Callable[[Outcome], None],
-        park: Callable[[Job], None],
-        group: asyncio.TaskGroup,
-    ) -> None:
+    async def _open_all(self, jobs: Jobs, group: asyncio.TaskGroup) -> None:
         window = asyncio.Semaphore(self._window)
         drivers: set[asyncio.Task[None]] = set()
 
@@ -237,7 +232,7 @@ class Engine:
                     await window.acquire()
                     if self._halt.reason is not None:
                         break
-                    task = group.create_task(self._drive(job, settle, park))
+                    task = group.create_task(self._drive(job))
                     drivers.add(task)
                     task.add_done_callback(done)
             for lane in self._each_lane:
@@ -255,9 +250,7 @@ class Engine:
         for job in aside:
             yield replace(job, settle_refusals=True)
 
-    async def _drive(
-        self, job: Job, settle: Callable[[Outcome], None], park: Callable[[Job], None]
-    ) -> None:
+    async def _drive(self, job: Job) -> None:
         self._users[job.unit_id] += 1
         self._observer.opened(job.unit_id, job.repeat)
         for left in reversed(range(self._policy.environment_trials)):
@@ -282,7 +275,7 @@ class Engine:
                 return
             except Parked:
                 await self._leave(job.unit_id)
-                park(job)
+                self._park(job)
                 self._observer.parked(job.unit_id, job.repeat)
                 return
             except Stopped:
@@ -291,7 +284,7 @@ class Engine:
                 self._calls.close(dialogue)
             break
         await self._leave(job.unit_id)
-        settle(outcome)
+        self._settle(outcome)
         if dialogue.calls:
             self._refusals.settled(refused=dialogue.refused)
         self._observer.settled(outcome)

@@ -263,7 +263,7 @@ def open_data(settings: Settings) -> Selected:
         Filters(
             among,
             unit_ids=settings.step_ids,
-            first=settings.episodes,
+            first=benchmark(settings.benchmark).first(settings),
             limit=settings.limit,
         )
     )

@@ -44,9 +44,10 @@ from harness.runs.records import (
     Spent,
     Unit,
     call_id,
+    packed,
+    result_of,
     shared_unit,
 )
-from harness.runs.results import packed, result_of
 from harness.runs.run import Resolver, Run, StepData, open_run
 from harness.runs.spent import by_role, by_tier, roles_of, spent_on, tiers_of, together
 from harness.runs.steps import STEP, StepDetail, StepUnit

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from adapters.registry import UnknownName, load
 from harness.dialogue import Result
 from harness.errors import DataGone, RunError
 from harness.runs.blobs import Blobs
@@ -20,8 +20,7 @@ from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_reco
 from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey
-from harness.runs.records import CallRecord, Unit
-from harness.runs.results import result_of
+from harness.runs.records import CallRecord, Unit, result_of
 from harness.runs.table import latest_steps
 
 if TYPE_CHECKING:
@@ -104,12 +103,12 @@ class Run:
         """
         if self._final_summary is not None:
             return self._final_summary
-        summarise: Callable[[Run], dict[str, Any]] = _load(SUMMARY_OF)
+        summarise: Callable[[Run], dict[str, Any]] = load(SUMMARY_OF)
         return {"complete": False, **summarise(self)}
 
     def table(self) -> Grid:
         """Return the table of results that is printed after a run. Raises `RunError`."""
-        make: Callable[[Run], Grid] = _load(RESULT_GRID)
+        make: Callable[[Run], Grid] = load(RESULT_GRID)
         return make(self)
 
     @cached_property
@@ -135,7 +134,7 @@ class Run:
 
         None where the package that has the benchmark is not installed.
         """
-        find: Callable[[str], Any] = _load(DECLARED)
+        find: Callable[[str], Any] = load(DECLARED)
         return find(str(self.manifest.config.get("benchmark")))
 
     def records(self) -> list[Unit[Any]]:
@@ -150,7 +149,7 @@ class Run:
 
         With `texts` the task and the history are among the columns. Raises `RunError`.
         """
-        make: Callable[..., pd.DataFrame] = _load(STEPS_FRAME)
+        make: Callable[..., pd.DataFrame] = load(STEPS_FRAME)
         return make(self, texts=texts)
 
     def calls(self) -> Iterator[CallRecord]:
@@ -274,8 +273,8 @@ class Run:
         if self._resolver is not None:
             return self._resolver
         try:
-            resolver: Resolver = _load(RESOLVER)
-        except (ImportError, AttributeError) as error:
+            resolver: Resolver = load(RESOLVER)
+        except (UnknownName, ImportError, AttributeError) as error:
             raise DataGone(f"nothing here can look up the data set: {error}") from error
         return resolver
 
@@ -296,9 +295,3 @@ def open_run(path: Path | str, resolver: Resolver | None = None, *, tolerant: bo
     `tolerant` run leaves lines out that cannot be read, and lists them in `Run.unreadable`.
     """
     return Run(Path(path), resolver, tolerant=tolerant)
-
-
-def _load(name: str) -> Any:
-    """Return the object of a `module:attribute`. Raises `ImportError`, `AttributeError`."""
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from harness.printing import terminal
 from harness.runs import Unit
 from harness.session.observers import Observers
-from harness.session.progress import Progress
 from harness.session.summary import RunningScores
 from harness.settings import Settings
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from harness.planning.plan import Plan
+    from harness.session.progress import Progress
     from harness.session.summary import Part
 
 
@@ -68,6 +68,7 @@ class Display(Observers):
         if kind == "off":
             return
         from harness.benchmarks import benchmark
+        from harness.session.progress import Progress
 
         progress = Progress(
             plan.dialogues,

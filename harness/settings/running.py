@@ -12,7 +12,7 @@ from adapters.conversation import Tier
 from adapters.settings import session_setting as _running
 from adapters.settings import setting
 from harness.settings import values
-from harness.settings.setting import EPISODES, STEPS, AtLeastOne
+from harness.settings.setting import STEPS, AtLeastOne
 from parsers.records import F1Variant, Status
 
 PointRule = Literal["box", "smallest", "original"]
@@ -73,13 +73,6 @@ class DataSettings:
     )
     limit: AtLeastOne | None = _data(
         None, "Only the first N tasks, each with all of its steps.", metavar="N", common=True
-    )
-    episodes: AtLeastOne | None = _data(
-        None,
-        "Only the first N episodes of each task. Default: all.",
-        metavar="N",
-        recorded="when set",
-        needs=(EPISODES,),
     )
     shard: tuple[int, int] | None = _data(
         None,

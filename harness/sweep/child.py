@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.processes import launcher, python_path
-from harness.settings.config import STDIN
+from harness.commands.options import STDIN
 
 COMMAND = ("-P", "-m", "harness", "run", "--config", STDIN)
 """-P: modules in the current folder must not hide others of the same name."""

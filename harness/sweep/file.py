@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.secrets import masked
+from harness.commands.options import PAIRS, config_value, read_toml, unknown_key
 from harness.errors import UserError
 from harness.settings import SETTINGS, Setting, Settings, read_settings
-from harness.settings.config import PAIRS, config_value, read_toml, unknown_key
 from harness.settings.values import read as read_value
 
 DEFAULTS, RUN = "defaults", "run"

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from harness.benchmarks.contract import Benchmark
+from harness.kinds.episode.settings import EpisodeSettings
 from harness.live.pool import Foreign, Limits
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes
 from harness.settings import Settings
@@ -56,6 +57,9 @@ class EpisodeBenchmark(Benchmark):
 
     def of_run(self, settings: Settings) -> Self:
         return replace(self, seed=settings.seed)
+
+    def first(self, settings: Settings) -> int | None:
+        return EpisodeSettings.of(settings).episodes
 
     def options(self) -> Mapping[str, Any]:
         """Return the values that its world is opened with. Raises `UserError`."""

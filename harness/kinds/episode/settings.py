@@ -17,6 +17,17 @@ _question = partial(setting, group="Question", about="question", forbids_ranking
 class EpisodeSettings(LeafSettings):
     """Settings of episodes: their number, and the processes they run in."""
 
+    episodes: AtLeastOne | None = setting(
+        None,
+        "Only the first N episodes of each task. Default: all.",
+        group="Data",
+        about="data",
+        forbids_ranking=True,
+        told_by="population",
+        metavar="N",
+        recorded="when set",
+        needs=(EPISODES,),
+    )
     max_steps: AtLeastOne | None = _question(
         None,
         "Most steps of an episode. Default: what its task says.",
