@@ -159,6 +159,9 @@ class ImageRule:
     """Size limit of the encoded picture."""
     source: str = ""
     """Where the rule is published, with its date."""
+    seen: Callable[[int, int], float] | None = None
+    """Share of a picture of this width and height that the model sees: less than 1 if its
+    processor cuts the rest off. None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

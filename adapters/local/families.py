@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Coordinates, Fatal, ImageRule
@@ -93,10 +94,12 @@ class HuggingFaceFamily:
     def image_rule(self) -> ImageRule | None:
         limits = self.pixel_limits
         if limits is None:
-            return pixels(
+            rule = pixels(
                 self._max_pixels, self._prompter.picture_tokens, "the checkpoint's processor"
             )
-        return qwen_exact(self._factor, *limits)
+        else:
+            rule = qwen_exact(self._factor, *limits)
+        return replace(rule, seen=self._prompter.seen)
 
     @property
     def coordinates(self) -> Coordinates | None:

@@ -103,6 +103,27 @@ class Prompter:
             return all(_concatenated([row[name] for row in alone], batch[name]) for name in batch)
         return False
 
+    def seen(self, width: int, height: int) -> float:
+        """Return the share of a picture that the processor's centre crop leaves; 1 without one.
+
+        Some processors have the setting and cut pictures into tiles instead, so two pictures are
+        compared that differ where the crop would be.
+        """
+        across, down = _centre(self._processor.image_processor, width, height)
+        if across * down == 1:
+            return 1.0
+        from PIL import Image
+
+        white = Image.new("RGB", (width, height), "white")
+        marked = Image.new("RGB", (width, height), "black")
+        # A little more than the crop, because resizing blends neighbours.
+        sides = [min(n, round(n * part * 1.1)) for n, part in ((width, across), (height, down))]
+        marked.paste("white", _middle(width, height, *sides))
+        text = self._rendered([_BLANK])
+        made, other = (self._processed(text, [image]) for image in (white, marked))
+        same = all(bool((made[name] == other[name]).all()) for name in made)
+        return across * down if same else 1.0
+
     def text(self, messages: Sequence[Message]) -> str:
         """Return the prompt as an escaped string, up to where the next reply begins."""
         for place in range(len(messages) - 1, -1, -1):
@@ -205,6 +226,28 @@ def _concatenated(parts: Sequence[Any], whole: Any) -> bool:
     import torch
 
     return bool(torch.equal(torch.cat(list(parts)), whole))
+
+
+def _centre(processor: Any, width: int, height: int) -> tuple[float, float]:
+    """Return the shares of a picture's width and height that a processor's centre crop leaves, by
+    its settings."""
+    size = getattr(processor, "size", None) or {}
+    crop = getattr(processor, "crop_size", None) or {}
+    if not (getattr(processor, "do_center_crop", False) and crop.get("width")):
+        return 1.0, 1.0
+    wide, tall = width, height
+    if getattr(processor, "do_resize", False) and size.get("shortest_edge"):
+        scale = size["shortest_edge"] / min(width, height)
+        wide, tall = round(width * scale), round(height * scale)
+    elif getattr(processor, "do_resize", False) and size.get("width"):
+        wide, tall = size["width"], size["height"]
+    return min(1.0, crop["width"] / wide), min(1.0, crop["height"] / tall)
+
+
+def _middle(width: int, height: int, across: int, down: int) -> tuple[int, int, int, int]:
+    """Return the box of that size in the middle of a picture."""
+    left, top = (width - across) // 2, (height - down) // 2
+    return left, top, left + across, top + down
 
 
 def _hole() -> list[dict[str, str]]:

@@ -109,6 +109,7 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> 
 def heading(plan: Plan) -> Iterator[str]:
     """Return the heading of a run, defaults included."""
     from harness.planning import reply_limit
+    from harness.planning.picture_lines import picture_lines
     from harness.planning.spending import spending_lines
     from harness.planning.tiers import tier_lines
     from harness.tables import counted
@@ -140,6 +141,7 @@ def heading(plan: Plan) -> Iterator[str]:
         yield f"{'limit:':<9} {limit}"
     yield from tier_lines(settings, plan.model.info, plan.model.sheet)
     yield from spending_lines(plan)
+    yield from picture_lines(plan)
     yield from dataset.notices
 
 

@@ -141,6 +141,16 @@ def estimated_calls(plan: Plan, question: Question) -> list[EstimatedCall]:
     return calls
 
 
+def first_calls(plan: Plan) -> list[EstimatedCall] | None:
+    """The calls of the first unit that is asked about, None if there is none."""
+    # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
+    for group in plan.by_group():
+        for question in group.questions_of(group.dataset):
+            if question.record.invalid is None:
+                return estimated_calls(group, question)
+    return None
+
+
 def preflight_calls(plan: Plan) -> Iterator[Case]:
     """The most that each of the calls before the first step takes."""
     if plan.preflights:

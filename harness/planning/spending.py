@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.planning.plan import Plan
 from harness.planning.tiers import at_once, caller_named
 from harness.settings import Settings
-
-if TYPE_CHECKING:
-    from harness.planning.estimated_calls import EstimatedCall
 
 CONFIRM_FROM = 100
 """More calls than this to a model that costs money have to be confirmed."""
@@ -22,8 +18,10 @@ def spending_lines(plan: Plan) -> Iterator[str]:
 
     Raises `DataError`.
     """
+    from harness.planning.estimated_calls import first_calls
+
     for tier in plan.settings.tier:
-        if tier not in at_once([tier]) and (calls := _first_calls(plan)) is not None:
+        if tier not in at_once([tier]) and (calls := first_calls(plan)) is not None:
             yield str(caller_named(tier).heading(plan, calls))
     if (cost := call_at_most(plan)) is not None:
         limit = plan.settings.max_cost
@@ -40,25 +38,13 @@ def call_at_most(plan: Plan) -> float | None:
     models = (plan.model, *plan.roles.values())
     if not plan.spends or any(model.spends and model.pricing() is None for model in models):
         return None
-    calls = _first_calls(plan)
+    from harness.planning.estimated_calls import first_calls, preflight_calls
+
+    calls = first_calls(plan)
     if calls is None:
         return None
-    from harness.planning.estimated_calls import preflight_calls
-
     cases = (*(call.cases["high"] for call in calls), *preflight_calls(plan))
     return max((case.cost or 0.0 for case in cases), default=0.0)
-
-
-def _first_calls(plan: Plan) -> list[EstimatedCall] | None:
-    """The calls of the first unit that is asked about, None if there is none."""
-    from harness.planning.estimated_calls import estimated_calls
-
-    # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
-    for group in plan.by_group():
-        for question in group.questions_of(group.dataset):
-            if question.record.invalid is None:
-                return estimated_calls(group, question)
-    return None
 
 
 def check_cost_limit(plan: Plan) -> None:

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 
 from adapters import Adapter
 from harness.errors import UserError
+from harness.planning.picture_lines import picture_lines
 from harness.planning.plan import plan_run
 from harness.planning.spending import check_confirmed, check_cost_limit, spending_lines
 from harness.planning.tiers import tier_lines
@@ -124,7 +125,7 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
             display.say(notice)
         for told in tier_lines(plan.settings, plan.model.info, plan.model.sheet):
             display.say(told)
-        for line in await asyncio.to_thread(lambda: list(spending_lines(plan))):
+        for line in await asyncio.to_thread(lambda: [*spending_lines(plan), *picture_lines(plan)]):
             display.say(line)
         finished = await carry_out(plan, observer, stop.can_be_stopped)
         await asyncio.to_thread(observer.close)

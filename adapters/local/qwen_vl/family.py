@@ -35,7 +35,9 @@ def image_rule(queries: int, max_pixels: int | None = None) -> ImageRule:
         scale = min(1.0, sqrt(max_pixels / (width * height))) if max_pixels else 1.0
         return max(1, floor(width * scale)), max(1, floor(height * scale))
 
-    return ImageRule(fit, lambda width, height: queries, source=SOURCE)
+    return ImageRule(
+        fit, lambda width, height: queries, source=SOURCE, seen=lambda width, height: 1.0
+    )
 
 
 def cache_bytes(config: QwenVLConfig, dtype: torch.dtype) -> int:
