@@ -6,7 +6,7 @@ One pass over the lines; all patterns are anchored or bounded, so reading takes 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,26 +25,30 @@ _KEYS: dict[str, Key] = {
 }
 _NUMBER = r"(?:\s?#?\d{1,2})?"
 _QUOTES = r"(?P<post>[\"'*_`)\]\u201d\u2019]*+)"
-# What may precede a key: list marks, numbers, quotes, bold, headings, an opening brace.
+_MARKUP = r"</?(?:b|i|u|em|strong|p|li|ul|ol|span|div|code|font|h[1-6])\b[^<>\n]{0,60}>"
+# What may precede a key: marks of any kind, numbers, markup, a few words.
 _LINE = (
-    r"(?P<pre>[\s\d\-*_`#>\"'\u2022\u00b7({\[.)\u201c\u2018|+]*+)"
-    r"(?:FINAL\s{1,3})?(?P<key>%s)" + _NUMBER + _QUOTES + r"\s*+(?::=?|==?)"
+    rf"(?P<pre>(?:[^\w<\n]|[\d_]|{_MARKUP})*+)"
+    r"(?:(?:the|my|selected|chosen|final|correct|best|target)\s{1,3}){0,3}"
+    rf"(?P<key>%s){_NUMBER}{_QUOTES}(?:</\w{{1,8}}>)?"
+    r"(?:(?:\s*+(?::=?|==?(?!>)|[-=]+>|[\u2192\u21d2\u27a1\u279c])|\s{1,3}[-\u2013\u2014]{1,2}(?=\s))"
+    r"\ufe0f?(?:\s?</\w{1,8}>)?|(?P<alone>\s*+)$)"
 )
 # Inside a line only capitals count, because prose may well mention an action, and no condition
-# does ("if ACTION == TYPE").
+# does ("if ACTION == TYPE"); behind a key that is not in capitals, others in its style.
 _INSIDE = (
     r"(?<![A-Za-z])(?<![Ii]f )(?<!IF )(?<![Ww]hen )(?P<pre>[*_`\"']{0,3})(?P<key>%s)"
     + _NUMBER
     + _QUOTES
     + r"\s*+(?::=?|=(?!=))"
 )
-_ELEMENT_INSIDE = re.compile(_INSIDE % "ELEMENT")
-_ACTION_INSIDE = re.compile(_INSIDE % "ACTION")
-_VALUE_INSIDE = re.compile(_INSIDE % "VALUE")
-_FOLLOWERS: dict[Key, re.Pattern[str]] = {
-    "ELEMENT": _ACTION_INSIDE,
-    "ANSWER": _ACTION_INSIDE,
-    "ACTION": _VALUE_INSIDE,
+_ANY_INSIDE = re.compile(_INSIDE % "ELEMENT|ACTION|VALUE")
+_FOLLOWING: dict[Key, Key] = {"ELEMENT": "ACTION", "ANSWER": "ACTION", "ACTION": "VALUE"}
+_FOLLOWERS = {
+    (key, style): re.compile(_INSIDE % "|".join(words[: 1 + place]))
+    for key in ("ACTION", "VALUE")
+    for words in [(key, key.title(), key.lower())]
+    for place, style in enumerate(("upper", "title", "lower"))
 }
 # Before a key inside a line: "Final answer: ELEMENT: H".
 _LABEL = re.compile(r"[^:]{1,40}:[\s*_`\"'(\[]{0,8}")
@@ -58,6 +62,7 @@ _RULE = re.compile(r"\s*+(?:```|[-*_=~#][\s*_=~#-]{2,}$)")
 _WORD = re.compile(r"[^\W_]")
 _MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
+_TAG_BEFORE = re.compile(r"<(\w{1,8})>\Z")
 _JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
 _NOT_LETTERS = re.compile(r"[^A-Z]")
 
@@ -120,16 +125,20 @@ def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
     the line before an action (MindAct's format).
     """
     fields = list(_scan(reply, layout))
-    if "ELEMENT" not in layout.free and not any(field.key == "ELEMENT" for field in fields):
-        inside = "ELEMENT" in reply.shadow and not any(field.key == "ANSWER" for field in fields)
-        fields = list(_scan(reply, layout, inside=inside, letters=layout is LETTERED))
+    if "ELEMENT" not in layout.free:
+        known = {field.key for field in fields}
+        missing = {"ACTION", "VALUE", *([] if "ANSWER" in known else ["ELEMENT"])} - known
+        missing = {key for key in missing if key in reply.shadow}
+        letters = layout is LETTERED and "ELEMENT" not in known
+        if missing or letters:
+            fields = list(_scan(reply, layout, inside=missing, letters=letters))
     if any(field.key == "ELEMENT" for field in fields):
         return [field for field in fields if field.key != "ANSWER"]
     return [replace(field, key="ELEMENT") if field.key == "ANSWER" else field for field in fields]
 
 
 def _scan(
-    reply: Source, layout: Layout, *, inside: bool = False, letters: bool = False
+    reply: Source, layout: Layout, *, inside: Collection[str] = (), letters: bool = False
 ) -> Iterator[Field]:
     waiting: Field | None = None
     offset = 0
@@ -141,8 +150,16 @@ def _scan(
         offset = end + 1
         finished = end < len(reply.shadow)
         match = layout.line.match(line)
+        if match is not None and match["alone"] is not None and not _is_heading(match, waiting):
+            match = None
         if "ELEMENT" not in layout.free and (match is None or match["key"].upper() == "ANSWER"):
-            match = _element_inside(line, anywhere=inside) or match
+            match = _key_inside(line, inside) or match
+        if match is None and letters and _LETTER_LINE.match(line):
+            follower = _FOLLOWERS["ACTION", "title"].search(line)
+            if follower is not None:
+                content = _without(reply.part(start, start + follower.start()), trailing=" \t,;|")
+                yield Field("ANSWER", content, start, start + follower.start(), True)
+                match = follower
         if match is not None:
             # "Final answer:" above a block is not a field but a word about it.
             if waiting is not None and waiting.key != "ANSWER":
@@ -177,10 +194,18 @@ def _content_of(key: Key, line: str) -> bool:
     return _WORD.search(line) is not None and not _RULE.match(line)
 
 
-def _element_inside(line: str, *, anywhere: bool) -> re.Match[str] | None:
-    """Return an ELEMENT key inside a line: `Step 2: ELEMENT: H`, `No, wait, ELEMENT: H`."""
-    match = _ELEMENT_INSIDE.search(line)
-    if match is None or anywhere:
+def _is_heading(match: re.Match[str], waiting: Field | None) -> bool:
+    """Return True if a key alone on its line is a heading, and not the value that is waited for."""
+    if match["pre"].strip(" \t"):
+        return True
+    return match["key"][0].isupper() and (waiting is None or waiting.key != "VALUE")
+
+
+def _key_inside(line: str, anywhere: Collection[str]) -> re.Match[str] | None:
+    """Return a key inside a line that words lead up to: `Step 2: ELEMENT: H`, `No, wait, ELEMENT:
+    H`. Those of `anywhere` need no such words."""
+    match = _ANY_INSIDE.search(line)
+    if match is None or match["key"] in anywhere:
         return match
     before = line[: match.start()]
     if len(before) > _LONGEST_LABEL:
@@ -202,15 +227,17 @@ def _on_line(
         key = key_of(match["key"])
         assert key is not None
         follower = None
-        if key in _FOLLOWERS and key not in layout.free:
-            follower = _FOLLOWERS[key].search(line, match.end())
+        if key in _FOLLOWING and key not in layout.free:
+            written = match["key"]
+            style = "upper" if written.isupper() else "lower" if written.islower() else "title"
+            follower = _FOLLOWERS[_FOLLOWING[key], style].search(line, match.end())
         end = follower.start() if follower else len(line)
         content = reply.part(start + match.end(), start + end)
         if follower:
             content = _without(content, trailing=" \t,;|")
         yield Field(
             key,
-            _unmarked(content, match["pre"].strip(), match["post"]),
+            _unmarked(content, match["pre"].strip(), match[0][len(match["pre"]) :]),
             start + match.start("key"),
             start + end,
             finished or follower is not None,
@@ -229,10 +256,12 @@ def _unmarked(content: Source, before: str, after: str) -> Source:
     """
     body = content.part(len(content.shadow) - len(content.shadow.lstrip()), len(content.shadow))
     body = _without(body, " \t")
-    if '"' in after and (rest := _JSON_REST.fullmatch(body.shadow)):
+    if '"' in after.partition(":")[0] and (rest := _JSON_REST.fullmatch(body.shadow)):
         return body.part(0, rest.end(1))
     mark = next((mark for mark in _MARKS if before.endswith(mark)), "")
     closing = _CLOSING.get(mark, mark)
+    if tag := _TAG_BEFORE.search(before):
+        closing = mark = f"</{tag[1]}>"
     if not mark or closing in after:
         return body
     if body.shadow.startswith(closing):

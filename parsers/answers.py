@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from parsers.answer_blocks import Block, read_blocks
 from parsers.elements import ElementReading, Labels, read_element, read_prose
+from parsers.keyed_forms import as_lines
 from parsers.letters import is_letter, letters_for
 from parsers.operations import OperationReading, operation_in_prose
 from parsers.plans import choose_answer
@@ -85,6 +86,7 @@ def read_named(
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return Answer(reply.status, flags=reply.flags)
+    reply = as_lines(reply)
     blocks = read_blocks(reply)
     block, flags = choose_answer(
         [block for block in blocks if not block.template],

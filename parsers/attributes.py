@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from parsers.answer_blocks import Block, read_blocks
 from parsers.answer_lines import DESCRIBED, Key
 from parsers.elements import says_none
+from parsers.keyed_forms import as_lines
 from parsers.plans import choose_answer
 from parsers.records import Operation, Status
 from parsers.reply_text import Nothing, open_reply, refuses
@@ -51,6 +52,7 @@ def read_described(text: str, *, finish: str = "stop") -> Described:
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return Described(reply.status, flags=reply.flags)
+    reply = as_lines(reply)
     blocks = read_blocks(reply, DESCRIBED)
     block, flags = choose_answer(
         [block for block in blocks if not (block.template or _lists_types(block))],

@@ -20,7 +20,7 @@ from parsers.answers import read_named, spell_answer
 from parsers.elements import ElementReading, says_none
 from parsers.letters import letter
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import ENDED, Source, ends_in_thought
+from parsers.reply_text import ENDED, Source, ends_in_thought, without_tokens
 from parsers.values import clean_value
 
 _ANSWER = re.compile(r"Answer: ([A-F])")
@@ -59,6 +59,7 @@ def read_reference(text: str, count: int, *, finish: str = "stop") -> Answer:
         return Answer(ENDED[finish])
     if ends_in_thought(text):
         return Answer(Status.TRUNCATED)
+    text = without_tokens(text)
     match = _ANSWER.search(text)
     operation, value = _operation(text, as_written=True)
     if match is None:
@@ -84,7 +85,7 @@ def read_first_character(
         return Answer(ENDED[finish])
     if ends_in_thought(text):
         return Answer(Status.TRUNCATED)
-    reply = text.strip()
+    reply = without_tokens(text).strip()
     if not reply:
         return Answer(Status.EMPTY)
     return _lettered(reply[0], count, *_operation(reply, as_written=as_written))

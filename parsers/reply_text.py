@@ -1,4 +1,4 @@
-"""Prepare reply text for parsing: line ends, hidden reasoning, letters of other scripts.
+"""Prepare reply text for parsing: line ends, hidden reasoning, control tokens, other scripts.
 
 Also detects replies that have nothing to parse and replies that decline to answer.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parsers.records import Status
 
@@ -17,7 +17,31 @@ _HALVES = re.compile("[\ud800-\udfff]")
 _THINK = re.compile(r"<(/?)think(?:ing)?>|\u25c1(/?)think\u25b7|\[(/?)THINK\]", re.IGNORECASE)
 # MAI-UI's; known to the forms that came with it (see `parsers.points.forms.FIRST`).
 _GROUNDING_THINK = re.compile(rf"{_THINK.pattern}|<(/?)grounding_think>", re.IGNORECASE)
+# Tokens that chat templates put around turns and texts; places in pictures have theirs, too.
+_CONTROL = (
+    r"<[|\uff5c](?!(?:box|point|quad|object_ref)_|(?:begin|end)_of_box)[^\s<>|\uff5c]{1,40}[|\uff5c]>"
+    r"|</?(?:s|eos|bos|pad|unk|eot)>|<(?:start|end)_of_(?:turn|utterance|text)>|\[(?:EOS|/?INST)\]"
+)
+_CONTROL_AHEAD = re.compile(rf"^[ \t]*+(?:(?:{_CONTROL})[ \t]*+)++", re.MULTILINE)
+_ENDS_LINE = re.compile(
+    rf"(?:{_CONTROL}|<(?i:br) ?/?>|</(?P<tag>[A-Za-z][\w-]{{0,30}})>"
+    r"|(?P<mark>(?<!\*)\*\*|(?<!`)`|(?<=\S)(?<!`)```))\Z"
+)
+_LONGEST_TOKEN = 64
+_OPENED = re.compile(r"<([A-Za-z][\w-]{0,30})")
+# Closing tags of markup go even where another line has the opening one.
+_MARKUP = frozenset("answer b body code div em font html i li p response span strong td tr u ul".split())
+_BOX_TAG = re.compile(
+    r"<\|(?:begin(?P<begin>)|end)_of_box\|>|<(?:(?P<open>)|/)(?:final_?)?answer>", re.IGNORECASE
+)
 _INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
+
+# Circled, parenthesised and squared letters, by the code of their A.
+_ENCLOSED = {
+    first + place: chr(ord("A") + place)
+    for first in (0x249C, 0x24B6, 0x24D0, 0x1F110, 0x1F130, 0x1F150, 0x1F170)
+    for place in range(26)
+}
 
 ENDED: dict[str, Status] = {
     "refusal": Status.REFUSAL,
@@ -75,6 +99,9 @@ def _shadow(text: str) -> str:
             continue
         if char in _INVISIBLE:
             table[ord(char)] = " "
+            continue
+        if (enclosed := _ENCLOSED.get(ord(char))) is not None:
+            table[ord(char)] = enclosed
             continue
         plain = unicodedata.normalize("NFKC", char)
         # Only one-to-one: positions in the shadow are positions in the text.
@@ -138,6 +165,68 @@ def _ends_line(text: str, place: int) -> bool:
     return not text[place : place + 80].partition("\n")[0].strip()
 
 
+def rewritten(reply: Reply, text: str) -> Reply:
+    """Return the reply with another text."""
+    return replace(reply, text=text, shadow=_shadow(text))
+
+
+def without_tokens(text: str, *, boxes: bool = False) -> str:
+    """Remove answer tokens (unless `boxes`), control tokens that begin or end a line, and what else
+    is left at the ends of lines: breaks, closing tags, unpaired marks.
+
+    >>> without_tokens("VALUE: <|begin_of_box|>Ohio<|end_of_box|></s>"), without_tokens("a </s> b")
+    ('VALUE: Ohio', 'a </s> b')
+    """
+    if "<" in text:
+        text = _CONTROL_AHEAD.sub("", text if boxes else _unboxed(text))
+    if not any(mark in text for mark in ("<", "[", "**", "`")):
+        return text
+    opened = {name.lower() for name in _OPENED.findall(text)}
+    return "\n".join(_without_ending(line, opened) for line in text.split("\n"))
+
+
+def _boxes(text: str) -> list[tuple[int, int, int, int]]:
+    """Return the start, inner start, inner end and end of each pair of answer tokens."""
+    found: list[tuple[int, int, int, int]] = []
+    opening: re.Match[str] | None = None
+    for tag in _BOX_TAG.finditer(text):
+        if tag["begin"] is not None or tag["open"] is not None:
+            opening = tag
+        elif opening is not None:
+            found.append((*opening.span(), *tag.span()))
+            opening = None
+    return found
+
+
+def _unboxed(text: str) -> str:
+    pieces, done = [], 0
+    for start, inside, end, over in _boxes(text):
+        pieces += [text[done:start], text[inside:end]]
+        done = over
+    return "".join([*pieces, text[done:]])
+
+
+def _without_ending(line: str, opened: set[str]) -> str:
+    """Return a line without the tokens at its end; `opened` are the tags of the whole text."""
+    end = len(line.rstrip())
+    kept = len(line)
+    here: set[str] | None = None
+    while found := _ENDS_LINE.search(line, max(0, end - _LONGEST_TOKEN), end):
+        if mark := found["mark"]:
+            if line.count(mark, 0, end) % 2 == 0:
+                break
+        elif found["tag"]:
+            here = {name.lower() for name in _OPENED.findall(line)} if here is None else here
+            name = found["tag"].lower()
+            if name in here or (name in opened and name not in _MARKUP):
+                break
+        end = found.start()
+        while end and line[end - 1].isspace():
+            end -= 1
+        kept = end
+    return line[:kept]
+
+
 @dataclass(frozen=True, slots=True)
 class Nothing:
     """Why a reply has nothing to parse."""
@@ -151,19 +240,23 @@ class Reply(Source):
     """The part of a reply to parse.
 
     cut: whether the reply is incomplete: it ran into the output limit, or ends inside a thought.
+    boxed: what stands between the last answer tokens of a family, such as `<answer>`.
     """
 
     cut: bool = False
+    boxed: Source | None = None
 
 
-def open_reply(text: str, finish: str, *, grounding: bool = False) -> Reply | Nothing:
-    """Return the part of a reply to parse: everything except its thinking.
+def open_reply(
+    text: str, finish: str, *, grounding: bool = False, boxes: bool = False
+) -> Reply | Nothing:
+    """Return the part of a reply to parse: everything except its thinking and control tokens.
 
     A thought that is never closed means that the reply was cut off, whatever the provider says:
     servers that count the thought as part of the reply may report `stop`.
 
     `finish` is as in `read_answer`. `grounding` says whether `<grounding_think>` is a tag of
-    thinking as well. Raises `ValueError` for an unknown finish.
+    thinking as well, `boxes` whether answer tokens stay. Raises `ValueError` for an unknown finish.
     """
     if finish not in FINISHES:
         raise ValueError(f"unknown finish {finish!r}: expected one of {sorted(FINISHES)}")
@@ -171,7 +264,11 @@ def open_reply(text: str, finish: str, *, grounding: bool = False) -> Reply | No
         return Nothing(ENDED[finish])
     whole = tidy(text)
     kept, thinking = _outside_thinking(whole, _GROUNDING_THINK if grounding else _THINK)
-    reply = Reply(kept, _shadow(kept), cut=thinking or finish == "length")
+    found = [] if boxes else _boxes(kept)
+    inside = (without_tokens(kept[start:end]) for _, start, end, _ in reversed(found))
+    boxed = next((source(said) for said in inside if said.strip()), None)
+    said = without_tokens(kept, boxes=boxes)
+    reply = Reply(said, _shadow(said), thinking or finish == "length", boxed)
     if reply.shadow.strip():
         return reply
     if reply.cut:

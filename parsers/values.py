@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from parsers.records import Operation
+from parsers.reply_text import without_tokens
 
 ValueStyle = Literal["plain", "seeact"]
 """Ways to clean values; see `clean_value`."""
@@ -129,6 +130,7 @@ def written_value(value: str) -> str:
     """Write a value for a VALUE line, in quotes if parsing would strip its own."""
     plain = " ".join(value.split())
     for opening, closing in (("", ""), *_PAIRS):
-        if clean_value(opening + plain + closing) == plain:
-            return opening + plain + closing
+        written = opening + plain + closing
+        if clean_value(written) == plain and without_tokens(f"VALUE: {written}")[7:] == written:
+            return written
     return plain

@@ -46,6 +46,7 @@ class PointForm:
     place: writes a place alone; None for a form whose answers always name an action.
     declines: ways of saying that the element is not there that belong to the form, where a prompt
         does not say which count.
+    boxes: whether places stand between the answer tokens of a family, which then stay.
     """
 
     locate: Locate
@@ -53,11 +54,14 @@ class PointForm:
     usual: Convention
     place: spelling.PlaceSpeller | None = None
     declines: frozenset[Decline] = frozenset(("words",))
+    boxes: bool = False
 
 
-def _text(locate: Locate, usual: Convention, place: spelling.PlaceSpeller) -> PointForm:
+def _text(
+    locate: Locate, usual: Convention, place: spelling.PlaceSpeller, *, boxes: bool = False
+) -> PointForm:
     """Return a form whose place is the whole answer, or precedes the lines ACTION and VALUE."""
-    return PointForm(locate, spelling.above_lines(place), usual, place)
+    return PointForm(locate, spelling.above_lines(place), usual, place, boxes=boxes)
 
 
 _BOX_TAGS = (("<box>", "</box>"), ("<|box_start|>", "<|box_end|>"))
@@ -127,6 +131,7 @@ POINT_FORMS: dict[Form, PointForm] = {
         ),
         "per-mille",
         spelling.place(_SQUARE, "<|begin_of_box|>", "<|end_of_box|>"),
+        boxes=True,
     ),
     "cogagent": PointForm(
         in_calls(r"\w{1,40}", by_keys("box"), ahead="Grounded Operation"),

@@ -89,16 +89,19 @@ def read_point(
     Raises `ValueError` for an unknown `finish`.
     """
     in_full = place_only or form not in FIRST
-    reply = open_reply(text, finish, grounding=in_full)
+    rules = POINT_FORMS[form]
+    reply = open_reply(text, finish, grounding=in_full, boxes=rules.boxes)
     if isinstance(reply, Nothing):
         return PointAnswer(reply.status, flags=reply.flags)
+    if place_only and reply.boxed and any(one.says_where for one in rules.locate(reply.boxed)):
+        reply = Reply(reply.boxed.text, reply.boxed.shadow, reply.cut)
     if in_full and (thought := _THOUGHT.match(reply.shadow)):
         ended = _AFTER_THOUGHT.search(reply.shadow, thought.end())
         if ended is None:
             return PointAnswer(Status.TRUNCATED)
         answer_part = reply.part(ended.start(), len(reply.shadow))
         reply = Reply(answer_part.text, answer_part.shadow, reply.cut)
-    answers = [_agreed(one, declines, in_full) for one in POINT_FORMS[form].locate(reply)]
+    answers = [_agreed(one, declines, in_full) for one in rules.locate(reply)]
 
     def is_whole(answer: Located) -> bool:
         if place_only:

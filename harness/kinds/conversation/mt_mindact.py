@@ -20,7 +20,7 @@ from harness.protocols.groups import flagged
 from harness.protocols.mindact_choice import opening
 from harness.records import Choice, Step
 from parsers.records import Prediction
-from parsers.reply_text import ENDED, without_thinking
+from parsers.reply_text import ENDED, without_thinking, without_tokens
 
 EMBEDDING = Role("embedding", "finds what is most like the current step", kind="embed")
 _AS_IT_IS = "not-rewritten"
@@ -151,7 +151,7 @@ class MtMindActCar(MultiTurn):
 def said(result: object) -> str:
     """Return a reply's text on one line; "" if it was withheld or holds thoughts only."""
     (reply,) = (one for one in as_tuple(result) if isinstance(one, Reply))
-    return "" if reply.finish.value in ENDED else _line(without_thinking(reply.text))
+    return "" if reply.finish.value in ENDED else _line(without_tokens(without_thinking(reply.text)))
 
 
 def at_least_one(name: str, value: int) -> None:
