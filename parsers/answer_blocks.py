@@ -6,13 +6,22 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
-from parsers.dictionaries import read_objects
+from parsers.dictionaries import object_in, read_objects
 from parsers.operations import OperationReading, read_operation
 from parsers.reply_text import Source, source, tidy
 
 _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)
+
+
+_ALIASES: Mapping[str, Key] = {
+    **dict.fromkeys(("operation", "type", "action_type", "name"), "ACTION"),
+    **dict.fromkeys(("option", "choice", "letter", "selected_option", "element_id"), "ELEMENT"),
+    **dict.fromkeys(("text", "input", "content"), "VALUE"),
+}
+"""Further names of keys in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +151,40 @@ def _read_json(reply: Source, fields: Sequence[Field], layout: Layout) -> list[B
 
 
 def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] | None:
-    """Return the contents of a JSON object's keys; None if it is not an answer."""
+    """Return the contents of a JSON object's keys; None if it is not an answer.
+
+    Of an object with such keys, those one level down count as well, where it lacks them.
+    """
+    own = _keyed(parts, layout)
+    inner = [value for value in parts.values() if isinstance(value, dict)]
+    packed = [object_in(value) for value in parts.values() if _is_packed(value)]
+    for part in [*(inner if own else ()), *packed]:
+        for key, content in _keyed(part or {}, layout).items():
+            own.setdefault(key, content)
+    answer = own.pop("ANSWER", None)
+    if answer is not None and "ACTION" in own:
+        own.setdefault("ELEMENT", answer)
+    return own if own.keys() - {"VALUE"} else None
+
+
+def _is_packed(value: object) -> TypeGuard[str]:
+    """Return True if a value may be an object that was written as a string, as in tool calls."""
+    return isinstance(value, str) and value.lstrip()[:1] == "{"
+
+
+def _keyed(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source]:
+    """Return the contents of the keys of an object itself, by their own names before others."""
     contents: dict[Key, Source] = {}
-    for name, value in parts.items():
-        key, content = key_of(name), _plain(value)
-        if key in layout.keys and content is not None:
-            contents.setdefault(key, source(content))
-    answer = contents.pop("ANSWER", None)
-    if answer is not None and "ACTION" in contents:
-        contents.setdefault("ELEMENT", answer)
-    return contents if contents.keys() - {"VALUE"} else None
+    for aliases in (False, True):
+        for name, value in parts.items():
+            key = _ALIASES.get(name.strip().lower()) if aliases else key_of(name)
+            content = _plain(value)
+            if key not in layout.keys or content is None:
+                continue
+            # "type" may be that of the element, or of the call.
+            if not aliases or key != "ACTION" or read_operation(content).readable:
+                contents.setdefault(key, source(content))
+    return contents
 
 
 def _plain(value: object) -> str | None:

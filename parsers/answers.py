@@ -18,7 +18,7 @@ from parsers.operations import OperationReading, operation_in_prose
 from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
 from parsers.reply_text import Nothing, Source, open_reply, refuses
-from parsers.values import ValueStyle, clean_value, taken_value, written_value
+from parsers.values import ValueStyle, said_value, written_value
 
 
 def read_answer(
@@ -173,7 +173,8 @@ def _answer(
     style: ValueStyle,
 ) -> Answer:
     written = block.value.text if block is not None and block.value is not None else ""
-    value, missing = taken_value(operation.operation, clean_value(written, style))
+    action = block.action.text if block is not None and block.action is not None else ""
+    value, missing = said_value(operation.operation, written, style, action)
     named = block is not None and block.action is not None
     flags = {*flags, *element.flags, *operation.flags(named=named), *missing}
     return Answer(element.status, element.option, operation.operation, value, tuple(sorted(flags)))

@@ -13,7 +13,7 @@ from parsers.keyed_forms import as_lines
 from parsers.plans import choose_answer
 from parsers.records import Operation, Status
 from parsers.reply_text import Nothing, open_reply, refuses
-from parsers.values import clean_value, is_missing, taken_value, written_value
+from parsers.values import clean_value, is_missing, said_value, written_value
 
 _ELEMENT: tuple[Key, ...] = ("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT")
 _TEMPLATE = re.compile(r"BUTTON\W+(?:or\W+)?TEXTBOX\W+(?:or\W+)?SELECTBOX", re.IGNORECASE)
@@ -93,7 +93,8 @@ def _is_complete(block: Block) -> bool:
 
 def _answer(block: Block, flags: set[str]) -> Described:
     operation = block.operation
-    value, missing = taken_value(operation.operation, clean_value(_written(block, "VALUE")))
+    action = _written(block, "ACTION")
+    value, missing = said_value(operation.operation, _written(block, "VALUE"), action=action)
     flags = {*flags, *operation.flags(named=block.action is not None), *missing}
     name, kind, text = (clean_value(_written(block, key)) for key in _ELEMENT)
     kind, text = ("" if is_missing(part) else part for part in (kind, text))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from parsers.literals import LENIENT, Literals, NotLiteral
+from parsers.literals import DEPTH, LENIENT, Literals, NotLiteral
 
 Value = str | float | tuple[float, ...] | None
 T = TypeVar("T")
@@ -39,7 +39,8 @@ def read_objects(
     read: Callable[[dict[str, object]], T | None],
     skip: Callable[[int, int], bool] = lambda position, covered: False,
 ) -> list[Found[T]]:
-    """Return the JSON objects that `read` understands, in order; numbers are strings, as written.
+    """Return the JSON objects, and dictionaries in Python notation, that `read` understands, in
+    order; numbers are strings, as written.
 
     Objects inside one that is understood are part of it. `skip(position, covered)` says of an
     opening brace whether it is part of something else; `covered` is where the last object ended.
@@ -48,14 +49,54 @@ def read_objects(
     def attempt(position: int, covered: int) -> tuple[T, int] | None:
         if skip(position, covered):
             return None
-        try:
-            decoded, length = _DECODER.raw_decode(text[position : position + _OBJECT_WINDOW])
-        except (ValueError, RecursionError):
-            return None
-        content = read(decoded)
-        return None if content is None else (content, position + length)
+        found = _json(text, position) or _python(text, position)
+        content = read(found[0]) if found else None
+        return None if content is None or found is None else (content, found[1])
 
     return _attempts(text, attempt)
+
+
+def object_in(text: str) -> dict[str, object] | None:
+    """Return the object that a text is, None if it is anything else.
+
+    >>> object_in("{'n': 1.50, 'by': {'name': \"O'Hare\"}}"), object_in("[1]")
+    ({'n': '1.50', 'by': {'name': "O'Hare"}}, None)
+    """
+    text = text.strip()
+    found = (_json(text, 0) or _python(text, 0)) if text.startswith("{") else None
+    return found[0] if found and found[1] == len(text) else None
+
+
+def _json(text: str, start: int) -> tuple[dict[str, object], int] | None:
+    try:
+        decoded, length = _DECODER.raw_decode(text[start : start + _OBJECT_WINDOW])
+    except (ValueError, RecursionError):
+        return None
+    return decoded, start + length
+
+
+def _python(text: str, start: int) -> tuple[dict[str, object], int] | None:
+    reader = Literals(text, LENIENT, start, start + _LITERAL_WINDOW)
+
+    def value(depth: int) -> object:
+        if depth < DEPTH:
+            if reader.skip("{"):
+                return dict(reader.items("}", lambda: entry(depth + 1)))
+            for opening, closing in ("[]", "()"):
+                if reader.skip(opening):
+                    return reader.items(closing, lambda: value(depth + 1))
+        return reader.written()
+
+    def entry(depth: int) -> tuple[str, object]:
+        key = reader.written()
+        reader.need(":")
+        return str(key), value(depth)
+
+    try:
+        reader.need("{")
+        return dict(reader.items("}", lambda: entry(1))), reader.position
+    except NotLiteral:
+        return None
 
 
 def read_literals(text: str) -> list[Found[dict[str, Value]]]:

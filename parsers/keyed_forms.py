@@ -10,6 +10,7 @@ One pass for each form; reading takes linear time.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from parsers.reply_text import Reply, rewritten
 
@@ -76,13 +77,18 @@ def _without_tables(text: str) -> str:
             if not _RULE.fullmatch(line):
                 pairs = zip(keys, cells, strict=True)
                 kept += [f"{key}: {cell}" for key, cell in pairs if key is not None]
-        elif len(cells) > 1 and named[0] is not None and (line.lstrip()[:1] == "|" or len(cells) == 2):
+        elif len(cells) > 1 and named[0] is not None and _is_row(line, cells):
             kept.append(f"{named[0]}: {cells[1]}")
             keys, changed = [], True
         else:
             kept.append(line)
             keys = []
     return "\n".join(kept) if changed else text
+
+
+def _is_row(line: str, cells: Sequence[str]) -> bool:
+    """Return True for `| ELEMENT | C |` and `ELEMENT | C`, but not for `VALUE: | C`."""
+    return line.lstrip()[:1] == "|" or (len(cells) == 2 and cells[0][-1] not in ":=")
 
 
 def _cells(line: str) -> list[str]:

@@ -141,6 +141,18 @@ class Literals:
         self._move(before)
         return None
 
+    def written(self) -> str | bool | None:
+        """Read a literal, a number as the text that it is written as, or a word without quotes."""
+        sign = "-" if self.skip("-") else ""
+        if number := self._next("number"):
+            return sign + number["number"]
+        if sign:
+            raise NotLiteral
+        if name := self._next("name"):
+            constant = _SPELLINGS.get(name["name"].lower(), name["name"])
+            return constant if isinstance(constant, bool) else constant and str(constant)
+        return str(self._literal())
+
     def value(self, depth: int = 1, *, signed: bool = False) -> Value:
         token = self._peek()
         mark = token["mark"] if token else None

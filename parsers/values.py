@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from parsers.operations import value_in_action
 from parsers.records import Operation
 from parsers.reply_text import without_tokens
 
@@ -24,6 +25,9 @@ _PAIRS: tuple[tuple[str, str], ...] = (
 )
 # May follow a closing quote, not part of the value: `"Ohio".`, `"Ohio" (the state)`.
 _AFTER_QUOTE = re.compile(r"\s*(?:\.|\([^()]*\)\.?)")
+_TAGS = ("b", "i", "u", "em", "strong", "code", "span")
+_MARKED = re.compile(rf"<({'|'.join(_TAGS)})>([^<>]*)</\1>")
+_STRUCK = re.compile(r"~~[^~]{1,200}~~")
 _NO_VALUE = (
     r"none|n/a|n\.a\.?|null|nil"
     r"|(?:none |not |no (?:value|input|text|additional input) ?(?:is )?)"
@@ -45,6 +49,7 @@ def clean_value(text: str, style: ValueStyle = "plain") -> str:
     marks, and a final period or a remark in brackets behind the closing one. Marks stay if the same
     mark also occurs inside, as in `"New York" or "Boston"`, unless each stands behind a digit or
     between letters (inches, apostrophes). Without quotes a final period is part of the value.
+    What is struck out goes.
     `seeact` follows the SeeAct parser: it removes a pair of double quotes and a final period,
     twice.
 
@@ -66,7 +71,9 @@ def clean_value(text: str, style: ValueStyle = "plain") -> str:
             inner = value[len(opening) : end - len(closing)]
             if end >= len(opening) + len(closing) and not _quotes(inner, {opening, closing}):
                 return inner.strip()
-    return value
+    if marked := _MARKED.fullmatch(value):
+        return marked[2].strip()
+    return " ".join(_STRUCK.sub("", value).split()) if "~~" in value else value
 
 
 def _ends(value: str, closing: str) -> Iterator[int]:
@@ -124,6 +131,38 @@ def taken_value(operation: Operation | None, value: str) -> tuple[str, set[str]]
     if operation not in ("TYPE", "SELECT"):
         return "", set()
     return ("", {"missing_value"}) if is_missing(value) else (value, set())
+
+
+def said_value(
+    operation: Operation | None, written: str, style: ValueStyle = "plain", action: str = ""
+) -> tuple[str, set[str]]:
+    """Return the value that an answer says for its operation, and flags.
+
+    As `taken_value` of the cleaned value. A quotation right behind the verb of the ACTION line is
+    the value where there is no other (`value_in_action`). A value that is more than trimmed and
+    taken out of its quotes is flagged `altered_value`, one without an operation `dropped_value`.
+
+    Examples:
+        >>> said_value("TYPE", '"Ohio" (as required)'), said_value("TYPE", "", action='Enter "Ohio"')
+        (('Ohio', {'altered_value'}), ('Ohio', {'value_in_action'}))
+    """
+    cleaned = clean_value(written, style)
+    if operation is None and not is_missing(cleaned):
+        return "", {"dropped_value"}
+    value, flags = taken_value(operation, cleaned)
+    if "missing_value" in flags and (quoted := value_in_action(action)):
+        return quoted, {"value_in_action"}
+    if value and ("\ufffd" in value or (style == "plain" and not _is_unquoted(written, value))):
+        flags.add("altered_value")
+    return value, flags
+
+
+def _is_unquoted(written: str, value: str) -> bool:
+    """Return True if nothing but blanks and one pair of quotes went."""
+    plain = " ".join(written.split())
+    rest = plain.replace(value, "", 1).split() if value in plain else ["?"]
+    pairs = ("".join(pair) for pair in (*_PAIRS, *((f"<{tag}>", f"</{tag}>") for tag in _TAGS)))
+    return not rest or "".join(rest) in pairs
 
 
 def written_value(value: str) -> str:

@@ -16,7 +16,7 @@ from parsers.points.forms import FIRST, POINT_FORMS, Form
 from parsers.points.located import Decline, Located
 from parsers.records import Operation, Status
 from parsers.reply_text import Nothing, Reply, open_reply, refuses
-from parsers.values import clean_value, taken_value
+from parsers.values import said_value, taken_value
 
 _CLASSES: dict[str, Operation] = {"4": "CLICK", "3": "TYPE", "2": "SELECT"}
 _THOUGHT = re.compile(r"[\s*_#]{0,8}Thought[\s*_]{0,4}:", re.IGNORECASE)
@@ -152,8 +152,10 @@ def _may_go_on(one: Located, reply: Reply) -> bool:
 
 def _answer(answer: Located, operation: OperationReading, flags: set[str]) -> PointAnswer:
     written = answer.value or ""
-    cleaned = " ".join(written.split()) if answer.exact_value else clean_value(written)
-    value, missing = taken_value(operation.operation, cleaned)
+    if answer.exact_value:
+        value, missing = taken_value(operation.operation, " ".join(written.split()))
+    else:
+        value, missing = said_value(operation.operation, written, action=answer.action or "")
     flags = {*flags, *operation.flags(named=answer.action is not None), *missing}
     rest = (operation.operation, value, tuple(sorted(flags)))
     if len(answer.places) > 1:
