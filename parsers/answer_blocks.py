@@ -179,7 +179,9 @@ def _keyed(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source]:
         for name, value in parts.items():
             key = _ALIASES.get(name.strip().lower()) if aliases else key_of(name)
             content = _plain(value)
-            if key not in layout.keys or content is None:
+            # Several texts are no value.
+            several = key == "VALUE" and isinstance(value, list) and len(value) > 1
+            if key not in layout.keys or content is None or several:
                 continue
             # "type" may be that of the element, or of the call.
             if not aliases or key != "ACTION" or read_operation(content).readable:

@@ -53,6 +53,8 @@ _FOLLOWERS = {
 # Before a key inside a line: "Final answer: ELEMENT: H".
 _LABEL = re.compile(r"[^:]{1,40}:[\s*_`\"'(\[]{0,8}")
 _LONGEST_LABEL = 80
+_LONGEST_QUOTATION = 1_000
+_MOST_LINES = 8
 # A line that begins with a single letter, as in MindAct: "C." or "C. Search".
 _LETTER_LINE = re.compile(
     r"[\s*_`\"'(\[>#-]*+[A-Z]{1,2}(?:[\s.,:;*_`\"')\]]*+$|[\s*_`\"')\]]*+[.:)]\s)"
@@ -132,9 +134,30 @@ def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
         letters = layout is LETTERED and "ELEMENT" not in known
         if missing or letters:
             fields = list(_scan(reply, layout, inside=missing, letters=letters))
+    fields = [_with_quotation(reply, field, layout) for field in fields]
     if any(field.key == "ELEMENT" for field in fields):
         return [field for field in fields if field.key != "ANSWER"]
     return [replace(field, key="ELEMENT") if field.key == "ANSWER" else field for field in fields]
+
+
+def _with_quotation(reply: Source, field: Field, layout: Layout) -> Field:
+    """Return a VALUE with the lines below it up to the mark that closes its quotation."""
+    text = field.content.text.strip()
+    closing = {'"': '"', "\u201c": "\u201d"}.get(text[:1])
+    if field.key != "VALUE" or closing is None or closing in text[1:]:
+        return field
+    end = field.end + 1
+    for line in reply.text[end : end + _LONGEST_QUOTATION].split("\n")[:_MOST_LINES]:
+        end += len(line) + 1
+        if not line.strip() or layout.line.match(line):
+            break
+        if closing in line:
+            if not line.rstrip().endswith(closing) or line.count(closing) > 1:
+                break
+            rest = reply.part(field.end, end - 1)
+            content = Source(field.content.text + rest.text, field.content.shadow + rest.shadow)
+            return replace(field, content=content, end=end - 1, finished=True)
+    return field
 
 
 def _scan(

@@ -14,11 +14,11 @@ from parsers.answer_blocks import Block, read_blocks
 from parsers.elements import ElementReading, Labels, read_element, read_prose
 from parsers.keyed_forms import as_lines
 from parsers.letters import is_letter, letters_for
-from parsers.operations import OperationReading, operation_in_prose
+from parsers.operations import OperationReading, mentions_operation, operation_in_prose
 from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
-from parsers.reply_text import Nothing, Source, open_reply, refuses
-from parsers.values import ValueStyle, said_value, written_value
+from parsers.reply_text import Nothing, Reply, Source, open_reply, refuses
+from parsers.values import ValueStyle, clean_value, is_missing, said_value, written_value
 
 
 def read_answer(
@@ -86,8 +86,10 @@ def read_named(
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return Answer(reply.status, flags=reply.flags)
-    reply = as_lines(reply)
+    whole, reply = as_lines(reply), _boxed(reply)
     blocks = read_blocks(reply)
+    if not any(block.complete for block in blocks):
+        reply, blocks = whole, read_blocks(whole)
     block, flags = choose_answer(
         [block for block in blocks if not block.template],
         reply,
@@ -99,10 +101,33 @@ def read_named(
         block = _best(blocks)
     if block is None or block.element is None:
         return _from_prose(reply, block, named_in_prose, flags, value_style)
+    flags |= _dropped(block, blocks)
     element, operation = named(block.element), block.operation
+    if block.action is None and mentions_operation(reply.shadow):
+        operation = operation_in_prose(reply.shadow)
+        flags.add("prose" if operation.readable else "unknown_action")
     if element.status is Status.NO_ELEMENT and not operation.readable:
         element = ElementReading(_why_nothing(reply, block))
     return _answer(element, operation, block, flags, value_style)
+
+
+def _boxed(reply: Reply) -> Reply:
+    """Return what the reply says between answer tokens, the reply itself without any."""
+    if reply.boxed is None:
+        return as_lines(reply)
+    return as_lines(Reply(reply.boxed.text, reply.boxed.shadow, reply.cut))
+
+
+def _dropped(block: Block, blocks: Sequence[Block]) -> set[str]:
+    """Return the flag `multiple` if another operation or value follows the answer."""
+    value = clean_value(block.value.text) if block.value else ""
+    for other in blocks:
+        if other.start >= block.end and not other.complete and not other.template:
+            said = clean_value(other.value.text) if other.value else ""
+            operations = {other.operation.operation, block.operation.operation} - {None}
+            if len(operations) > 1 or not (is_missing(said) or said == value):
+                return {"multiple"}
+    return set()
 
 
 def _why_nothing(reply: Source, block: Block) -> Status:
@@ -141,7 +166,7 @@ def _best(blocks: Sequence[Block]) -> Block | None:
 
 
 def _from_prose(
-    reply: Source,
+    reply: Reply,
     block: Block | None,
     named: Callable[[str], ElementReading],
     flags: set[str],
@@ -153,10 +178,13 @@ def _from_prose(
     if block is not None and block.action is not None:
         operation = block.operation
         # The answer lines say nothing about the element.
-        shadow = shadow[: block.start]
+        before, behind = shadow[: block.start], shadow[block.end :]
+        element = named(before)
+        if element.status is Status.NO_ELEMENT and not element.denied and behind.strip():
+            element = named(behind)
     else:
         operation = operation_in_prose(shadow)
-    element = named(shadow)
+        element = named(reply.boxed.shadow if reply.boxed else shadow)
     is_named = element.status in (Status.ANSWERED, Status.AMBIGUOUS, Status.OUT_OF_RANGE)
     if refused and block is None and not is_named:
         return Answer(Status.REFUSAL)

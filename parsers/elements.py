@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from parsers.letter_tokens import NONE
-from parsers.named_letters import Named, named_letters
+from parsers.named_letters import Named, Names, named_letters
 from parsers.option_text import disagrees, option_with_text
 from parsers.records import Status
 from parsers.reply_text import Source
@@ -22,6 +22,13 @@ _NONE = re.compile(
 _NONE_SHORT = re.compile(r"(?:na|no)\W*$|NA(?=\W)", re.I)
 _NONE_OF = re.compile(
     r"\bnone of (?:the |these|those|them|above)|\bno option (?:matches|fits|is)", re.I
+)
+
+_TAGS = re.compile(r"<[^<>]{0,400}>")
+# Words for the frame around an element, right before its letter.
+_MARKED = re.compile(
+    r"(?i:\b(?:(?:red|bounding|marked|highlighted)\s){0,2}(?:bounding\sbox|box|frame|rectangle|marker|mark))"
+    r"(?=\s(?i:(?:labell?ed|marked|named|with|(?:the\s)?(?:letter|label))\s){0,4}[\"'(*\u201c]{0,2}[A-Z]{1,2}\b)"
 )
 
 # Longer lines name no option, and what counts of a long reply is at its end.
@@ -41,6 +48,10 @@ class Labels:
     def long(self) -> bool:
         """Return True if any letter has two characters."""
         return any(len(known) > 1 for known in (*self.index, self.none_letter or ""))
+
+    def lettered(self, text: str) -> str:
+        """Return a text with the boxes of a marked picture as options, if no texts were listed."""
+        return text if any(self.options) else _MARKED.sub("option", text)
 
     def text(self, letter: str) -> str | None:
         """Return the text of the option with a letter, "" for None; None if the letter was not
@@ -70,22 +81,15 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
     `named_letters`). A letter that was read from running text is flagged `in_text`, one next to a
     choice text of another option `text_mismatch`.
     """
-    shadow = content.shadow[:_LONGEST_LINE]
+    shadow = labels.lettered(content.shadow[:_LONGEST_LINE])
     names = named_letters(shadow, labels.text, long=labels.long)
     if says_none(shadow) and not (names.letters and names.letters[0].letter == NONE):
         return ElementReading(Status.NONE)
     if (option := option_with_text(content.text, labels.options)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
-    if len(letters := _distinct(names.letters)) > 1:
+    if len(letters := _distinct(names)) > 1:
         return _many(letters, labels, first_of_many)
-    if letters:
-        reading = _resolve(letters[0], labels)
-        if reading.option is None or letters[0].in_text:
-            return reading
-        if disagrees(shadow[letters[0].end :], reading.option, labels.options):
-            return ElementReading(reading.status, reading.option, ("text_mismatch",))
-        return reading
-    return _no_letter(shadow, denied=names.denied)
+    return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
 
 
 def says_none(content: str) -> bool:
@@ -97,22 +101,38 @@ def says_none(content: str) -> bool:
 
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
     """Return the option that a reply without any ELEMENT line names."""
-    shadow = shadow[-_LONGEST_PROSE:]
+    shadow = labels.lettered(shadow[-_LONGEST_PROSE:])
     names = named_letters(shadow, labels.text, long=labels.long)
-    letters = _distinct(names.letters)
+    letters = _distinct(names)
     if len(letters) > 1:
         return ElementReading(Status.AMBIGUOUS)
-    return _resolve(letters[0], labels) if letters else _no_letter(shadow, denied=names.denied)
+    return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
 
 
-def _distinct(named: Sequence[Named]) -> list[Named]:
+def _distinct(names: Names) -> list[Named]:
+    """Return the letters that a text leaves: the one that it concludes with, or all of them."""
+    if names.conclusion is not None:
+        return [names.conclusion]
     first: dict[str, Named] = {}
-    for one in named:
+    for one in names.letters:
         first.setdefault(one.letter, one)
     return list(first.values())
 
 
-def _no_letter(shadow: str, *, denied: bool) -> ElementReading:
+def _beside(named: Named, shadow: str, labels: Labels) -> ElementReading:
+    """Return the reading of a letter, flagged if the text behind it is not its option's."""
+    reading = _resolve(named, labels)
+    if reading.option is None:
+        return reading
+    rest = shadow[named.end : named.end + _LONGEST_LINE]
+    own = _TAGS.sub(" ", labels.options[reading.option][:_LONGEST_LINE])
+    paraphrase = says_none(rest.lstrip(" .)]:")) and not says_none(own.strip())
+    if paraphrase or (not named.in_text and disagrees(rest, reading.option, labels.options)):
+        return replace(reading, flags=(*reading.flags, "text_mismatch"))
+    return reading
+
+
+def _no_letter(shadow: str, denied: bool) -> ElementReading:
     if _NONE_OF.search(shadow):
         return ElementReading(Status.NONE)
     return ElementReading(Status.NO_ELEMENT, denied=denied)

@@ -22,6 +22,7 @@ _OPENING = re.compile(
     r"<(?P<beside>arg_value|t[dh]|dd|string))\s?>",
     re.IGNORECASE,
 )
+_BREAK = re.compile(rf"<br ?/?>(?=[^\w<]{{0,5}}(?:{_KEYS})\b)", re.IGNORECASE)
 _LONGEST = 2_000
 _MOST = 96
 _CELL = re.compile(rf"[^\w<]*+(?:(?:the|selected|chosen|final)\s)?({_KEYS})[^\w<]*+", re.IGNORECASE)
@@ -30,18 +31,18 @@ _RULE = re.compile(r"[\s|:+=-]+")
 
 
 def as_lines(reply: Reply) -> Reply:
-    """Return the reply with what it says in tags and tables as keyed lines.
+    r"""Return the reply with what it says in tags and tables as keyed lines.
 
     >>> from parsers.reply_text import open_reply
-    >>> as_lines(open_reply("| ACTION | VALUE |\n|---|---|\n| TYPE | Ohio |", "stop")).text.split("\n")
-    ['ACTION: TYPE', 'VALUE: Ohio']
+    >>> as_lines(open_reply("| ACTION | TYPE |\n<value>Ohio</value>", "stop")).text.split("\n")
+    ['ACTION: TYPE', '', 'VALUE: Ohio', '']
     """
     text = reply.text
     if "<" in text:
-        text = _without_tags(text)
+        text = _without_tags(_BREAK.sub("\n", text))
     if "|" in text:
         text = _without_tables(text)
-    return reply if text is reply.text else rewritten(reply, text)
+    return reply if text == reply.text else rewritten(reply, text)
 
 
 def _without_tags(text: str) -> str:

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from parsers.lexicon import BEING, CONTRASTING, JOINING, NAMING, NEGATING, NONE_WORDS, REASONING
+from parsers.lexicon import (
+    BEING,
+    CONTRASTING,
+    JOINING,
+    NAMING,
+    NEGATING,
+    NONE_WORDS,
+    PRONOUNCED,
+    REASONING,
+    SPECIES,
+)
 from parsers.option_text import begins_with_text
 from parsers.wording import QUOTES, Token, before, is_correction, rejected, tokens_of
 
@@ -29,6 +39,7 @@ _LOOKALIKES = str.maketrans(
 # Marks that make a letter part of a name: Q&A, A+, A$790, C#, 30 °C.
 _GLUE = frozenset("&$+#%@\u00b0\u2122\u00ae\u00a9\u00a3\u20ac^\\")
 _GLUE_BEFORE = _GLUE - frozenset("#\\")
+_GRADES = frozenset("ABCDEF")
 _HYPHENS = frozenset("-\u2010\u2011\u2013")
 _LINKS = _HYPHENS | frozenset(".'\u2019")
 _CLOSING = frozenset("\"'`*_~$)]}>\u201d\u2019\u00bb\u300d\u300f\u3011")
@@ -136,6 +147,8 @@ class LetterTokens:
         right = right if right and right.start == token.end else None
         if left and right and left.low == right.low == "$":
             return False
+        if self._is_in_name(place, left, right):
+            return not self.begins_text(place)
         if (left and left.low in _GLUE_BEFORE) or (right and right.low in _GLUE):
             return True
         if left and left.low in _LINKS:
@@ -147,6 +160,20 @@ class LetterTokens:
             if further and further.latin and further.start == right.end:
                 return not self.begins_text(place)
         return False
+
+    def _is_in_name(self, place: int, left: Token | None, right: Token | None) -> bool:
+        """Return True for `E*TRADE`, `A- rating`, `E. coli` and `$ A`."""
+        before, after = self.at(place - 2), self.at(place + 2)
+        touched = after is not None and right is not None and after.start == right.end
+        if right and right.low == "*" and not (left and left.low == "*"):
+            return touched and after is not None and after.latin
+        if left and left.low == "*" and before and before.latin and before.end == left.start:
+            return True
+        if right and right.low == "-" and self.tokens[place].text in _GRADES:
+            return not touched
+        if right and right.low == "." and after:
+            return after.text in SPECIES
+        return self.low(place - 1) == "$" != self.low(place + 1)
 
     # What follows a letter
 
@@ -179,8 +206,10 @@ class LetterTokens:
         if not following.latin:
             return True
         low = following.low
-        if name == "I" and low in _AFTER_I:
+        if name == "I" and low in _AFTER_I | PRONOUNCED:
             return False
+        if low == "both":
+            return True
         if low in BEING and not following.text.istitle():
             return not (name in ("A", "I") and low in _PLURAL)
         if low in JOINING:

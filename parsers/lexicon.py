@@ -14,7 +14,7 @@ def _words(*lines: str) -> frozenset[str]:
 
 NAMING = _words(
     "option options choice choices letter letters answer answers element elements candidate",
-    "selection",
+    "candidates selection",
     "wahl auswahl antwort buchstabe buchstaben lösung choix réponse lettre élément opción opciones",
     "elección respuesta letra elemento opção escolha resposta opzione scelta risposta lettera",
     "optie keuze antwoord alternativ alternativet svar svaret valet opcja opcję odpowiedź",
@@ -131,4 +131,24 @@ CLAUSING = _words(
     "dass que che",
 )
 """Words behind which a clause begins."""
+PRONOUNCED = _words(
+    "cannot can't couldn't don't didn't won't wouldn't shouldn't mustn't needn't never avoid",
+    "exclude eliminate reject ignore skip discard dismiss disregard forget drop",
+)
+"""Words of denial whose subject is a person: "I cannot tell" is about no letter."""
+WEIGHED = _words(
+    "therefore thus hence so final finally answer answers described conclusion conclude"
+)
+BEST = _words("best correct right final most")
+"""Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
+HEDGING = _words(
+    "could might may maybe perhaps possibly alternatively either also unsure depending unless",
+    "cannot",
+) | {"not sure", "not certain"}
+"""Words that leave it open which of several mentions is meant."""
+SPECIES = _words(
+    "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",
+    "subtilis cerevisiae pneumoniae tuberculosis burgdorferi melanogaster vulgaris",
+)
+"""Names of species behind the letter of their genus: "E. coli"."""
 NONE_WORDS = _words("none null nil n/a na nothing")

@@ -14,9 +14,10 @@ ones that are denied or taken back do not count (`wording`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from parsers.conclusions import concluded
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
 from parsers.lexicon import BEING, CLAUSING, FILLING, JOINING, NAMING
 from parsers.option_text import shares_words
@@ -54,10 +55,15 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The letters that a text names, in order; `denied` if it denies every letter that it names."""
+    """The letters that a text names, in order.
+
+    denied: whether it denies every letter that it names.
+    conclusion: of several letters, the one that the text comes to in the end, if any.
+    """
 
     letters: tuple[Named, ...]
     denied: bool
+    conclusion: Named | None = None
 
 
 def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
@@ -74,6 +80,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
     seen = LetterTokens(text, option_text, long)
     found = dict(_mentions(seen))
     letters: list[Named] = []
+    counted: list[Mention] = []
     hidden_to = 0
     last: Mention | None = None
     for mention in standing(seen.tokens, list(found)):
@@ -81,12 +88,19 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
         hidden = mention.place < hidden_to
         if hidden and not joined:
             continue
-        if not hidden and found[mention] != "text" and not _is_subject(seen, mention.place):
+        if _is_subject(seen, mention.place):
+            hidden_to = 0
+        elif not hidden and found[mention] != "text":
             hidden_to = _line_end(seen, mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
+        counted.append(mention)
         last = mention
-    return Names(tuple(letters), denied=bool(found) and not letters)
+    conclusion = None
+    if len({named.letter for named in letters}) > 1:
+        at = concluded(seen.tokens, counted)
+        conclusion = replace(letters[at], in_text=True) if at is not None else None
+    return Names(tuple(letters), bool(found) and not letters, conclusion)
 
 
 def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
@@ -214,6 +228,7 @@ def _is_called_option(seen: LetterTokens, place: int, name: str) -> bool:
         called = led.introduced or seen.low(place - 1) in ("", "\n", "the", "an")
         return called and (further is None or not further.word)
     pronoun = name == "I" and following is not None and following.text.islower()
+    pronoun = pronoun and seen.low(seen.behind(place)) not in JOINING
     # 'Option "K Street"' quotes a text of the page.
     quotes = seen.low(place - 1) in QUOTES and not seen.closing(place) & QUOTES
     return led.named and not pronoun and not quotes

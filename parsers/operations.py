@@ -35,10 +35,12 @@ _TYPING_FIRST = re.compile(
 )
 _OR = re.compile(r"(?:\bOR|/)\W{0,3}\Z", re.IGNORECASE)
 _THEN = re.compile(
-    r"(?:\b(?:THEN|AND|BEFORE|NEXT|AFTERWARDS|FINALLY|FOLLOWED BY)|[+;>\u2192])\W{0,3}\Z", re.IGNORECASE
+    r"(?:\b(?:THEN|AND|BEFORE|NEXT|AFTERWARDS|FINALLY|FOLLOWED BY)|[+;>\u2192])\W{0,3}\Z",
+    re.IGNORECASE,
 )
 _TYPED = re.compile(
-    r"(?:TYP(?:E|ING)|ENTER(?:ING)?|INPUT|WRITE|SELECT|KEY IN|FILL IN)(?: THE)?(?: TEXT| VALUE| OPTION)?"
+    r"(?:TYP(?:E|ING)|ENTER(?:ING)?|INPUT|WRITE|SELECT|KEY IN|FILL IN)"
+    r"(?: THE)?(?: TEXT| VALUE| OPTION)?"
     r"\s?:?\s{0,3}(?:\"(?P<a>[^\"]{1,300})\"|\u201c(?P<b>[^\u201d]{1,300})\u201d"
     r"|'(?P<c>(?:[^']|(?<=\w)'(?=\w)){1,300}+)'|`(?P<d>[^`]{1,300})`)",
     re.IGNORECASE,
@@ -137,6 +139,11 @@ def value_in_action(content: str) -> str:
     return " ".join((found[found.lastgroup] if found and found.lastgroup else "").split())
 
 
+def mentions_operation(text: str) -> bool:
+    """Return True if a word for an operation stands in a text, in capitals or not."""
+    return _WORD.search(text[-_ENOUGH_PROSE:].upper()) is not None
+
+
 def operation_in_prose(text: str) -> OperationReading:
     """Parse a reply without an ACTION line: the only operation written in capitals, if any."""
     text = text[-_ENOUGH_PROSE:]
@@ -177,7 +184,11 @@ def _belongs_to_typing(text: str, match: re.Match[str], types: Sequence[int]) ->
     if match.start() < types[-1] and _PREPARING.match(text, match.start()):
         return True
     enter = match["mapped"] is not None and match[0].endswith("ENTER")
-    return enter and match.start() > types[0] and not _OR.search(text[max(0, match.start() - 8) : match.start()])
+    return (
+        enter
+        and match.start() > types[0]
+        and not _OR.search(text[max(0, match.start() - 8) : match.start()])
+    )
 
 
 def _operation(match: re.Match[str]) -> Operation:

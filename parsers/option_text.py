@@ -68,19 +68,20 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     """Return True if a choice text quoted after the letter belongs to another option.
 
     A quotation is text in angle brackets, text in quotes, or the exact text of another option;
-    anything else after the letter is a remark. Quotations may be cut short or end in dots.
+    anything else after the letter is a remark. Quotations may be cut short or end in dots. An
+    option without a text, as in a marked picture, cannot be contradicted.
     """
     if option >= len(options):
         return False
     quotation = plain(rest[:_ENOUGH]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
     choice = plain(options[option])
-    if quotation.startswith("<"):
+    if choice and quotation.startswith("<"):
         head, choice_head = _TAG.match(quotation), _TAG.match(choice)
         if head and choice_head and head[2] and choice_head[2]:
             return head.groups() != choice_head.groups()
         cut = re.split(r"\u2026|\.\.\.", quotation)[0].strip()
         return not (choice.startswith(cut) or cut.startswith(choice))
-    if quoted := _QUOTED.match(quotation):
+    if choice and (quoted := _QUOTED.match(quotation)):
         return quoted[1] not in choice
     if not quotation or quotation == choice:
         return False

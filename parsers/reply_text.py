@@ -30,10 +30,12 @@ _ENDS_LINE = re.compile(
 _LONGEST_TOKEN = 64
 _OPENED = re.compile(r"<([A-Za-z][\w-]{0,30})")
 # Closing tags of markup go even where another line has the opening one.
-_MARKUP = frozenset("answer b body code div em font html i li p response span strong td tr u ul".split())
+_MARKUP = frozenset(("answer", "b", "body", "code", "div", "em", "font", "html", "i", "li", "p"))
+_MARKUP |= {"response", "span", "strong", "td", "tr", "u", "ul"}
 _BOX_TAG = re.compile(
     r"<\|(?:begin(?P<begin>)|end)_of_box\|>|<(?:(?P<open>)|/)(?:final_?)?answer>", re.IGNORECASE
 )
+_STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,300}~~|<del>[^<\n]{0,300}</del>")
 _INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
 
 # Circled, parenthesised and squared letters, by the code of their A.
@@ -63,8 +65,8 @@ class Source:
     """A text and its normalised shadow, aligned character by character.
 
     text: the text as written; values are cut from it.
-    shadow: full-width and styled letters are plain ones and invisible characters are blanks; keys
-        and letters are searched in it.
+    shadow: full-width and styled letters are plain ones, invisible characters are blanks, and what
+        is struck out is `~`; keys and letters are searched in it.
     """
 
     text: str
@@ -91,6 +93,8 @@ def tidy(text: str) -> str:
 
 
 def _shadow(text: str) -> str:
+    if "~~" in text or "<del>" in text:
+        text = _STRUCK.sub(lambda struck: "~" * len(struck[0]), text)
     if text.isascii():
         return text
     table: dict[int, str] = {}

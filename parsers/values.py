@@ -143,8 +143,10 @@ def said_value(
     taken out of its quotes is flagged `altered_value`, one without an operation `dropped_value`.
 
     Examples:
-        >>> said_value("TYPE", '"Ohio" (as required)'), said_value("TYPE", "", action='Enter "Ohio"')
-        (('Ohio', {'altered_value'}), ('Ohio', {'value_in_action'}))
+        >>> said_value("TYPE", '"Ohio" (as required)')
+        ('Ohio', {'altered_value'})
+        >>> said_value("TYPE", "", action='Enter "Ohio"')
+        ('Ohio', {'value_in_action'})
     """
     cleaned = clean_value(written, style)
     if operation is None and not is_missing(cleaned):

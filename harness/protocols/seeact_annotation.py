@@ -136,9 +136,7 @@ class SeeActAnnotation(SeeActChoice):
             first_of_many=self.first_of_many,
             value_style=self.value_style,
         )
-        # No texts were shown, so a remark after the letter cannot contradict any.
-        flags = tuple(flag for flag in answer.flags if flag != "text_mismatch")
-        return to_prediction(replace(answer, flags=flags), group.choices, lettering)
+        return to_prediction(answer, group.choices, lettering)
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
         """Return the messages of the first round for a batch, with the marked picture."""

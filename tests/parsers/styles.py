@@ -1,6 +1,6 @@
-"""Replies in the styles of model families, with what each says: the label is made before the reply.
+"""Replies in the styles of model families; the label of each is made before the reply.
 
-A family is the layouts that its models write answers in, and the tokens that they leave around them.
+A family is the layouts that its models write answers in, and the tokens that are left around them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 WORDS = (
-    "search flights, departure city, return date, sign in, passengers, add to cart, help center, "
-    "one way, currency, subscribe, gift cards, filter by price, sort results, hotel deals, "
-    "contact us, view all, store finder, menu, checkout, track order"
-).split(", ")
+    *("search flights", "departure city", "return date", "sign in", "passengers", "add to cart"),
+    *("help center", "one way", "currency", "subscribe", "gift cards", "filter by price"),
+    *("sort results", "hotel deals", "contact us", "view all", "store finder", "menu", "checkout"),
+    "track order",
+)
 OPTIONS = [f"<button id={i} {word}> {word.capitalize()} </button>" for i, word in enumerate(WORDS)]
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
 NONE = "U"
@@ -45,7 +46,14 @@ class Said:
 TYPED = [
     *("New York", "O'Hare", 'say "hi"', "10203", "Washington D.C.", '27" monitor', "AT&T"),
     *("a.b@mail.com", "50% off", "C", "T-shirt, size M", "3:30 PM", "key: value", "1,000.50"),
-    *("#1 (best)", "https://x.org/?a=1&b=2", "S\u00e3o Paulo", "\u6771\u4eac", "Levi's 501", "two  blanks"),
+    *(
+        "#1 (best)",
+        "https://x.org/?a=1&b=2",
+        "S\u00e3o Paulo",
+        "\u6771\u4eac",
+        "Levi's 501",
+        "two  blanks",
+    ),
     *("it's \"5 o'clock\"", "type C", "a - b", "C++", "M*A*S*H", "[draft]", "x = y", "-5"),
 ]
 CHOSEN = ["Pickup", "2 people", "Price (low to high)", "Children's", "A-Z", "Economy/Coach", "12"]
@@ -56,7 +64,9 @@ def said(number: int, *, none: bool = True) -> Said:
     drawn = random.Random(number)
     letter = "" if none and number % 9 == 4 else drawn.choice(LETTERS)
     operation = ("CLICK", "TYPE", "SELECT")[number % 3]
-    return Said(letter, operation, drawn.choice({"TYPE": TYPED, "SELECT": CHOSEN}.get(operation, [""])))
+    return Said(
+        letter, operation, drawn.choice({"TYPE": TYPED, "SELECT": CHOSEN}.get(operation, [""]))
+    )
 
 
 Layout = Callable[[Said], str]
@@ -87,7 +97,10 @@ def objects(keys: str, spell: Callable[[object], str], form: str = "{}") -> Layo
 
 def nested(spell: Callable[[object], str]) -> Layout:
     return lambda s: spell(
-        {"thought": f"The {s.text} fits.", "action": {"element": s.named, "type": s.operation, "text": s.typed}}
+        {
+            "thought": f"The {s.text} fits.",
+            "action": {"element": s.named, "type": s.operation, "text": s.typed},
+        }
     )
 
 
@@ -131,7 +144,11 @@ def typing(words: str) -> Layout:
 
 
 def with_text(s: Said) -> str:
-    beside = f"{s.letter}. {OPTIONS[LETTERS.index(s.letter)]}" if s.letter else f"{NONE}. None of the above"
+    beside = (
+        f"{s.letter}. {OPTIONS[LETTERS.index(s.letter)]}"
+        if s.letter
+        else f"{NONE}. None of the above"
+    )
     return f"ELEMENT: {beside}\n\nACTION: {s.operation}\n\nVALUE: {s.typed}"
 
 
@@ -180,18 +197,22 @@ LAYOUTS: dict[str, Layout] = {
     "nested": nested(json.dumps),
     "nested python": nested(repr),
     "tool call": objects(
-        "element action value", json.dumps, '<tool_call>\n{{"name": "act", "arguments": {}}}\n</tool_call>'
+        "element action value",
+        json.dumps,
+        '<tool_call>\n{{"name": "act", "arguments": {}}}\n</tool_call>',
     ),
     "tool call string": tool,
     "xml": tagged("<{}>", "</{}>"),
     "xml line": tagged("<{}>", "</{}>", ""),
     "xml capitals": lambda s: tagged("<{}>\n", "\n</{}>")(s),
-    "parameters": lambda s: "<tool_call>\n<function=act>\n"
-    + tagged("<parameter={}>\n", "\n</parameter>")(s)
-    + "\n</function>\n</tool_call>",
-    "named parameters": lambda s: '<invoke name="act">\n'
-    + tagged('<parameter name="{}">', "</parameter>")(s)
-    + "\n</invoke>",
+    "parameters": lambda s: (
+        "<tool_call>\n<function=act>\n"
+        + tagged("<parameter={}>\n", "\n</parameter>")(s)
+        + "\n</function>\n</tool_call>"
+    ),
+    "named parameters": lambda s: (
+        '<invoke name="act">\n' + tagged('<parameter name="{}">', "</parameter>")(s) + "\n</invoke>"
+    ),
     "fence": lambda s: f"```\n{PLAIN(s)}\n```",
     "with text": with_text,
     "quoted": quoted,
@@ -202,7 +223,9 @@ LAYOUTS: dict[str, Layout] = {
     "bars": lines("K: V", " | "),
     "title line": lambda s: f"Element: {s.named}. Action: {s.operation}. Value: {s.typed}",
     "lower line": lambda s: f"element: {s.named}; action: {s.operation.lower()}; value: {s.typed}",
-    "step": lambda s: f"Step 1: ELEMENT: {s.named}\nStep 1: ACTION: {s.operation}\nVALUE: {s.typed}",
+    "step": lambda s: (
+        f"Step 1: ELEMENT: {s.named}\nStep 1: ACTION: {s.operation}\nVALUE: {s.typed}"
+    ),
     "now": lambda s: f"ELEMENT: {s.named}\nNext, ACTION: {s.operation}\nFinally, VALUE: {s.typed}",
     "enter text": typing("Enter text"),
     "type and enter": typing("TYPE and press ENTER"),
@@ -234,111 +257,83 @@ END = "\u2581"
 FAMILIES: dict[str, Family] = {
     "gpt-4o": Family("plain, below, bold, with text, fence"),
     "gpt-5": Family("plain, one line, json, dash, type and enter"),
-    "o4": Family("title, mindact, the, enter text, json nested".replace("json nested", "nested")),
+    "o4": Family("title, mindact, the, enter text, nested"),
     "claude": Family("headings, bold words, plain, named parameters, with text"),
     "gemini": Family("gemini bullets, bullets, json fence, column, type & enter"),
-    "gemma": Family("bold, json fence, bullets, row, input", ("{}<end_of_turn>", "{}\n<end_of_turn>\n<eos>")),
-    "qwen-vl": Family("plain, tight, title, answer, lower line", ("{}<|im_end|>", "{}<|endoftext|>")),
-    "qwen2.5-vl": Family("json fence, plain, json type, bold outside, tool call", ("{}", "{}<|im_end|>")),
+    "gemma": Family(
+        "bold, json fence, bullets, row, input", ("{}<end_of_turn>", "{}\n<end_of_turn>\n<eos>")
+    ),
+    "qwen-vl": Family(
+        "plain, tight, title, answer, lower line", ("{}<|im_end|>", "{}<|endoftext|>")
+    ),
+    "qwen2.5-vl": Family(
+        "json fence, plain, json type, bold outside, tool call", ("{}", "{}<|im_end|>")
+    ),
     "qwen3-vl": Family("tool call, nested, headings, parameters, plain", ("{}", "{}\n<|im_end|>")),
     "glm-4v": Family(
         "plain, json, bold, title, mindact",
-        ("<|begin_of_box|>{}<|end_of_box|>", "<think>A or B?</think><answer>{}</answer>", "<answer>\n{}\n</answer>"),
+        (
+            "<|begin_of_box|>{}<|end_of_box|>",
+            "<think>A or B?</think><answer>{}</answer>",
+            "<answer>\n{}\n</answer>",
+        ),
     ),
     "cogagent": Family("plain, arrow, title line, step, equals", ("{}</s>", "{} </s>")),
-    "internvl": Family("plain, row, column, bold lines, answer line", ("{}<|im_end|>", "<answer>{}</answer><|im_end|>")),
+    "internvl": Family(
+        "plain, row, column, bold lines, answer line",
+        ("{}<|im_end|>", "<answer>{}</answer><|im_end|>"),
+    ),
     "llava": Family("plain, answer line, lower line, the, quoted", ("{}</s>", "{}<|im_end|>")),
-    "mistral": Family("row, no header, bold, json choice, write", ("{}</s>", "[THINK]C?[/THINK]{}</s>")),
-    "phi": Family("plain, heading colon, dash bullets, json, key in", ("{}<|end|>", "{}<|end|><|endoftext|>")),
-    "llama": Family("plain, selected, now, python, type + enter", ("{}<|eot_id|>", "{}<|eom_id|>\n")),
-    "deepseek": Family("plain, bold, xml, python fence, title line", (f"{{}}<\uff5cend{END}of{END}sentence\uff5c>",)),
+    "mistral": Family(
+        "row, no header, bold, json choice, write", ("{}</s>", "[THINK]C?[/THINK]{}</s>")
+    ),
+    "phi": Family(
+        "plain, heading colon, dash bullets, json, key in", ("{}<|end|>", "{}<|end|><|endoftext|>")
+    ),
+    "llama": Family(
+        "plain, selected, now, python, type + enter", ("{}<|eot_id|>", "{}<|eom_id|>\n")
+    ),
+    "deepseek": Family(
+        "plain, bold, xml, python fence, title line",
+        (f"{{}}<\uff5cend{END}of{END}sentence\uff5c>",),
+    ),
     "smolvlm": Family("title, answer, tight, one line, fill in", ("{}<end_of_utterance>",)),
-    "minicpm": Family("headings, bare words, xml line, json list, long dash", ("{}", "{}<|im_end|>")),
-    "kimi": Family("plain, bold, unicode arrow, tool call string, json answer", ("\u25c1think\u25b7C\u25c1/think\u25b7{}[EOS]",)),
-    "aya": Family("plain, emoji, check marks, html bold, bars", ("{}<|END_OF_TURN_TOKEN|>", "{}<br>")),
+    "minicpm": Family(
+        "headings, bare words, xml line, json list, long dash", ("{}", "{}<|im_end|>")
+    ),
+    "kimi": Family(
+        "plain, bold, unicode arrow, tool call string, json answer",
+        ("\u25c1think\u25b7C\u25c1/think\u25b7{}[EOS]",),
+    ),
+    "aya": Family(
+        "plain, emoji, check marks, html bold, bars", ("{}<|END_OF_TURN_TOKEN|>", "{}<br>")
+    ),
     "molmo": Family("plain, step, answer, xml capitals, enter text"),
-    "nova": Family("xml, xml capitals, nested python, named parameters, quoted", ("{}", "<answer>{}</answer>")),
+    "nova": Family(
+        "xml, xml capitals, nested python, named parameters, quoted", ("{}", "<answer>{}</answer>")
+    ),
     "grok": Family("bold lines, emoji, json, fence, now"),
     "ernie": Family("json fence, row, heading colon, equals, tool call", ("{}", "{}</s>")),
-    "hunyuan": Family("plain, json type, bullets, python, key in", ("<answer>{}</answer>", "<think>B</think>\n<answer>\n{}\n</answer>")),
-    "phi-reasoning": Family("plain, nested python, type and enter, dash, xml", ("<think>B or C</think>{}<|im_end|>",)),
+    "hunyuan": Family(
+        "plain, json type, bullets, python, key in",
+        ("<answer>{}</answer>", "<think>B</think>\n<answer>\n{}\n</answer>"),
+    ),
+    "phi-reasoning": Family(
+        "plain, nested python, type and enter, dash, xml", ("<think>B or C</think>{}<|im_end|>",)
+    ),
 }
-WEIGHING = [
-    "Option {b} is a menu and option {c} is a heading. The best match is {a}.",
-    "Both {b} and {c} look plausible at first. The correct one is {a}.",
-    "{b} leads to another page.\n{c} is a picture.\nTherefore, I choose {a}.",
-    "Comparing options {b}, {c} and {a}: only one can be clicked. So the answer is {a}.",
-    "Option {b}: a link. Option {c}: an icon. Option {a}: the button.\n\nFinal answer: {a}",
-    "I considered {b} and {c}. I would select {a}.",
-    "Candidates are {b} and {a}. Thus {a} is the correct choice.",
-    "Let me look at each. Option {b} is far down. Option {c} is an advertisement. I'll go with {a}.",
-    "Option {b} shows help, option {a} shows the form. The element described is {a}.",
-    "Option {b} could work, but option {c} is closer. In the end, I pick option {a}.",
-    "Choice {b} is the logo and choice {c} the footer, so I select choice {a}.",
-    "The options {b} and {c} are in the footer. The answer is **{a}**.",
-]
-AMBIGUOUS = [
-    "{a} or {b}",
-    "{a} and {b}",
-    "{a}, {b}",
-    "{a}/{b}",
-    "Options {a} and {b} both match",
-    "either {a} or {b}; I cannot tell",
-    "Either {a} or {b}, I can't decide.",
-    "{a} (or {b})",
-    "{a} - {b}",
-    "both {a} and {b}",
-    "option {a} or option {b}",
-    "{a}; alternatively {b}",
-    "{a} or none",
-    "I cannot tell {a} and {b} apart",
-    "The element is {a}. The element is {b}.",
-    "{a} first, then {b}",
-]
-AMBIGUOUS_PROSE = [
-    "Options {a} and {b} both match.",
-    "It is either {a} or {b}; I cannot tell.",
-    "Option {a} is a menu. Option {b} is a button.",
-    "Both option {a} and option {b} lead to the form.",
-    "I see two candidates: {a} and {b}.",
-    "The answer is {a} or {b}.",
-    "So it is {a} or {b}.",
-    "The best match is {a}. It could also be {b}.",
-    "I would choose {a} or {b}, depending on the user.",
-    "I would click {a}. Then I would click {b}.",
-    "Sorry, I cannot say whether option {a} or option {b} is right.",
-    "Therefore {a}. Therefore {b}? I am not sure, maybe {b}.",
-]
-NAMES = [
-    *("E*TRADE", "M*A*S*H", "A- rating", "A-", "C- and below", "E. coli", "C. difficile", "$ A"),
-    *("the E*TRADE logo", "Restaurants with an A- rating", "E. coli test", "the $ A field"),
-    *("Vitamin C", "Plan B", "T-shirts", "Row K", "B&B", "H&M", "iPhone X", "Gate C", "A Star Is Born"),
-    *("I Agree", "A button", "C. elegans strain", "B- grade or higher", "B*Witched tickets"),
-]
-DECISIONS = {
-    "~~{b}~~ {a}": "{a}",
-    "not {b} but {a}": "{a}",
-    "{b}? No, {a}": "{a}",
-    "\u24b6\u24b7": "",
-    "{a}, not {b}": "{a}",
-}
-
-
-def wrapped(number: int, reply: str) -> str:
-    """The reply as some family leaves it."""
-    frames = [frame for family in FAMILIES.values() for frame in family.around]
-    return frames[number % len(frames)].format(reply) if "{" not in reply else reply
 
 
 def answers() -> Iterator[tuple[str, str, Said]]:
     """Name, reply and label of one answer per family, layout, preface and kind of answer."""
     for number, (name, family) in enumerate(FAMILIES.items()):
         layouts = family.layouts.split(", ")
-        for place, (layout, turn) in enumerate(itertools.product(layouts, range(9))):
+        for place, (layout, turn) in enumerate(itertools.product(layouts, range(12))):
             label = said(number * 131 + place * 7 + turn)
             preface = PREFACES[(number + place) % len(PREFACES)] if turn % 2 else ""
             around = family.around[(place + turn) % len(family.around)]
             reply = LAYOUTS[layout](label)
-            inside = around.startswith("<|begin") or "<answer>" in around
-            text = around.replace("{}", preface + reply) if not inside else preface * (around[:2] != "<t") + around.replace("{}", reply)
+            boxed = around.startswith("<|begin") or "<answer>" in around
+            text = around.replace("{}", reply if boxed else preface + reply)
+            text = preface + text if boxed else text
             yield f"{name}: {layout}", text, label

@@ -138,6 +138,27 @@ HOSTILE = [
     *("ACTION: CLICK ", "ACTION:\n\n", "FINAL ", "I'm sorry ", "sorry ", "none ", "PRESS ", "\r"),
     *("not C ", "C? No, ", "A or ", "H (", 'option "H" ', "none or ", "A. ", "neither ", "is H\n"),
     *("H\n", "C is wrong, ", "wait ", "A/", "A&", "<b>H</b>", "不是C", "H <", "- H ", "I, "),
+    *(
+        "</s>",
+        "<|im_end|>",
+        "<answer>",
+        "</b>",
+        "<value>",
+        "<answer>x</answer>",
+        "~~",
+        "~~H~~",
+        "|",
+    ),
+    *(
+        "| ELEMENT | ACTION |\n",
+        "<b>",
+        "{'a':",
+        "<a></a>",
+        "so ",
+        "The answer is H. ",
+        "** ",
+        "``` ",
+    ),
     *("ELEMENT: H ACTION: CLICK VALUE: '", "option ", "\\", '\\"', "\u2028", "😀", "“", "x\n"),
 ]
 

@@ -151,7 +151,9 @@ class MtMindActCar(MultiTurn):
 def said(result: object) -> str:
     """Return a reply's text on one line; "" if it was withheld or holds thoughts only."""
     (reply,) = (one for one in as_tuple(result) if isinstance(one, Reply))
-    return "" if reply.finish.value in ENDED else _line(without_tokens(without_thinking(reply.text)))
+    return (
+        "" if reply.finish.value in ENDED else _line(without_tokens(without_thinking(reply.text)))
+    )
 
 
 def at_least_one(name: str, value: int) -> None:
