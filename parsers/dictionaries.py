@@ -59,8 +59,8 @@ def read_objects(
 def object_in(text: str) -> dict[str, object] | None:
     """Return the object that a text is, None if it is anything else.
 
-    >>> object_in("{'n': 1.50, 'by': {'name': \"O'Hare\"}}"), object_in("[1]")
-    ({'n': '1.50', 'by': {'name': "O'Hare"}}, None)
+    >>> object_in("{'n': 1.50, 'by': {'name': 'Ohio'}}"), object_in("[1]")
+    ({'n': '1.50', 'by': {'name': 'Ohio'}}, None)
     """
     text = text.strip()
     found = (_json(text, 0) or _python(text, 0)) if text.startswith("{") else None
