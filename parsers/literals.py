@@ -46,7 +46,8 @@ LENIENT = re.compile(
     re.DOTALL,
 )
 _CONSTANTS: Mapping[str, Value] = {"True": True, "False": False, "None": None}
-_SPELLINGS: Mapping[str, Value] = {"true": True, "false": False, "none": None, "null": None}
+_PLAIN: Mapping[str, bool | None] = {"true": True, "false": False, "none": None, "null": None}
+_SPELLINGS: Mapping[str, Value] = {**_PLAIN}
 _ESCAPE = re.compile(
     r"\\(\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^{}]*+\}|.)", re.DOTALL
 )
@@ -149,8 +150,8 @@ class Literals:
         if sign:
             raise NotLiteral
         if name := self._next("name"):
-            constant = _SPELLINGS.get(name["name"].lower(), name["name"])
-            return constant if isinstance(constant, bool) else constant and str(constant)
+            word = name["name"].lower()
+            return _PLAIN[word] if word in _PLAIN else name["name"]
         return str(self._literal())
 
     def value(self, depth: int = 1, *, signed: bool = False) -> Value:
