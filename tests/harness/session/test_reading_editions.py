@@ -19,7 +19,7 @@ import pytest
 
 from adapters.contract import Request
 from harness.protocols import mindact_choice, seeact, seeact_choice
-from parsers import Answer, Status, read_answer
+from parsers import READING, Answer, Status, read_answer
 from tests.harness.commands.tool import (
     DEV,
     ONE_TASK,
@@ -30,6 +30,7 @@ from tests.harness.commands.tool import (
     steps,
 )
 
+FORMER = READING - 1
 SOME = (*DEV, "--limit", "3")
 CHOICE = (*SOME, "--protocol", "seeact-choice", "--ranker", "lexical", "--no-cache")
 TOURNAMENT = (*SOME, "--protocol", "mindact-choice", "--ranker", "lexical", "--no-cache")
@@ -64,15 +65,15 @@ def reading(reader: Callable[..., Answer]) -> Iterator[None]:
         yield
 
 
-def of_first_edition(run: str) -> None:
-    """Make the manifest one of a run that was read by the first edition."""
-    of_edition(run, 1)
+def of_former_edition(run: str) -> None:
+    """Make the manifest one of a run that was read by the former edition."""
+    of_edition(run, FORMER)
 
 
 def of_edition(run: str, edition: int) -> None:
     path = Path(run) / "manifest.json"
     manifest = json.loads(path.read_text())
-    assert manifest["reading"] == 2
+    assert manifest["reading"] == READING
     path.write_text(json.dumps({**manifest, "reading": edition}))
 
 
@@ -85,12 +86,12 @@ def run_by(reader: Callable[..., Answer], *line: str, out: str) -> Called:
 
 def test_a_run_says_by_which_edition_it_was_read() -> None:
     assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
-    assert json.loads(Path("a/manifest.json").read_text())["reading"] == 2
+    assert json.loads(Path("a/manifest.json").read_text())["reading"] == READING
 
 
 def test_an_older_run_is_scored_by_today_s_rules_and_says_so() -> None:
     run_by(read_answer, *MODEL, *SOME, *TEXT_ONLY, out="a")
-    of_first_edition("a")
+    of_former_edition("a")
     unsure = [c["reply"]["text"].startswith("UNSURE") for c in calls("a") if "2" in c["place"]]
     before = {path.name: path.read_bytes() for path in Path("a").iterdir()}
     with reading(cautious):
@@ -99,7 +100,9 @@ def test_an_older_run_is_scored_by_today_s_rules_and_says_so() -> None:
     assert 0 < sum(unsure) < count
     *_, changed, edition = again.out.splitlines()
     assert changed == f"{sum(unsure)} of {count} predictions read differently than in the run"
-    assert edition == "read by edition 1 of the reading rules, and here by edition 2"
+    assert (
+        edition == f"read by edition {FORMER} of the reading rules, and here by edition {READING}"
+    )
     assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
 
 
@@ -107,11 +110,11 @@ def test_an_older_run_is_scored_by_today_s_rules_and_says_so() -> None:
 def test_scoring_keeps_what_it_would_have_to_ask_and_counts_it(line: tuple[str, ...]) -> None:
     run_by(read_answer, *MODEL, *line, out="a")
     run_by(cautious, *MODEL, *line, out="b")
-    of_first_edition("a")
+    of_former_edition("a")
     with reading(cautious):
         shown = call("score", "a").out.splitlines()[-1]
         found = json.loads(call("score", "a", "--json").out)
-    kept = found["total"]["metrics"]["counts"]["flags"]["read_by_1"]
+    kept = found["total"]["metrics"]["counts"]["flags"][f"read_by_{FORMER}"]
     assert f"; {kept} steps for which that asks something that is not on record keep" in shown
     # Nothing but the questions on record went into what was read anew.
     mine, theirs = ({c["id"]: c["conversation"] for c in calls(run)} for run in "ab")
@@ -135,7 +138,7 @@ def test_a_dialogue_that_differs_is_an_error_where_the_edition_is_the_same() -> 
     assert differs.code == 2 and "asks something other than what is on record" in differs.err
 
 
-@pytest.mark.parametrize("edition", [1, 3])
+@pytest.mark.parametrize("edition", [FORMER, READING + 1])
 def test_a_run_of_another_edition_is_not_gone_on_with(edition: int) -> None:
     run_by(read_answer, *MODEL, *CHOICE, out="a")
     of_edition("a", edition)
@@ -144,7 +147,7 @@ def test_a_run_of_another_edition_is_not_gone_on_with(edition: int) -> None:
     assert refused.code == 2
     assert refused.err.splitlines()[-1] == (
         f"vlm-eval: a was read by edition {edition} of the reading rules, and this version of "
-        "vlm-eval has edition 2: vlm-eval score a reads its replies anew"
+        f"vlm-eval has edition {READING}: vlm-eval score a reads its replies anew"
     )
     assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
 
@@ -153,19 +156,24 @@ def test_shards_of_different_editions_are_not_merged() -> None:
     for number in "12":
         shard = ("--shard", f"{number}/2", "--out", number)
         assert call("--model", "oracle", *DEV, *shard).code == 0
-    of_first_edition("2")
+    of_former_edition("2")
     refused = call("merge", "1", "2", "--out", "all")
-    assert refused.code == 2 and "2 was read by edition 1 of the reading rules" in refused.complaint
+    assert (
+        refused.code == 2 and f"2 was read by edition {FORMER} of the reading" in refused.complaint
+    )
 
 
 def test_runs_of_different_editions_are_not_ranked() -> None:
     for out in "ab":
         assert call("--model", "lexical", *ONE_TASK, "--out", out).code == 0
-    of_first_edition("a")
+    of_former_edition("a")
     shown = " ".join(call("report", "a", "b").out.split())
     assert "not ranked: the runs were not measured alike, but differ in reading" in shown
     refused = call("compare", "a", "b")
-    assert refused.code == 2 and "scored by different rules (reading (1 and 2))" in refused.err
+    assert (
+        refused.code == 2
+        and f"scored by different rules (reading ({FORMER} and {READING}))" in refused.err
+    )
 
 
 def test_every_command_refuses_a_run_of_another_format_in_one_line() -> None:
