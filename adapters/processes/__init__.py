@@ -13,19 +13,20 @@ parent closes, however the parent ended and even in the middle of its work, so i
 anything that has to be saved. If a child ends by itself, the parent gets `ChildEnded`, which says
 how.
 
-    process.py    `Child`: a child, which one thread asks at a time
-    pool.py       `Pool`: children that are started when needed, and again when they have ended
+    process.py    `Child`: a child, which one thread asks at a time; `Pool`: children that are
+                  started when needed, and again when they have ended
     exchange.py   `Exchange`: a child that is asked many things at once
     program.py    `Program`: another program, with all that it starts, for as long as it is needed
     child.py      runs in a child
     launcher.py   becomes a program that ends with its parent
 """
 
-from adapters.processes.pool import Lease, Pool
 from adapters.processes.process import (
     Child,
     ChildEnded,
     Command,
+    Lease,
+    Pool,
     available_cpus,
     python_path,
 )

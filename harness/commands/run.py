@@ -147,11 +147,12 @@ def heading(plan: Plan) -> Iterator[str]:
 
 def confirmed(plan: Plan, display: Display) -> bool:
     """Show what a long run costs and ask; `--yes` or `--max-cost` answer beforehand."""
-    from harness.planning.estimate import estimate, lines
     from harness.planning.spending import check_confirmed, is_confirmed
 
     if is_confirmed(plan):
         return True
+    from harness.planning.estimate import estimate, lines
+
     for line in lines(estimate(plan), plan):
         display.say(line)
     if not sys.stdin.isatty():

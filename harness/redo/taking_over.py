@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunError
-from harness.runs.blobs import Blobs
-from harness.runs.files import CALLS, STEPS, read_records, sealed, write_error
+from harness.runs.files import CALLS, STEPS, Blobs, read_records, sealed, write_error
 from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
 from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, Unit

@@ -14,7 +14,6 @@ A line is a record of `harness.runs.records`. A run directory holds
 """
 
 from harness.errors import DataGone, DiskFull, OtherFormat, RunDiffers, RunError, RunInUse
-from harness.runs.blobs import BLOBS, Blobs, digest_of
 from harness.runs.directory import (
     SERVER_LOG,
     SUMMARY,
@@ -23,7 +22,7 @@ from harness.runs.directory import (
     manifest_before,
     settled_before,
 )
-from harness.runs.files import STEPS
+from harness.runs.files import BLOBS, STEPS, Blobs, digest_of
 from harness.runs.lines import KINDS
 from harness.runs.manifest import (
     MANIFEST,

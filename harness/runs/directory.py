@@ -14,9 +14,8 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from harness.errors import RunError, RunInUse
-from harness.runs.blobs import BLOBS, Blobs
 from harness.runs.callers import caller_files, unrecorded_at
-from harness.runs.files import CALLS, STEPS, cut_torn, replace_file, sealed
+from harness.runs.files import BLOBS, CALLS, STEPS, Blobs, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
 from harness.runs.manifest import (
     MANIFEST,

@@ -1,4 +1,4 @@
-"""The files of a run: whole ones, replaced in one step, and JSON lines that survive a crash.
+"""The files of a run: whole ones, replaced in one step, blobs, and lines that survive a crash.
 
 A last line without its newline was never finished: it is skipped when reading and cut off before
 appending. Any other line that cannot be read is an error that names the file and the line, because
@@ -8,13 +8,20 @@ The last key of a line is its checksum, `,"checksum":"0a1b2c3d"}`, the CRC-32 of
 it. Standing there, it is verified without encoding the line again. A CRC finds what happens by
 accident (bits that flip, blocks that are lost, an editor) nearly as fast as memory is read; against
 intent, no checksum in the same file would help.
+
+Large things (vectors, observations of live pages) lie under their SHA-256 in `blobs/`, such as
+`blobs/3f/3fa0...`. A blob is written next to its place, synced and then moved there: it is whole or
+missing. Lines refer to blobs by digest and are written after them. Nothing there is ever changed.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
+import re
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -33,6 +40,8 @@ CHECKSUM = "checksum"
 _BEFORE, _BEHIND = f',"{CHECKSUM}":"'.encode(), b'"}\n'
 _DIGITS = len(_BEHIND) + 8
 _SEAL = len(_BEFORE) + _DIGITS
+BLOBS = "blobs"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
 """The exceptions of decoding a line."""
 
@@ -224,3 +233,60 @@ def write_error(path: Path, error: OSError) -> RunError:
             "make room and start the same run again"
         )
     return RunError(f"cannot write {path}: {error.strerror or error}")
+
+
+def digest_of(data: bytes) -> str:
+    """Return the name of these bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+class Blobs:
+    """The blobs of the run at `path`. May be used from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._folder = path / BLOBS
+        self._lock = threading.Lock()
+
+    def put(self, data: bytes) -> str:
+        """Keep bytes and return their digest, once they are on disk. Raises `RunError`."""
+        digest = digest_of(data)
+        path = self._path(digest)
+        with self._lock:
+            try:
+                if not (path.exists() and path.stat().st_size == len(data)):
+                    self._make(path.parent)
+                    replace_file(path, [data])
+            except OSError as error:
+                raise write_error(path, error) from error
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """Return the bytes of this digest. Raises `RunError` if they are missing or damaged."""
+        path = self._path(digest)
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise RunError(f"{path} is missing, which the run refers to: put it back") from None
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+        if digest_of(data) != digest:
+            raise RunError(f"{path} is damaged: its content differs from its name")
+        return data
+
+    def copy(self, into: Blobs) -> None:
+        """Keep all of them in another run, too. Raises `RunError`."""
+        for path in sorted(self._folder.glob("??/*")):
+            if _DIGEST.fullmatch(path.name):
+                into.put(self.get(path.name))
+
+    def _make(self, folder: Path) -> None:
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(self._folder)
+            sync_folder(self._folder.parent)
+
+    def _path(self, digest: str) -> Path:
+        # It may come from another user's run and must not lead out of this folder.
+        if not _DIGEST.fullmatch(digest):
+            raise RunError(f"{digest[:80]!r} is not the digest of a blob")
+        return self._folder / digest[:2] / digest

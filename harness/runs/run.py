@@ -13,10 +13,9 @@ import msgspec
 from adapters.registry import UnknownName, load
 from harness.dialogue import Result
 from harness.errors import DataGone, RunError
-from harness.runs.blobs import Blobs
 from harness.runs.callers import Waiting, waiting_at
 from harness.runs.directory import SUMMARY
-from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
+from harness.runs.files import CALLS, STEPS, Blobs, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey

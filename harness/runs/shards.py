@@ -12,10 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from harness.errors import RunDiffers, RunError
-from harness.runs.blobs import Blobs
 from harness.runs.callers import waiting_at
 from harness.runs.directory import RunDirectory
-from harness.runs.files import CALLS, STEPS, decode, read_lines, read_records
+from harness.runs.files import CALLS, STEPS, Blobs, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.manifest import (
     Manifest,

@@ -16,11 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from adapters.conversation import Tier
-
-SWITCHES = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
-}
+from adapters.options import SWITCHES
 
 
 def read(kind: Any, value: object) -> Any:
