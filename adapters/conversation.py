@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 Role = Literal["system", "user", "assistant"]
+Order = Literal["picture-first", "text-first"]
+"""Where the pictures of a message stand."""
 Tier = Literal["default", "flex", "priority", "batch"]
 """Service levels of a provider, each with its price: as usual; when there is room; sooner; within a
 day."""
@@ -76,6 +78,12 @@ def system(text: str) -> Message:
 def user(*parts: Part | str) -> Message:
     """Return a user message of texts and pictures, in the order given."""
     return Message("user", tuple(Text(p) if isinstance(p, str) else p for p in parts))
+
+
+def illustrated(pictures: Iterable[Picture], *texts: str, order: Order) -> Message:
+    """Return a user message of pictures and texts, in this order."""
+    shown = tuple(pictures)
+    return user(*shown, *texts) if order == "picture-first" else user(*texts, *shown)
 
 
 def placeholder(picture: Picture) -> str:

@@ -12,7 +12,7 @@ from harness.kinds.contract import kind_of
 from harness.kinds.protocols import check_asks
 from harness.pictures import PicturePolicy
 from harness.planning.tiers import at_once, caller_named
-from harness.protocols import AskingProtocol, settled_settings
+from harness.protocols import AskingProtocol, settled_settings, text_first
 from harness.runs.callers import CALLERS
 from harness.settings import OWN_PYTHON, SETTINGS, Settings, written
 
@@ -95,4 +95,9 @@ def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePoli
             else "ask it text only with --image-policy none"
         )
         raise UserError(f"{info.name} takes no pictures; {hint}")
+    if policy.name == "none" and text_first(protocol):
+        raise UserError(
+            "--protocol-option order=text-first: --image-policy none shows no picture; leave out "
+            "one of them"
+        )
     protocol.check(policy, info)

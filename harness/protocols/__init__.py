@@ -15,6 +15,7 @@ from harness.protocols.contract import (
     Role,
     Source,
     StepProtocol,
+    text_first,
     to_prediction,
 )
 from harness.protocols.registry import (
@@ -43,5 +44,6 @@ __all__ = [
     "open_protocol",
     "settled_settings",
     "spelled",
+    "text_first",
     "to_prediction",
 ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Picture, Reply, system, user
+from adapters.conversation import Conversation, Order, Picture, Reply, illustrated, system
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.pictures.recipe import Recipe
@@ -111,6 +111,8 @@ class ActionStrings(PromptedProtocol):
     """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
     """Token limit of the reply."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
 
     name = "action-strings"
     paper = "Le Sellier de Chezelles et al. 2025 (BrowserGym), high-level actions"
@@ -161,7 +163,7 @@ class ActionStrings(PromptedProtocol):
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
         """Ask for an action. Raises ValueError for points without exactly one picture."""
         pictures = self._pictures(step, choices)
-        message = user(*pictures, self.question(step, choices))
+        message = illustrated(pictures, self.question(step, choices), order=self.order)
         conversation = Conversation((system(self.texts["system"]), message))
         reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))
         assert isinstance(reply, Reply)

@@ -110,6 +110,11 @@ class Lettering:
     """Letter of the None option, if there is one."""
 
 
+def text_first(protocol: AskingProtocol) -> bool:
+    """Return True if a protocol sends its pictures behind the text (option `order`)."""
+    return getattr(protocol, "order", "") == "text-first"
+
+
 def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Lettering) -> Prediction:
     """Convert an answer in terms of listed options to a prediction in terms of elements."""
     picked = None if answer.option is None else lettering.choices[answer.option]

@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Message, Picture, Reply, system, user
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Order,
+    Picture,
+    Reply,
+    illustrated,
+    system,
+)
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Needs
 from harness.protocols.families import usual_form
@@ -85,6 +93,8 @@ class Coordinates(PromptedProtocol):
     """Number of previous actions shown; None shows all. SeeClick's form shows at most four."""
     max_tokens: tuple[int, ...] = ()
     """Token limit of the reply."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
 
     name = "coordinates"
     paper = "SeeClick (Cheng et al. 2024) and the grounding forms of Qwen-VL and API models"
@@ -177,7 +187,8 @@ class Coordinates(PromptedProtocol):
         if self.form == "seeclick":
             shown = SEECLICK_HISTORY if self.history is None else min(self.history, 4)
             history = seeclick_history(texts, step.earlier, shown)
-            return (user(picture, texts.fill("seeclick", task=step.info.task, history=history)),)
+            text = texts.fill("seeclick", task=step.info.task, history=history)
+            return (illustrated((picture,), text, order=self.order),)
         numbers = texts.fill(_key(self.convention), width=picture.width, height=picture.height)
         text = texts.fill(
             "question",
@@ -185,7 +196,7 @@ class Coordinates(PromptedProtocol):
             history=history_lines(texts, step.history, self.history),
             answer=texts.fill(_TEXT_OF[self.answer_form], numbers=numbers),
         )
-        return system(texts["system"]), user(picture, text)
+        return system(texts["system"]), illustrated((picture,), text, order=self.order)
 
 
 def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str | None:

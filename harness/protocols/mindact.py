@@ -90,7 +90,7 @@ class MindAct(PromptedProtocol):
         pool = f"ranker top-{top_k}" if source == "ranker" else source
         return f"{pool}, {self.way}"
 
-    def order(self, step: Step, choices: Sequence[Choice]) -> list[str]:
+    def queue(self, step: Step, choices: Sequence[Choice]) -> list[str]:
         """Return the queue: ids in an order by seed, step and number of the shuffle."""
         action_uid = step.step_id.removeprefix(f"{step.info.task_id}_")
         ranking = SeededOrder(self.seed, step.info.task_id, action_uid)
@@ -119,7 +119,7 @@ class MindAct(PromptedProtocol):
         def read(place: str, reply: Reply) -> Prediction:
             return self.read(reply, groups[place])
 
-        prediction = yield from tournament(self.order(step, choices), self.group_size, ask, read)
+        prediction = yield from tournament(self.queue(step, choices), self.group_size, ask, read)
         return prediction
 
     def spell(
@@ -131,7 +131,7 @@ class MindAct(PromptedProtocol):
         replies also accept a candidate of the first group, for the element to meet.
         """
         groups: dict[str, Group] = {}
-        queue = self.order(step, choices)
+        queue = self.queue(step, choices)
         alone = len(queue) % self.group_size == 1 and prediction.element == queue[-1]
         decoy = queue[0] if alone and len(queue) > 1 else None
 

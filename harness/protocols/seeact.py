@@ -17,11 +17,13 @@ from msgspec import Meta
 from adapters.conversation import (
     Conversation,
     Message,
+    Order,
     Part,
     Picture,
     Reply,
     Role,
     Text,
+    illustrated,
     system,
     user,
 )
@@ -81,6 +83,8 @@ class TwoRounds(PromptedProtocol):
     """Form of a choice: MindAct's with ten words, or compact HTML (`bnid`)."""
     choice_tokens: Annotated[int, Meta(ge=1)] = 400
     """Token limit of a choice written as `bnid`."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
 
     name = "seeact-two-rounds"
     paper = "Zheng et al. 2024 (SeeAct), textual choices on a seeded snapshot"
@@ -167,7 +171,7 @@ class TwoRounds(PromptedProtocol):
         """Return the messages of round 1."""
         if step.stored is not None:
             return to_messages(step.stored.first, step.pictures)
-        return first_messages(self.texts, step, step.pictures, self.history)
+        return first_messages(self.texts, step, step.pictures, self.history, self.order)
 
     def question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
         """Return the messages that round 2 adds after the model's reply."""
@@ -198,7 +202,7 @@ def _lettered(count: int, none: NoneRule) -> Lettering:
 
 
 def first_messages(
-    texts: Texts, step: Step, pictures: Sequence[Picture], last: int | None
+    texts: Texts, step: Step, pictures: Sequence[Picture], last: int | None, order: Order
 ) -> tuple[Message, ...]:
     """Return the messages of the first round: task, the `last` actions (None: all) and pictures.
 
@@ -212,7 +216,7 @@ def first_messages(
     if len(pictures) > 1:
         shown = texts.fill("several_pictures", count=len(pictures))
     text = texts.fill("first", task=step.info.task, history=history, pictures=shown)
-    return system(texts["system"]), user(*pictures, text)
+    return system(texts["system"]), illustrated(pictures, text, order=order)
 
 
 def described_first(

@@ -143,7 +143,7 @@ class SeeActAnnotation(SeeActChoice):
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.marked([choice.id for choice in group.choices], letters_of(group))
-        return first_messages(self.texts, step, pictures, self.history)
+        return first_messages(self.texts, step, pictures, self.history, self.order)
 
     def question(self, group: Group) -> Message:
         """Return the message that the second round adds for a batch."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from adapters.conversation import Message, Reply, user
+from adapters.conversation import Message, Order, Reply, user
 from harness.dialogue import Dialogue
 from harness.protocols.contract import Needs
 from harness.protocols.matcher import described_as, match, match_notes
@@ -46,6 +46,8 @@ class SeeActAttributes(PromptedProtocol):
     """Number of previous actions shown; None shows all."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
 
     name = "seeact-attributes"
     paper = "Zheng et al. 2024 (SeeAct), element attributes"
@@ -111,7 +113,7 @@ class SeeActAttributes(PromptedProtocol):
 
     def opening(self, step: Step) -> tuple[Message, ...]:
         """Return the messages of the first round."""
-        return first_messages(self.texts, step, step.pictures, self.history)
+        return first_messages(self.texts, step, step.pictures, self.history, self.order)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return match_notes(flags)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from adapters.conversation import Message, Reply, user
+from adapters.conversation import Message, Order, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.protocols import seeact
 from harness.protocols.contract import Lettering, Needs, to_prediction
@@ -65,6 +65,8 @@ class SeeActChoice(PromptedProtocol):
     """True if a reply that names several letters counts as the first of them."""
     value_style: ValueStyle = "plain"
     """Clean-up of values in replies."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
 
     name = "seeact-choice"
     paper = "Zheng et al. 2024 (SeeAct), textual choices"
@@ -177,7 +179,7 @@ class SeeActChoice(PromptedProtocol):
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.crop([choice.id for choice in group.choices])
-        return first_messages(self.texts, step, pictures, self.history)
+        return first_messages(self.texts, step, pictures, self.history, self.order)
 
     def question(self, group: Group) -> Message:
         """Return the message that the second round adds for a batch."""

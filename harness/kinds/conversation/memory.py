@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import mul
 from typing import Literal
 
-from adapters.conversation import END_TOKEN, Message, Picture, Text
+from adapters.conversation import END_TOKEN, Message, Text
 from adapters.embedding import Embedded, Vector
 from harness.candidates import SeededOrder
 from harness.dialogue import Asks, Embed, Replies, as_tuple
@@ -159,13 +159,13 @@ def cut_left(pieces: Sequence[Piece], room: int, count: Count) -> list[Piece]:
     return kept
 
 
-def as_messages(pieces: Sequence[Piece], pictures: Sequence[Picture] = ()) -> list[Message]:
+def as_messages(pieces: Sequence[Piece]) -> list[Message]:
     """Pieces as messages, without an answer whose question was cut off."""
     messages: list[Message] = []
     for role, of_role in groupby(pieces, lambda one: one.role):
         text = Text("\n\n".join(one.text for one in of_role if one.text))
         if messages or role == "user":
-            messages.append(Message(role, (*(pictures if role == "user" else ()), text)))
+            messages.append(Message(role, (text,)))
     return messages
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Reply, user
+from adapters.conversation import Conversation, Order, Reply, illustrated
 from harness.dialogue import Asks, Dialogue, Replies
 from harness.errors import UserError
 from harness.kinds.conversation.memory import (
@@ -107,6 +107,8 @@ class MultiTurn(MindAct):
     """Elements of a remembered page that is not simplified: the ranker's, five of them in its
     question, or, as in the released code, an acceptable one and all others, with all of them in its
     question."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
     end_tokens: Literal["last", "pieces"] = "last"
     """End tokens of the input of fine-tuned models: at its end only, or after each piece except
     pages, as Self-MAP's were trained. Follows from the model (`--adapter-option end_tokens`)."""
@@ -277,10 +279,13 @@ class MultiTurn(MindAct):
             last = [] if self._marks else [self._piece("user", self._turn, count)]
             room -= sum(one.tokens for one in (first, *last))
             pieces = (first, *cut_left(memory, room, count), *current, *last)
-            return Conversation((user(*step.pictures, *(one.sent for one in pieces)),))
+            texts = (one.sent for one in pieces)
+            return Conversation((illustrated(step.pictures, *texts, order=self.order),))
         told = opening(self.texts, self._way)
         kept = cut_left(memory, room - sum(count(message.text) for message in told), count)
-        return Conversation((*told, *as_messages(kept), *as_messages(current, step.pictures)))
+        asked = "\n\n".join(one.text for one in current if one.text)
+        last = illustrated(step.pictures, asked, order=self.order)
+        return Conversation((*told, *as_messages(kept), last))
 
     def _asked(self, page: str, question: str, count: Count) -> list[Piece]:
         """Return the question about a page."""

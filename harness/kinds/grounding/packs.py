@@ -21,12 +21,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from adapters.conversation import Order
 from harness.errors import UserError, suggestion
 from harness.protocols.pointing import by_longest_word
 from harness.protocols.texts import Texts, checked_text, read_file, read_toml
 from parsers.points import CONVENTIONS, DECLINES, FORMS, Convention, Decline, Form
 
-Order = Literal["picture-first", "text-first"]
 SystemPlace = Literal["apart", "merged", "none"]
 """A system text is a separate message, comes first in the question, or is left out."""
 

@@ -14,12 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Message, Picture, Reply, system, user
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Order,
+    Picture,
+    Reply,
+    illustrated,
+    system,
+    user,
+)
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.kinds.grounding.packs import (
     USUAL,
-    Order,
     Pack,
     SystemPlace,
     open_pack,
@@ -275,15 +283,13 @@ class Grounding(AskingProtocol):
         if self.refusals == "offered":
             none = spell_place(self.answer_form, None)
             question += "\n\n" + texts.fill("declining", none=none)
-        picture_first = self.picture_place == "picture-first"
-        parts: tuple[Picture | str, ...]
-        parts = (picture, question) if picture_first else (question, picture)
+        asked = illustrated((picture,), question, order=self.picture_place)
         system_text = texts.fill("system", **screen)
         if not system_text or self.system_place == "none":
-            return (user(*parts),)
+            return (asked,)
         if self.system_place == "merged":
-            return (user(system_text, *parts),)
-        return system(system_text), user(*parts)
+            return (user(system_text, *asked.parts),)
+        return system(system_text), asked
 
 
 def _declines(form: Form) -> bool:

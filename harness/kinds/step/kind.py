@@ -32,7 +32,7 @@ from harness.kinds.step.settings import (
     source_of,
 )
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, StepProtocol, of_steps
+from harness.protocols import AskingProtocol, StepProtocol, of_steps, text_first
 from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.records import UNREADABLE
 from harness.runs import StepUnit
@@ -169,6 +169,7 @@ class RecordedSteps(UnitKind):
         rule = settings.none or self.protocol.none_rule
         source = settings.candidates or "snapshot"
         description = self.protocol.candidate_description(source, settings.top_k)
+        description += ", text first" if text_first(self.protocol) else ""
         description += "".join(f", {role} {name}" for role, name in roles.items())
         if settings.candidates != "snapshot":
             usual = (

@@ -8,6 +8,7 @@ from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
+from harness.settings import OF_MODEL
 from harness.tables import finer_clusters, interval_text, percent
 from parsers.records import Status
 from reports.frames.units import Getter, KindColumns, predicted, unit_column
@@ -166,7 +167,8 @@ OURS = "grounding"
 def grounding_keys(run: Run, values: Mapping[str, Value]) -> dict[str, str]:
     """Return the protocol of a grounding run in the words of the published rows.
 
-    prompt: `own` for the published texts of a family of models, `ours`, or those of a `file`.
+    prompt: `own` for the published texts of a family of models, `ours`, or those of a `file`; with
+        the place of the picture where it is another than the pack's.
     thinking: whether any reply on record came with what the model thought.
     """
 
@@ -177,12 +179,14 @@ def grounding_keys(run: Run, values: Mapping[str, Value]) -> dict[str, str]:
 
     pack = option("pack", OURS)
     known = {OURS: "ours", "auto": "file"}
+    usual = run.manifest.config.get(OF_MODEL, ("order",))
+    moved = "" if "order" in usual else f", {option('order', '')}"
     return {
         "revision": str(values.get("dataset.revision") or "as given"),
         "refusals": option("refusals", "unoffered"),
         "zoom": option("zoom", "none"),
         "thinking": "yes" if _thought(run) else "no",
-        "prompt": known.get(pack, "own"),
+        "prompt": known.get(pack, "own") + moved,
     }
 
 

@@ -72,14 +72,14 @@ def test_generation_lists_no_options() -> None:
 
 def test_shuffles_deal_the_same_candidates_out_differently_and_always_alike() -> None:
     step, pool = question(50)
-    deals = [MindActChoice().order(replace(step, shuffle=n), pool) for n in range(5)]
+    deals = [MindActChoice().queue(replace(step, shuffle=n), pool) for n in range(5)]
     assert len({tuple(deal) for deal in deals}) == 5
     assert all(sorted(deal) == sorted(c.id for c in pool) for deal in deals)
-    assert MindActChoice().order(step, list(reversed(pool))) == deals[0]
-    assert MindActChoice(seed=7).order(step, pool) != deals[0]
+    assert MindActChoice().queue(step, list(reversed(pool))) == deals[0]
+    assert MindActChoice(seed=7).queue(step, pool) != deals[0]
     # No place in the queue is the ranker's favourite's: over steps its first fifth is a fifth.
     ahead = Counter(
-        MindActChoice().order(replace(step, step_id=f"task_{n}"), pool).index("n0") < 10
+        MindActChoice().queue(replace(step, step_id=f"task_{n}"), pool).index("n0") < 10
         for n in range(300)
     )
     assert 35 <= ahead[True] <= 90
@@ -121,7 +121,7 @@ def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
     asked, found = hold(MindActChoice().dialogue(step, pool), lambda _: "Answer: A.\nAction: CLICK")
     # Five are rejected; the sixth is left over and never asked about.
     assert [len(group) for group in asked] == [1]
-    left_over = MindActChoice().order(step, pool)[-1]
+    left_over = MindActChoice().queue(step, pool)[-1]
     scores = score(found, Gold("CLICK", "", (left_over,)))
     assert (scores["element"], scores["success"]) == (0.0, 0.0)
     assert scores["operation_f1.mind2web"] == 0.0
@@ -130,7 +130,7 @@ def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
 def test_a_model_that_knows_the_left_over_candidate_still_reaches_it() -> None:
     step, pool = question(6)
     wanted = Prediction.of(
-        Status.ANSWERED, element=MindActChoice().order(step, pool)[-1], operation="CLICK"
+        Status.ANSWERED, element=MindActChoice().queue(step, pool)[-1], operation="CLICK"
     )
     told = MindActChoice().spell(step, pool, wanted)
     assert sorted(told) == ["group-1", "group-2"]

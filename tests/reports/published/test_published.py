@@ -327,6 +327,7 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
     asked: dict[str, Any],
 ) -> None:
     told = of_steps(open_protocol(protocol)).candidate_description("ranker", 50)
+    told += ", text first" if protocol == "seeact-choice" else ""
     rules = {
         "invalid": "fail",
         "positives": "all",
@@ -369,10 +370,13 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
         assert beside("history", history=3) == []
     if protocol == "seeact-choice":
         assert beside("plain", value_style="plain") == []
+        picture_first = told.removesuffix(", text first")
+        assert beside("picture first", candidates_told=picture_first) == []
 
 
 def test_one_row_of_a_local_folder_is_beside_no_published_row(tmp_path: Path) -> None:
     told = of_steps(open_protocol("seeact-choice")).candidate_description("ranker", 50)
+    told += ", text first"
     config = {"candidates": "ranker", "top_k": 50, "candidates_told": told, **SEEACT}
     made = setup(
         benchmark="multimodal-mind2web",
