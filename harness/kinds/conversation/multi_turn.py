@@ -284,8 +284,8 @@ class MultiTurn(MindAct):
         told = opening(self.texts, self._way)
         kept = cut_left(memory, room - sum(count(message.text) for message in told), count)
         asked = "\n\n".join(one.text for one in current if one.text)
-        last = illustrated(step.pictures, asked, order=self.order)
-        return Conversation((*told, *as_messages(kept), last))
+        question = illustrated(step.pictures, asked, order=self.order)
+        return Conversation((*told, *as_messages(kept), question))
 
     def _asked(self, page: str, question: str, count: Count) -> list[Piece]:
         """Return the question about a page."""
