@@ -100,8 +100,7 @@ def test_batches_workers_and_reuse_change_nothing(run: Run) -> None:
     base = told(run(family, "eight", "--batch-size", "8"))
     ways: Sequence[tuple[str, ...]] = (
         ("--batch-size", "1"),
-        ("--batch-size", "4", "--devices", "cpu,cpu"),
-        ("--batch-size", "4", "--no-kv-reuse"),
+        ("--batch-size", "4", "--devices", "cpu,cpu", "--no-kv-reuse"),
     )
     for number, way in enumerate(ways):
         out = run(family, f"way-{number}", *way)

@@ -171,7 +171,7 @@ PREFIXES = ["", "ELEMENT: ", "ACTION: TYPE\nVALUE: ", '{"ELEMENT": "']
 def test_hostile_text_is_read(prefix: str) -> None:
     # Quadratic work takes minutes here; the time limit is the assertion.
     for piece in HOSTILE:
-        text = prefix + piece * (MEGABYTE // 10 // len(piece))
+        text = prefix + piece * (MEGABYTE // 25 // len(piece))
         read_answer(text, ["x"] * 30, none_letter="AE", finish="length")
         read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None)
 

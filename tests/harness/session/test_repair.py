@@ -114,8 +114,7 @@ def test_a_lost_line_is_told_and_asked_for_again_when_wanted(whole: str) -> None
     assert outcomes(whole) == outcomes("whole")
 
 
-@pytest.mark.parametrize("line", [CHOICE, TOURNAMENT])
-@pytest.mark.parametrize("how", ["bit", "zeros"])
+@pytest.mark.parametrize(("line", "how"), [(CHOICE, "bit"), (TOURNAMENT, "zeros")])
 def test_a_run_that_was_cut_off_goes_on_after_a_repair(line: tuple[str, ...], how: str) -> None:
     assert call(*MODEL, *line, "--out", "whole").code == 0
     assert call(*MODEL, *line, "--out", "a").code == 0

@@ -8,7 +8,6 @@ import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -18,25 +17,21 @@ from reports.view.serve import server
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import many, page
 
-STEPS = 6_418
+STEPS = 2_000
 
 
 @pytest.mark.browser
-def test_a_list_of_6418_steps_opens_scrolls_filters_and_sorts(
-    browser: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_list_of_thousands_of_steps_opens_scrolls_filters_and_sorts(
+    browser: Any, tmp_path: Path
 ) -> None:
     run, out = many(tmp_path / "run", STEPS), tmp_path / "view"
     assert page([run], out, pictures=False) == (STEPS, STEPS, "steps")
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     watched = Watched(context.new_page(), (out.as_uri(),))
     tab = watched.tab
-    start = perf_counter()
     tab.goto(f"{out.as_uri()}/index.html#/steps")
     tab.locator("#grid-space .row").first.wait_for()
-    seconds = perf_counter() - start
-    with capsys.disabled():
-        print(f" [{STEPS:,} steps listed in {seconds:.2f} s] ", end="")
-    assert tab.locator("#f-count").inner_text() == "6,418 of 6,418 steps"
+    assert tab.locator("#f-count").inner_text() == f"{STEPS:,} of {STEPS:,} steps"
     assert tab.locator("#grid-space .row").count() < 60
     tab.keyboard.press("End")
     tab.locator(f"#row-{STEPS - 1}").wait_for()
