@@ -3,7 +3,7 @@
     python -m benchmarks.comparison_errors
 
 Two runs are simulated on the same tasks with the same true rate, each with its own luck in every
-task (beta-binomial, as in `interval_coverage.py`), 4,000 times per cell with a fixed seed. Printed
+task (beta-binomial, as in `simulated_steps.py`), 4,000 times per cell with a fixed seed. Printed
 as Markdown is the share of p values of at most 0.05, which should be 5 % or less, next to that
 of McNemar's test without a correction for tasks.
 """
@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.interval_coverage import BATCH, SIMULATIONS, lengths, successes
+from benchmarks.interval_coverage import BATCH, SIMULATIONS
+from benchmarks.simulated_steps import lengths, successes
 from parsers.bootstrap import generator
 from parsers.clusters import Floats, mean_and_error
 

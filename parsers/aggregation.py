@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from parsers.agreement import agreeing, implications
 from parsers.declaration import Average, Declaration, Measure
 from parsers.intervals import Interval
 from parsers.metrics import AggregationRules, Counts, Estimate, Metrics, Rate, UnitMetrics
@@ -69,7 +70,7 @@ def aggregate(
     of_valid = _unit_metrics(valid, unknown)
     invalid = _failed(rows, declared)
     of_all = _unit_metrics(valid.with_more(invalid), unknown) if invalid else of_valid
-    return Metrics(
+    metrics = Metrics(
         counts=_counts(rows, declared),
         valid=of_valid,
         strict=of_all,
@@ -84,6 +85,7 @@ def aggregate(
         declared=declared,
         left_open=unknown,
     )
+    return agreeing(metrics)
 
 
 def unmeasured(rows: Iterable[ScoredUnit], declared: Declaration) -> frozenset[str]:
@@ -175,7 +177,8 @@ def _unit_metrics(scored: _Scored, unknown: frozenset[str]) -> UnitMetrics:
         have = sum(scores.get(headline) is not None for scores in scored.scores)
         if have < n_units and measure.name not in unknown:
             partial[measure.name] = have
-    return UnitMetrics(n_parents, n_units, rates, partial)
+    implied = implications(scored.scores, scored.declared, scored.rules.variant, unknown)
+    return UnitMetrics(n_parents, n_units, rates, partial, implied)
 
 
 def _rate(scored: _Scored, name: str, measure: Measure) -> Rate:
@@ -224,15 +227,14 @@ def _interval(
     clusters = chosen(scored.parents(cluster.name))
     if average == "cells":
         cells = chosen(scored.cells(measure.cells))
-        return cells_interval(values, cells, clusters, level=rules.level)
+        grouped = cluster != declared.innermost
+        return cells_interval(values, cells, clusters, grouped=grouped, level=rules.level)
     return mean_interval(
         values,
         chosen(scored.parents(over)),
         average,
         clusters=None if cluster == declared.level(over) else clusters,
         level=rules.level,
-        draws=rules.draws,
-        seed=rules.seed,
     )
 
 

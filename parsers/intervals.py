@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from parsers.declaration import Average
 
-Method = Literal["clopper-pearson", "t", "cluster-t", "bootstrap-t", "bca"]
+Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "bootstrap-t", "bca"]
 Kind = Literal["rate", "difference"]
 """Rates lie between 0 and 1, differences of two rates between -1 and 1."""
 
@@ -25,12 +25,12 @@ BOUNDS: Mapping[Kind, tuple[float, float]] = {"rate": (0.0, 1.0), "difference": 
 _UNMOVED: Mapping[Kind, tuple[float, ...]] = {"rate": (0.0, 1.0), "difference": (0.0,)}
 
 FEW = 30
-"""The t methods need as many clusters with a success, and as many with a failure; for differences,
-as many that differ. Set by simulation (`benchmarks/interval_coverage.py`)."""
+"""Intervals with fewer clusters that have a success, or a failure, are marked; so are those of
+differences where fewer differ."""
 DRAWS = 4_999
-"""Resamples of the bootstrap-t intervals that are printed."""
+"""Resamples of bootstrap intervals, unless another number is given."""
 SEED = 0
-"""Their seed: equal data have equal intervals, whatever the run."""
+"""Their seed, unless another one is given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from parsers.declaration import Average, Declaration
-from parsers.intervals import DRAWS, SEED, Interval
+from parsers.intervals import Interval
 from parsers.records import Status
 
 InvalidPolicy = Literal["valid", "fail"]
@@ -37,8 +37,6 @@ class AggregationRules:
         cluster: the level of parents that intervals take as independent, "" for the usual one.
             Tasks generalise to new tasks on these websites; websites, which group the tasks, to new
             websites.
-        draws: resamples of bootstrap-t intervals.
-        seed: the seed of the resampling.
     """
 
     variant: str = ""
@@ -47,8 +45,6 @@ class AggregationRules:
     exclude: frozenset[Status] = frozenset()
     level: float = 0.95
     cluster: str = ""
-    draws: int = DRAWS
-    seed: int = SEED
 
     def resolved(self, declared: Declaration) -> AggregationRules:
         """Return the rules with the variant and the cluster of a declaration."""
@@ -78,12 +74,15 @@ class UnitMetrics:
         n_parents: number of their innermost parents.
         rates: by name of the measure, and by `name.variant` in every variant.
         partial: how many units have a score of a measure, for the measures that some lack.
+        implied: by name of the measure, the scores that are at least as high for every unit,
+            because it needs them (`Measure.needs`).
     """
 
     n_parents: int
     n_units: int
     rates: Mapping[str, Rate]
     partial: Mapping[str, int] = field(default_factory=dict)
+    implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def value(self, measure: str, average: Average) -> float | None:
         """Return a mean; None where it is not measured."""

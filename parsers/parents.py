@@ -221,7 +221,5 @@ def _rate(
             "macro",
             clusters=None if clusters == averaged else clusters,
             level=rules.level,
-            draws=rules.draws,
-            seed=rules.seed,
         )
     return ParentRate(value, interval, successes, complete, total)

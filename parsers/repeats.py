@@ -18,6 +18,7 @@ from parsers.aggregation import (
     headline_value,
     unmeasured,
 )
+from parsers.agreement import agreeing
 from parsers.declaration import Declaration
 from parsers.metrics import AggregationRules, Metrics
 from parsers.parents import measures_of_whole, parent_metrics, parent_outcomes
@@ -84,4 +85,4 @@ def aggregate_repeats(
     spread = None
     if declared.main.name not in unknown and len(known) > 1:
         spread = statistics.stdev(known)
-    return Repeated(replace(pooled, parents=parents), spread)
+    return Repeated(agreeing(replace(pooled, parents=parents)), spread)

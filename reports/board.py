@@ -172,7 +172,4 @@ def _marks(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> dict[st
     labels = [label for label, *_ in columns.values()]
     declared = table.attrs["declarations"]
     many = (declared[one].level(table.attrs["clusters"][one]).many for one in labels)
-    return {
-        "cells": any(declared[one].main.cells for one in labels),
-        "clusters": " or ".join(dict.fromkeys(many)),
-    }
+    return {"clusters": " or ".join(dict.fromkeys(many))}

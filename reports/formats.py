@@ -291,7 +291,7 @@ def _footnotes(
     declared: Declaration = table.attrs["declared"]
     cluster = table.attrs["cluster"]
     variants = sorted(set(table.attrs["variants"].values()))
-    lines = [rates_note(average, variants, declared, cluster)]
+    lines = [rates_note(average, variants, declared, records, cluster)]
     if len(variants) > 1:
         measure = next(one for one in declared.measures if one.variants)
         option = SETTINGS[measure.setting].option
@@ -303,8 +303,7 @@ def _footnotes(
     lines += open_notes(left_open, declared)
     lines += coverage_notes(records, declared)
     if any(record["few"] for record in records):
-        cells = any(measure.cells for measure in declared.in_tables)
-        lines += few_notes(rates=True, cells=cells, clusters=declared.level(cluster).many)
+        lines += few_notes(rates=True, clusters=declared.level(cluster).many)
     if any(fact["repeats"] > 1 for fact in table.attrs["runs"]):
         lines += [repeats_note(measure, declared) for measure in declared.of_parents]
     if any(not fact["complete"] for fact in table.attrs["runs"]):

@@ -221,8 +221,6 @@ def _rate(
         average,
         clusters=None if above == declared.innermost else [trial.cluster for trial in trials],
         level=rules.level,
-        draws=rules.draws,
-        seed=rules.seed,
     )
     averaged, _ = clustered_values(values, parents, average)
     return {name: mean(averaged), **interval_record(name, reach)}

@@ -221,17 +221,16 @@ def _of_parents(value: float | None, complete: int, total: int) -> str:
 def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration) -> Iterator[str]:
     """Explain the signs in the table and its definitions."""
     first, *_ = _averages(declared)
-    yield rates_note(first, [shown[0].metrics.rules.variant], declared)
+    records = [record for group in shown for record in result_records(group.metrics)]
+    yield rates_note(first, [shown[0].metrics.rules.variant], declared, records)
     ceilings = [group.oracle for group in shown if group.oracle is not None]
     yield from unit_kind(declared.kind).extras.definitions(settings, ceilings)
     left_open = {name for group in shown for name in group.metrics.left_open}
     yield from open_notes(left_open, declared)
-    records = [record for group in shown for record in result_records(group.metrics)]
     yield from coverage_notes(records, declared)
     if any(record["few"] for record in records):
         cluster = shown[0].metrics.rules.cluster
-        cells = any(measure.cells for measure in declared.in_tables)
-        yield from few_notes(rates=True, cells=cells, clusters=declared.level(cluster).many)
+        yield from few_notes(rates=True, clusters=declared.level(cluster).many)
     if any(group.repeat_sd is not None for group in shown):
         main = declared.main
         average = "" if main.all_of else f"{main.averages[0]} "

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from parsers import FEW, Estimate, Interval
-from parsers.intervals import DRAWS, SEED
 
 
 def test_data_note(terms: str) -> str:
@@ -29,19 +28,16 @@ FEW_MARK = "*"
 
 
 def few_notes(
-    *, rates: bool, differences: bool = False, cells: bool = False, clusters: str = "tasks"
+    *, rates: bool, differences: bool = False, clusters: str = "tasks"
 ) -> tuple[str, ...]:
-    """Return the footnotes on marked intervals of rates, means over cells, and differences."""
-    both = rates and (differences or cells)
+    """Return the footnotes on marked intervals of rates and of differences."""
+    both = rates and differences
     too_few = f"fewer than {FEW} {clusters}"
     notes = []
     if rates:
         what = f"{'of a rate: ' * both}{too_few} with a success, or a failure"
-        how = f"bootstrap-t ({DRAWS:,} draws, seed {SEED}) in place of t."
+        how = "the Wilson interval leans on an assumed correlation within them."
         notes.append(f"{FEW_MARK} {what}: {how}")
-    if cells:
-        what = f"of a mean over cells: {too_few} with a success, or a failure"
-        notes.append(f"{FEW_MARK} {what}: the interval may cover less than 95 %.")
     if differences:
         what = f"{'of a difference: ' * both}{too_few} differ"
         notes.append(f"{FEW_MARK} {what}: the interval may cover less than 95 %.")

@@ -206,12 +206,24 @@ def invalid_label(line: Literal["valid", "strict"]) -> str:
 
 
 def rates_note(
-    average: Average, variants: Sequence[str], declared: Declaration, cluster: str = ""
+    average: Average,
+    variants: Sequence[str],
+    declared: Declaration,
+    records: Sequence[Record],
+    cluster: str = "",
 ) -> str:
-    """Return the footnote on the rates of a table of results."""
+    """Return the footnote on the rates of a table of results, which shows `records`."""
     measure = next((one for one in declared.measures if one.variants), None)
     variant = f" {measure.head} variant: {', '.join(variants)}." if measure else ""
-    return f"Per cent; {mean_note(average, declared)}. {cluster_note(declared, cluster)}{variant}"
+    exact = [
+        measure.head
+        for measure in declared.of_parents
+        if any(record[f"{measure.result}_method"] == "clopper-pearson" for record in records)
+    ]
+    clusters = cluster_note(declared, cluster) + (
+        f" {', '.join(exact)}: Clopper-Pearson." * bool(exact)
+    )
+    return f"Per cent; {mean_note(average, declared)}. {clusters}{variant}"
 
 
 def mean_note(average: Average, declared: Declaration) -> str:
@@ -268,12 +280,15 @@ def mean_text(average: Average, measure: Measure, declared: Declaration) -> str:
     return f"macro: mean over {level.many} of each {level.one}'s mean over {declared.units}"
 
 
-def cluster_note(declared: Declaration, cluster: str = "") -> str:
-    """Describe the population of the intervals."""
+def cluster_note(
+    declared: Declaration, cluster: str = "", method: Literal["Wilson", ""] = "Wilson"
+) -> str:
+    """Describe the intervals: their method and their population."""
     level = declared.level(cluster or declared.clusters[0])
     others = [name for name in declared.clusters if declared.rank(name) > declared.rank(level.name)]
     wider = f" (new ones: --cluster {others[0]})" if others else ""
-    return f"95 % intervals with {level.many} as clusters: for new {level.extent}{wider}."
+    intervals = f"{method} intervals".strip()
+    return f"95 % {intervals} with {level.many} as clusters: for new {level.extent}{wider}."
 
 
 def finer_clusters(declared: Declaration, cluster: str = "") -> list[Level]:

@@ -1,6 +1,6 @@
 """Bootstrap intervals next to the usual ones, for every headline rate of a run.
 
-Where the two disagree, the data are too few or too skewed for the usual methods.
+Where the two disagree, the data are few or skewed.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
 def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return two intervals of every headline rate, by split and over all splits.
 
-    The first is that of the table of results: Student's t over parents, cluster-robust t over
-    units, Clopper-Pearson for measures of parents, bootstrap-t where few clusters have a success or
-    a failure. The second is bootstrap-t throughout (`bootstrap`), seeded by the run; averages over
-    cells have none, nor have measures of parents over repeats. Rates follow the run's own rules.
+    The first is that of the table of results: Wilson's by the effective number of units, and
+    Clopper-Pearson for measures of parents. The second is bootstrap-t (`bootstrap`), seeded by the
+    run; averages over cells have none, nor have measures of parents over repeats. Rates follow the
+    run's own rules.
     Raises `RunError` for runs that cannot be read or that are of different benchmarks.
     """
     opened = open_runs(runs)

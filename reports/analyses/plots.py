@@ -73,14 +73,6 @@ def _said(measure: Measure) -> str:
     return f"{words[:1].upper()}{words[1:]} (%)"
 
 
-def _method(frame: pd.DataFrame, name: str) -> str:
-    """Say in a title which of the drawn intervals are bootstrap-t."""
-    marked = frame[f"{name}_few"].dropna().astype("bool")
-    if not marked.any():
-        return ""
-    return " (bootstrap-t)" if marked.all() else " (bootstrap-t where few succeed or fail)"
-
-
 def distractors(frame: pd.DataFrame) -> Figure:
     """Right choices and the main measure over the number of distractors, a curve per model."""
     import numpy as np
@@ -123,8 +115,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
     units, parents = declared.units, declared.innermost.many
     counts = [int(frame[name].iloc[0]) if len(frame) else 0 for name in (units, parents)]
     figure.suptitle(
-        f"{counts[0]:,} {units} of {counts[1]:,} {parents}, macro over {parents}, "
-        f"95 % intervals{_method(frame, main.result)}",
+        f"{counts[0]:,} {units} of {counts[1]:,} {parents}, macro over {parents}, 95 % intervals",
         fontsize=10,
     )
     return figure
@@ -172,7 +163,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     panels[1].set_xlabel("Place in the list")
     panels[0].set_title(
         f"{runs[0] if runs else ''}: {int(places['picked'].sum()):,} picks, "
-        f"95 % intervals by tasks{_method(places, 'share')}",
+        "95 % intervals by tasks",
         fontsize=10,
         loc="left",
     )

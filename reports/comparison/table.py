@@ -301,7 +301,7 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
     exact = comparisons.cluster == declared.innermost.name
     lines = [
         f"Rates in per cent, differences in points with 95 % intervals. {means}.{variant}",
-        cluster_note(declared, comparisons.cluster),
+        cluster_note(declared, comparisons.cluster, method=""),
         f"Primary test: the permutation test of {_heads(declared)[metric]} {average}, on which the "
         "verdict rests together with its interval. The other p values are secondary.",
         f"p (sign-flip): permutation test over {clusters}, two-sided. p (McNemar): "

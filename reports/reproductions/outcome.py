@@ -127,14 +127,14 @@ def outcome_grid(outcome: Outcome) -> Grid:
         ours = outcome.ours.get(name)
         own = Cell(percent(ours.value), bounds(ours.low, ours.high, few=ours.few)) if ours else "–"
         rows.append([head, percent(reproduction.row.values[name]), own])
-    marked, cells = any(one.few for one in outcome.ours.values()), _average(reproduction) == "cells"
+    marked = any(one.few for one in outcome.ours.values())
     return Grid(
         f"{reproduction.title}: {reproduction.measured_on}",
         (Column("measure", "left"), Column("published"), Column("here")),
         rows_of(rows),
         footnotes=(
             f"Per cent, with 95 % intervals; {reproduction.row.paper}, {reproduction.row.table}.",
-            *few_notes(rates=marked and not cells, cells=marked and cells, clusters="clusters"),
+            *few_notes(rates=marked, clusters="clusters"),
             *(f"changed here: {line}" for line in outcome.changed),
             *(f"{name}: {values}" for name, values in outcome.apart.items() if values),
             outcome.verdict,

@@ -84,9 +84,9 @@ def test_intervals_name_their_method_and_clusters() -> None:
         metrics.valid.rates["success"]["micro"].interval,
     )
     assert macro is not None
-    assert (macro.method, macro.clusters, macro.few) == ("bootstrap-t", 3, True)
+    assert (macro.method, macro.clusters, macro.few) == ("wilson", 3, True)
     assert micro is not None
-    assert (micro.method, micro.clusters, micro.few) == ("bootstrap-t", 3, True)
+    assert (micro.method, micro.clusters, micro.few) == ("wilson", 3, True)
     assert tasks_of(metrics)["default"].interval == clopper_pearson(2, 3)
 
 

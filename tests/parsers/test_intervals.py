@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from parsers import Average, clopper_pearson, cluster_t, mean_interval, t_interval
-from parsers.bootstrap import bootstrap
 
 # 95 % exact limits as tabulated for binomial proportions.
 TABLE = [
@@ -148,21 +147,14 @@ def _binary(wins: int, losses: int) -> list[float]:
 @pytest.mark.parametrize(
     ("wins", "losses", "few"), [(30, 30, False), (29, 113, True), (113, 29, True), (30, 112, False)]
 )
-def test_few_successes_or_few_failures_are_marked_and_resampled(
-    wins: int, losses: int, few: bool
-) -> None:
+def test_few_successes_or_few_failures_are_marked(wins: int, losses: int, few: bool) -> None:
     values = _binary(wins, losses)
-    tasks = range(len(values))
-    macro, micro = (mean_interval(values, tasks, average) for average in ("macro", "micro"))
-    assert macro is not None and micro is not None
-    assert macro.few is micro.few is few
-    assert macro.method == ("bootstrap-t" if few else "t")
-    assert micro.method == ("bootstrap-t" if few else "cluster-t")
+    for average in ("macro", "micro"):
+        interval = mean_interval(values, range(len(values)), average)
+        assert interval is not None
+        assert (interval.few, interval.method) == (few, "wilson")
     plain = t_interval(values)
     assert plain is not None and plain.few is few
-    if not few:
-        assert macro == plain
-        assert micro == cluster_t(values, tasks)
 
 
 def test_exact_intervals_are_never_marked() -> None:
@@ -171,36 +163,69 @@ def test_exact_intervals_are_never_marked() -> None:
         assert interval is not None and not interval.few
 
 
+@pytest.mark.parametrize("wins", [0, 1, 3, 40, 141, 142])
+def test_steps_that_are_all_of_different_tasks_have_wilsons_interval(wins: int) -> None:
+    # scipy's is by the normal quantile: that of t at the level with the same one is compared. The
+    # jackknife divides by n - 1, so that there are n - 1 trials; without a spread there are n.
+    trials = 141 if 0 < wins < 142 else 142
+    level = 2 * special.stdtr(141, 1.96) - 1
+    interval = mean_interval(_binary(wins, 142 - wins), range(142), level=level)
+    rate, z = wins / 142, 1.96
+    center = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
+    reach = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials**2))
+    reach /= 1 + z * z / trials
+    assert interval is not None
+    assert interval.low == pytest.approx(center - reach, abs=1e-12)
+    assert interval.high == pytest.approx(center + reach)
+    exact = stats.binomtest(wins, 142).proportion_ci(0.95, method="wilson")
+    assert (interval.low, interval.high) == pytest.approx((exact.low, exact.high), abs=2e-3)
+
+
+def test_the_interval_of_steps_in_tasks_by_hand() -> None:
+    # Four tasks of two steps, with 2, 1, 0 and 0 successes: 3/8. Sums of residuals 10/8, 2/8, -6/8
+    # and -6/8, over eight steps; the jackknife divides them by 1 - 1/4.
+    sums = [10 / 64, 2 / 64, -6 / 64, -6 / 64]
+    found = 3 / 4 * sum((one / (3 / 4)) ** 2 for one in sums) / (3 / 8 * 5 / 8)
+    # Steps apart would have 1/8 of the variance of one, tasks as one step each 1/4.
+    estimate = (found - 1 / 8) / (1 / 4 - 1 / 8)
+    assert 0.5 < estimate < 1  # Two tasks have a success, more than the assumed 0.25.
+    trials, t = 1 / found, stats.t.ppf(0.975, 3)
+    center = (3 / 8 + t**2 / (2 * trials)) / (1 + t**2 / trials)
+    reach = t * math.sqrt(15 / 64 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
+    interval = mean_interval([1, 1, 1, 0, 0, 0, 0, 0], list("aabbccdd"), "micro")
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((center - reach, center + reach))
+    # Successes of four tasks say nothing on how alike their steps are: 10 x 0.25 weighs as much
+    # as 4 x 0 of what they show.
+    interval = mean_interval([1, 0, 1, 0, 1, 0, 1, 0], list("aabbccdd"), "micro")
+    trials = 1 / (1 / 8 + 10 / 14 * 0.25 / 8)
+    reach = t * math.sqrt(1 / 4 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx((0.5 - reach, 0.5 + reach))
+
+
 @pytest.mark.parametrize("average", ["macro", "micro"])
-def test_rates_of_0_and_100_per_cent_have_the_exact_interval_of_their_tasks(
-    average: Average,
-) -> None:
-    tasks = [task for task in range(142) for _ in range(task % 5 + 1)]
-    none = mean_interval([0.0] * len(tasks), tasks, average)
-    every = mean_interval([1.0] * len(tasks), tasks, average)
-    assert none == clopper_pearson(0, 142)
-    assert every == clopper_pearson(142, 142)
-    assert none is not None and round(none.high, 4) == 0.0256
-    alone = mean_interval([0.0, 0.0], ["a", "a"], average)
-    assert alone is not None and (alone.low, alone.high) == (0.0, 0.975)
+def test_ends_rise_with_successes_and_stay_sensible(average: Average) -> None:
+    # 22 tasks of seven steps; the successes are spread over tasks, then over their steps.
+    tasks = [place % 22 for place in range(154)]
+    ends = []
+    for wins in range(155):
+        interval = mean_interval(_binary(wins, 154 - wins), tasks, average)
+        assert interval is not None and interval.low <= wins / 154 <= interval.high
+        ends.append((interval.low, interval.high))
+    lows, highs = zip(*ends, strict=True)
+    assert lows == pytest.approx([1 - high for high in reversed(highs)], abs=1e-12)
+    assert lows[0] == 0 and highs[-1] == 1
+    # One success in 22 tasks: what was printed before ended at 22.8 %, or at 15.4 % without one.
+    assert highs[0] < highs[1] < highs[2] < 0.1
+    assert all(high < wins / 154 + 0.2 for wins, high in enumerate(highs))
 
 
-def test_tasks_that_are_all_alike_between_0_and_1_have_no_interval() -> None:
+def test_tasks_that_say_nothing_have_no_interval() -> None:
     assert mean_interval([0.5] * 40, range(40)) is None
-    assert mean_interval([1, 0, 1, 0], list("aabb"), "micro") is None
     assert mean_interval([1, 0], list("aa")) is None
+    assert mean_interval([0.0, 0.0], list("aa")) is None
     assert mean_interval([], []) is None
-
-
-def test_open_ends_are_cut_at_what_clopper_pearson_allows() -> None:
-    # A single success in 22 tasks leaves the upper end of bootstrap-t open.
-    values = _binary(1, 21)
-    drawn, printed = bootstrap(values, range(22)), mean_interval(values, range(22))
-    exact = clopper_pearson(1, 22)
-    assert drawn is not None and printed is not None and exact is not None
-    assert (drawn.low, drawn.high) == (0.0, 1.0)
-    assert printed.method == "bootstrap-t"
-    assert (printed.low, printed.high) == pytest.approx((exact.low, exact.high))
 
 
 def test_websites_as_clusters_make_intervals_wider_where_they_matter() -> None:
@@ -212,20 +237,10 @@ def test_websites_as_clusters_make_intervals_wider_where_they_matter() -> None:
     assert by_task is not None and by_site is not None
     assert (by_task.clusters, by_site.clusters) == (210, 70)
     # Three equal tasks of a website say no more than one.
-    assert by_site == cluster_t(values, sites)
-    one_each = t_interval([float(site % 2) for site in range(70)])
+    one_each = mean_interval([float(site % 2) for site in range(70)], range(70))
     assert one_each is not None
     assert by_site.low == pytest.approx(one_each.low)
-    assert by_site.high - by_site.low > 1.7 * (by_task.high - by_task.low)
-
-
-def test_a_seed_and_a_number_of_draws_decide_the_bootstrap() -> None:
-    values = [task % 7 / 6 for task in range(20)] + _binary(0, 60)
-    tasks = range(80)
-    first = mean_interval(values, tasks)
-    assert first == mean_interval(values[::-1], tasks)
-    assert first != mean_interval(values, tasks, seed=1)
-    assert first != mean_interval(values, tasks, draws=999)
+    assert by_site.high - by_site.low > 1.6 * (by_task.high - by_task.low)
 
 
 def test_impossible_arguments_are_errors() -> None:

@@ -145,7 +145,9 @@ def test_every_format_carries_the_mark_of_an_interval_and_its_meaning(
     told = _call(write(tmp_path / "run", worked()), "--format", form).output
     plain = " ".join(told.split())
     assert "fewer than 30 tasks with a success" in plain
-    assert "bootstrap-t (4,999 draws, seed 0)" in plain
+    assert "the Wilson interval leans on an assumed correlation" in plain
+    assert "95 % Wilson intervals with tasks as clusters" in plain
+    assert "Task SR: Clopper-Pearson." in plain
     if form in ("csv", "json"):
         rows = (
             json.loads(told)["rows"]
@@ -180,7 +182,7 @@ def test_websites_are_a_second_level_of_clusters(tmp_path: Path) -> None:
         assert by_site[f"{metric}_high"] == pytest.approx(wanted[f"{metric}_high"])
         assert by_site[f"{metric}_low"] < by_task[f"{metric}_low"]
     assert by_task["task_success_method"] == "clopper-pearson"
-    assert by_site["task_success_method"] == "cluster-t"
+    assert by_site["task_success_method"] == "wilson"
     assert "for new tasks on these websites" in " ".join(_call(run).output.split())
     told = " ".join(_call(run, "--cluster", "website").output.split())
     assert "websites as clusters: for new websites" in told

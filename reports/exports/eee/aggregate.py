@@ -13,7 +13,6 @@ from typing import Any
 
 from harness.runs import Run
 from harness.tables import clean, heads
-from parsers.intervals import DRAWS
 from reports.exports.command_line import public_text
 from reports.exports.facts import (
     LIBRARY,
@@ -202,7 +201,6 @@ def _score(run: Run, result: Result, part: str) -> dict[str, Any]:
                 "method": f"{interval.method}, clustered by {clean(cluster)}",
             },
             "num_samples": result.n,
-            **({"num_bootstrap_samples": DRAWS} if "bootstrap" in interval.method else {}),
         }
     return score
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,18 +11,21 @@ import pytest
 from benchmarks.comparison_errors import claims
 from benchmarks.interval_coverage import (
     AVERAGES,
+    METHODS,
     TASK_RATES,
     TASKS,
-    lengths,
     missed,
+    printed_ends,
+    printed_table,
+    site_cell,
     step_cell,
     step_table,
-    successes,
     t_ends,
     task_cell,
     task_table,
 )
-from parsers import clopper_pearson, cluster_t
+from benchmarks.simulated_steps import clustered, lengths, sites_of_tasks, successes
+from parsers import Average, clopper_pearson, cluster_t, mean_interval
 
 
 @pytest.mark.parametrize("tasks", TASKS)
@@ -38,17 +42,34 @@ def test_the_percentile_bootstrap_fails_where_success_is_rare() -> None:
 
 @pytest.mark.parametrize("rate", [0.4, 0.7])
 def test_step_rates_are_covered(rate: float) -> None:
-    cell = step_cell(142, rate, 0.15, 1_000)
+    cell = step_cell(142, rate, 0.15, 1_000, METHODS)
     for average in AVERAGES:
-        for method in ("t", "bootstrap-t", "BCa"):
+        for method in ("t", "bootstrap-t", "BCa", "printed"):
             # Three standard errors of a thousand simulations are two points.
             assert 0.93 <= cell.coverage[average, method] <= 0.97
 
 
-def test_few_tasks_make_t_too_narrow_and_bootstrap_t_not() -> None:
-    cell = step_cell(15, 0.1, 0.15, 1_000)
-    assert cell.coverage["macro", "t"] < 0.93
-    assert cell.coverage["macro", "bootstrap-t"] > 0.95
+@pytest.mark.parametrize(
+    ("tasks", "rate", "correlation"),
+    [(22, 0.03, 0.3), (22, 0.9, 0.15), (142, 0.1, 0.3), (142, 0.016, 0.15)],
+)
+def test_few_successes_are_covered_without_absurd_widths(
+    tasks: int, rate: float, correlation: float
+) -> None:
+    cell = step_cell(tasks, rate, correlation, 2_000, ("t", "printed"))
+    for average in AVERAGES:
+        assert cell.coverage[average, "t"] < cell.coverage[average, "printed"]
+        # Two standard errors of two thousand simulations are a point.
+        assert cell.coverage[average, "printed"] > 0.93
+        assert cell.width[average, "printed"] < 0.02 + 2 * cell.width[average, "t"]
+
+
+@pytest.mark.parametrize(
+    ("sites", "rate"), [((53, 13.0), 0.8), ((64, 2.8), 0.9), ((10, 14.2), 0.1)]
+)
+def test_rates_with_websites_as_clusters_are_covered(sites: tuple[int, float], rate: float) -> None:
+    cell = site_cell(sites, rate, (0.1, 0.15), 1_000)
+    assert all(cell.coverage[average, "printed"] > 0.925 for average in AVERAGES)
 
 
 def test_lengths_are_like_those_of_the_benchmark() -> None:
@@ -80,15 +101,38 @@ def test_the_simulated_intervals_are_those_of_the_package() -> None:
         assert math.isclose(high[place], wanted.high)
 
 
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize(("sites", "rate"), [(None, 0.4), (None, 0.02), ((12, 3.0), 0.3)])
+def test_the_simulated_printed_intervals_are_those_of_the_package(
+    average: Average, sites: tuple[int, float] | None, rate: float
+) -> None:
+    chance = np.random.default_rng(2)
+    of_task = sites_of_tasks(*sites) if sites else None
+    sizes = lengths(20 if of_task is None else len(of_task), 5, chance)
+    won = successes(sizes, rate, 0.15, chance, of_task, 0.1)
+    low, high = printed_ends(clustered(won, sizes, average, of_task))
+    for place in range(5):
+        values, tasks = [], []
+        for task, (size, right) in enumerate(zip(sizes[place], won[place], strict=True)):
+            values += [1.0] * int(right) + [0.0] * int(size - right)
+            tasks += [task] * int(size)
+        above = None if of_task is None else [int(of_task[task]) for task in tasks]
+        wanted = mean_interval(values, tasks, average, clusters=above)
+        assert wanted is not None
+        assert math.isclose(low[place], wanted.low, abs_tol=1e-12)
+        assert math.isclose(high[place], wanted.high)
+
+
 def test_tables_and_misses_are_told() -> None:
     good, bad = task_cell(30, 0.1, 50), task_cell(30, 0.1, 50)
     bad = type(bad)(30, 0.1, 0.99, 0.9, 0.5)
-    steps = step_cell(142, 0.4, 0.03, 50)
-    off = type(steps)(142, 0.4, 0.03, {**steps.coverage, ("macro", "t"): 0.9, ("micro", "t"): 0.95})
+    steps = step_cell(142, 0.4, 0.03, 50, METHODS)
+    off = replace(steps, coverage={("macro", "printed"): 0.8, ("micro", "printed"): 0.95})
     assert missed([good], []) == []
     assert len(missed([bad], [off])) == 2
     assert task_table([good]).splitlines()[2].startswith("| 30 | 10 % |")
     assert step_table([steps]).splitlines()[2].startswith("| 142 | 40 % | 0.03 |")
+    assert printed_table([off]).splitlines()[2] == "| 142 | 0.03 | 80.0 / 95.0 |"
 
 
 def test_tests_keep_their_level_and_plain_mcnemar_does_not() -> None:
