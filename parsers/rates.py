@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from parsers.declaration import Average
-from parsers.intervals import FEW, Interval, moved
+from parsers.intervals import FEW, Interval, clopper_pearson, moved
 
 WITHIN_TASKS, WITHIN_GROUPS = 0.25, 0.1
 """Correlations of the units of one task, and of a cluster of tasks, that are assumed where few
@@ -49,8 +49,9 @@ def mean_interval(
     >>> interval is not None and (round(interval.low, 3), round(interval.high, 3), interval.method)
     (0.007, 0.856, 'wilson')
 
-    None without values, for a single cluster, and for values between 0 and 1 that are all alike.
-    Raises `ValueError` if the sequences differ in length.
+    A single cluster at 0 or 100 % has Clopper-Pearson's interval of one trial. None without values,
+    for another single cluster, for values between 0 and 1 that are all alike, and for values beyond
+    0 and 1. Raises `ValueError` if the sequences differ in length.
     """
     above = tasks if clusters is None else clusters
     if not len(values) == len(tasks) == len(above):
@@ -126,16 +127,16 @@ def _wilson(
     members: dict[Hashable, list[tuple[float, float]]] = {}
     for residual, weight, cluster in zip(residuals, weights, clusters, strict=True):
         members.setdefault(cluster, []).append((weight * residual, weight))
-    if len(members) < 2:
-        return None
     rate = math.fsum(weight * value for weight, value in zip(weights, values, strict=True))
     rate = min(max(rate, 0.0), 1.0)
     spread = math.fsum(w * r**2 for w, r in zip(weights, residuals, strict=True))
     # Values that are all alike come out as about 1e-32 through rounding.
     certain = spread <= 1e-20
-    if certain and 1e-12 < rate < 1 - 1e-12:
+    if certain is (1e-12 < rate < 1 - 1e-12):  # Without a spread, or not of shares.
         return None
     groups = len(members)
+    if groups < 2:
+        return clopper_pearson(round(rate), groups, level) if certain else None
     shares = [math.fsum(weight for _, weight in group) for group in members.values()]
     sums = [math.fsum(part for part, _ in group) for group in members.values()]
     apart = math.fsum(weight**2 for weight in weights)

@@ -224,7 +224,8 @@ def test_ends_rise_with_successes_and_stay_sensible(average: Average) -> None:
 def test_tasks_that_say_nothing_have_no_interval() -> None:
     assert mean_interval([0.5] * 40, range(40)) is None
     assert mean_interval([1, 0], list("aa")) is None
-    assert mean_interval([0.0, 0.0], list("aa")) is None
+    alone = mean_interval([0.0, 0.0], list("aa"))
+    assert alone is not None and (alone.low, alone.high) == (0.0, 0.975)
     assert mean_interval([], []) is None
 
 

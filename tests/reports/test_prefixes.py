@@ -93,9 +93,10 @@ def test_the_interval_holds_the_mean_and_no_impossible_length(tmp_path: Path) ->
         step(f"T{task}", n, n < task % 4, total_steps=3) for task in range(60) for n in range(3)
     ]
     row = _rows(prefix_table(write(tmp_path / "run", steps)))["all"]
-    # Student's t, 60 tasks with a standard deviation of sqrt(5/4 * 60/59): 1.5 +- 2.001 * 0.14556.
+    # Wilson's, by n = 59 * (1/4) / (5/36) = 106.2 trials, as shares of three steps have a variance
+    # of 5/36: 3 * (1/2 +- 2.001 / (1 + 4.004 / n) * sqrt(1 / (4 n) + 4.004 / (4 n^2))).
     ends = _picked(row, "prefix", "prefix_low", "prefix_high", "prefix_method")
-    assert ends == [1.5, pytest.approx(1.2087, abs=1e-4), pytest.approx(1.7913, abs=1e-4), "t"]
+    assert ends == [1.5, pytest.approx(1.2141, abs=1e-4), pytest.approx(1.7859, abs=1e-4), "wilson"]
     none = [step(f"T{task}", n, False) for task in range(20) for n in range(3)]
     row = _rows(prefix_table(write(tmp_path / "none", none)))["all"]
     assert row["prefix"] == row["prefix_low"] == 0 and 0 < row["prefix_high"] < 3

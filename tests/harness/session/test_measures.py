@@ -146,7 +146,7 @@ def test_the_table_has_the_declared_columns_words_and_averages() -> None:
     assert numbers["cells, form"] == [f"{100 * (1 + 1 / 3) / 2:.1f}", "", "50.0"]
     assert numbers["micro, 4 items"] == ["50.0", "50.0", ""]
     assert "cells: mean over form of each cell's mean" in printed
-    assert "95 % intervals with pictures as clusters: for new pictures." in printed
+    assert "95 % Wilson intervals with pictures as clusters: for new pictures." in printed
     for word in ("floor", "element", "step", "task", "Op. F1", "website"):
         assert word not in printed
 
