@@ -5,7 +5,8 @@
     python benchmarks/local_two_rounds.py --pretend 8 --batch-size 32 --max-pixels 1638400
 
 A model of the given shape with random weights answers the sample's steps in two rounds, through the
-engine and the adapter as in any run, with the same number of generated tokens in every reply:
+engine and the adapter as in any run. A reply has `--tokens` generated tokens, or a number drawn
+from a range (`--tokens 20-300`), the same in every way:
 
 * naive: transformers' `generate`, a step at a time, both rounds in full (a part of the steps);
 * batched: the adapter, every round in full;
@@ -38,7 +39,8 @@ import torch
 sys.path.append(str(Path(__file__).parents[1]))
 
 from adapters import AdapterInfo, make
-from adapters.local.adapter import LocalAdapter
+from adapters.contract import PictureSource, Request
+from adapters.conversation import Reply
 from adapters.local.contract import Loaded
 from adapters.local.loading import quiet
 from adapters.local.memory import give_back
@@ -49,12 +51,31 @@ from benchmarks.model_shapes import build
 from benchmarks.naive_adapter import Naive
 from benchmarks.pretended_worker import PretendedWorker
 from benchmarks.shape_figures import SHAPES
-from benchmarks.two_rounds import Clocked, Measured, kernel_time, measure, opened, questions
+from benchmarks.two_rounds import (
+    Clocked,
+    Drawn,
+    Lengths,
+    Measured,
+    drawn,
+    kernel_time,
+    measure,
+    opened,
+    questions,
+)
 from harness.planning.plan import Plan
 
 HEAD = "way        steps   steps/h  tokens/s  rows prompt starved   idle  still   memory naive"
 LEARNED_FROM = 60
 """Steps whose texts the tokenizer is made from."""
+
+
+class DrawnNaive(Naive):
+    """The script, with replies of drawn lengths."""
+
+    lengths: Lengths = (1, 1)
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        return await super().ask(drawn(request, self.lengths), pictures)
 
 
 class Bench:
@@ -90,7 +111,9 @@ class Bench:
         """A step at a time, for that many steps from all over the sample."""
         chosen = self.steps[:: max(1, len(self.steps) // count)][:count]
         plan = self._opened(name, steps=tuple(chosen))
-        return measure(name, plan, Naive(self._info, self.loaded), self._arguments.device)
+        naive = DrawnNaive(self._info, self.loaded)
+        naive.lengths = self._arguments.tokens
+        return measure(name, plan, naive, self._arguments.device)
 
     def batched(self, name: str, *, reuse: bool) -> Measured:
         adapter = self._adapter(reuse=reuse)
@@ -100,7 +123,8 @@ class Bench:
         """A device of that speed instead of the model."""
         worker = PretendedWorker(rows, seconds)
         dtype = getattr(torch, self._arguments.dtype)
-        adapter = LocalAdapter(self._info, self.loaded.family, [worker], threads=4, dtype=dtype)
+        adapter = Drawn(self._info, self.loaded.family, [worker], threads=4, dtype=dtype)
+        adapter.lengths = self._arguments.tokens
         return measure(name, self._at(name), adapter, self._arguments.device)
 
     def vllm(self, name: str, **options: object) -> Measured:
@@ -117,7 +141,8 @@ class Bench:
             **options,
         )
         assert isinstance(adapter, VllmAdapter)
-        return measure(name, self._at(name), Clocked(adapter), self._arguments.device)
+        clocked = Clocked(adapter, self._arguments.tokens)
+        return measure(name, self._at(name), clocked, self._arguments.device)
 
     def replies(self, name: str) -> dict[str, tuple[Any, ...]]:
         """Return the replies of one way of asking, by step."""
@@ -133,16 +158,18 @@ class Bench:
             return "not measured (the run was too short: raise --repeats)"
         return f"{found.share:.1%} of {found.seconds:.0f} s"
 
-    def _adapter(self, *, reuse: bool) -> LocalAdapter:
+    def _adapter(self, *, reuse: bool) -> Drawn:
         worker = ThreadWorker(self.loaded, rows=self._arguments.batch_size, kv_reuse=reuse)
         dtype = getattr(torch, self._arguments.dtype)
-        return LocalAdapter(self._info, self.loaded.family, [worker], threads=4, dtype=dtype)
+        adapter = Drawn(self._info, self.loaded.family, [worker], threads=4, dtype=dtype)
+        adapter.lengths = self._arguments.tokens
+        return adapter
 
     def _at(self, name: str) -> Plan:
         return replace(self.plan, directory=self._folder / name)
 
     def _opened(self, name: str, *, repeats: int = 1, steps: tuple[str, ...] = ()) -> Plan:
-        pixels, tokens = self._arguments.max_pixels, self._arguments.tokens
+        pixels, (_, tokens) = self._arguments.max_pixels, self._arguments.tokens
         return opened(self._folder / name, pixels, tokens, repeats=repeats, steps=steps)
 
 
@@ -180,8 +207,26 @@ def described(arguments: argparse.Namespace) -> str:
     where = torch.cuda.get_device_name(device) if gpu else f"CPU, {torch.get_num_threads()} threads"
     return (
         f"{arguments.shape}, {arguments.dtype}, {where}, torch {torch.__version__}, "
-        f"{arguments.tokens} tokens a reply, pictures up to {arguments.max_pixels:,} pixels"
+        f"{spelled(arguments.tokens)} tokens a reply, pictures up to {arguments.max_pixels:,} "
+        "pixels"
     )
+
+
+def spelled(lengths: Lengths) -> str:
+    """
+    >>> spelled((20, 300)), spelled(lengths_of("128"))
+    ('20-300', '128')
+    """
+    return str(lengths[0]) if lengths[0] == lengths[1] else f"{lengths[0]}-{lengths[1]}"
+
+
+def lengths_of(text: str) -> Lengths:
+    """Read a number of tokens, or a range. Raises ValueError."""
+    least, _, most = text.partition("-")
+    lengths = int(least), int(most or least)
+    if not 0 < lengths[0] <= lengths[1]:
+        raise ValueError(f"{text} is not a number of tokens or a range like 20-300")
+    return lengths
 
 
 def table(measured: Sequence[Measured]) -> list[str]:
@@ -220,7 +265,7 @@ def parse(line: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--dtype", help="default: bfloat16 on a GPU, float32 on a CPU")
     parser.add_argument("--batch-size", type=int, help="rows of a batch (default: by memory)")
     parser.add_argument("--max-pixels", type=int, help="of a picture (1,638,400; CPU: 40,000)")
-    parser.add_argument("--tokens", type=int, help="of a reply (128; CPU: 16)")
+    parser.add_argument("--tokens", type=lengths_of, help="of a reply, or a range (128; CPU: 16)")
     parser.add_argument("--steps", type=int, help="of the sample (all; CPU: 48)")
     parser.add_argument("--repeats", type=int, default=1, help="how often they are asked")
     parser.add_argument("--naive-steps", type=int, default=8)
@@ -230,7 +275,7 @@ def parse(line: Sequence[str] | None = None) -> argparse.Namespace:
     cuda = torch.device(arguments.device).type == "cuda"
     arguments.dtype = arguments.dtype or ("bfloat16" if cuda else "float32")
     arguments.max_pixels = arguments.max_pixels or (1280 * 1280 if cuda else 40_000)
-    arguments.tokens = arguments.tokens or (128 if cuda else 16)
+    arguments.tokens = arguments.tokens or lengths_of("128" if cuda else "16")
     if arguments.steps is None and not cuda and arguments.pretend is None:
         arguments.steps = 48
     if "tiny" in arguments.shape:

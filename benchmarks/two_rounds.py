@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -27,6 +28,29 @@ from harness.session.run import carry_out
 from harness.settings import Settings
 
 Work = Callable[[Awaitable[Finished]], Awaitable[Finished]]
+Lengths = tuple[int, int]
+"""The fewest and the most tokens of a reply."""
+
+
+def drawn(request: Request, lengths: Lengths) -> Request:
+    """The request with a length drawn for its reply, which is the same in every way of asking.
+
+    Random weights end no reply by themselves.
+    """
+    least, most = lengths
+    call = f"{request.unit_id} {request.repeat} {request.place}"
+    number = int.from_bytes(hashlib.sha256(call.encode()).digest()[:8], "big")
+    tokens = least + number % (most - least + 1)
+    return replace(request, generation=replace(request.generation, max_tokens=tokens))
+
+
+class Drawn(LocalAdapter):
+    """Our adapter, with replies of drawn lengths."""
+
+    lengths: Lengths = (1, 1)
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        return await super().ask(drawn(request, self.lengths), pictures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +153,12 @@ def questions(plan: Plan, most: int | None, few: int) -> tuple[list[str], list[s
 
 
 class Clocked:
-    """An adapter that is asked call by call, with the seconds from the first to the last reply."""
+    """An adapter that is asked call by call, with the seconds from the first to the last reply, and
+    replies of drawn lengths."""
 
-    def __init__(self, adapter: VllmAdapter) -> None:
+    def __init__(self, adapter: VllmAdapter, lengths: Lengths) -> None:
         self._adapter = adapter
+        self._lengths = lengths
         self._times: list[float] = []
         self.notices, self.close = adapter.notices, adapter.close
 
@@ -146,7 +172,7 @@ class Clocked:
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         self._times.append(time.monotonic())
-        reply = await self._adapter.ask(request, pictures)
+        reply = await self._adapter.ask(drawn(request, self._lengths), pictures)
         self._times.append(time.monotonic())
         return reply
 

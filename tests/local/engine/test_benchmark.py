@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import gpu_day
 from tests.local.engine.conftest import Log
 
-SMALL = ("--batch-size", "2", "--steps", "4", "--tokens", "4", "--max-pixels", "20000")
+SMALL = ("--batch-size", "2", "--steps", "4", "--tokens", "2-6", "--max-pixels", "20000")
 
 
-def test_every_way_is_measured_and_compared(
-    log: Log, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["gpu_day.py", "--device", "cpu", "--shape", "tiny", *SMALL])
-    gpu_day.measure(gpu_day.parse())
-    told = capsys.readouterr().out
-    for name, steps in (("naive", 4), ("batched", 4), ("reuse", 4), ("vllm", 4)):
-        assert any(line.split()[:2] == [name, str(steps)] for line in told.splitlines()), told
-    assert "kernels, reuse: not measured (no GPU)" in told
-    assert "memory: planned" in told and "2 rows of" in told
-    assert "agreement in float32: reuse and batched differ at 0 of 4" in told
-    # The stand-in says what no model does.
-    assert "agreement in float32: reuse and vllm differ at 4 of 4" in told
-    assert len(log("ids")) == 8
+def found(path: Path) -> dict[str, Any]:
+    lines = (json.loads(line) for line in path.read_text().splitlines())
+    return {line["what"]: line["found"] for line in lines}
+
+
+def asked(tmp_path: Path) -> argparse.Namespace:
+    folder = tmp_path / "bench"
+    folder.mkdir()
+    place = ("--out", str(tmp_path / "day.jsonl"), "--folder", str(folder))
+    return gpu_day.parse(["--device", "cpu", "--shape", "tiny", *SMALL, *place])
+
+
+def test_every_way_is_measured_with_the_same_lengths_and_compared(log: Log, tmp_path: Path) -> None:
+    arguments = asked(tmp_path)
+    gpu_day.speed(arguments)
+    told = found(arguments.out)
+    ways = [told[name] for name in ("naive", "batched", "reuse", "vllm")]
+    assert [way["steps"] for way in ways] == [4, 4, 4, 4]
+    # Eight replies of two to six tokens each.
+    assert len({way["tokens"] for way in ways[:3]}) == 1
+    assert 16 < ways[0]["tokens"] < 48
+    lengths = [sampling["max_tokens"] for sampling in log("sampling")]
+    assert sum(lengths) == ways[0]["tokens"] and len(set(lengths)) > 1
+    assert told["reuse / naive"]["wanted"] == 8
+    assert told["reuse / vllm"]["times"] > 0
+    assert told["kernels"] == "not measured (no GPU)"
+    assert told["memory"]["rows"] == 2
+    # A ratio is written before anything that may be cut.
+    assert list(told).index("reuse / batched") < list(told).index("memory")
+
+
+def test_agreement_is_found_in_float32(log: Log, tmp_path: Path) -> None:
+    arguments = asked(tmp_path)
+    gpu_day.agreement(arguments)
+    told = found(arguments.out)
+    for name, count in (("naive", 0), ("batched", 0), ("vllm", 4)):
+        # The stand-in of vLLM says what no model does.
+        expected = {"differ": count, "steps": 4, "dtype": "float32"}
+        assert told[f"agreement of reuse and {name}"] == expected
 
 
 def test_a_part_whose_time_is_up_is_ended_and_the_next_one_runs(
-    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    out = tmp_path / "day.jsonl"
     begun = "import time; print('begun', flush=True); time.sleep(600)"
-    gpu_day.part("long", [sys.executable, "-c", begun], 3.0)
-    gpu_day.part("short", [sys.executable, "-c", "print('done')"], 60.0)
-    told = capfd.readouterr().out
-    assert "== long: ended, its time was up" in told
-    assert "done" in told and "== short: exit status 0" in told
+    gpu_day.part("long", [sys.executable, "-c", begun], 3.0, out)
+    gpu_day.part("short", [sys.executable, "-c", "print('done')"], 60.0, out)
+    assert "done" in capfd.readouterr().out
+    told = found(out)
+    assert told["== long"].startswith("ended, its time was up")
+    assert told["== short"].startswith("exit status 0")
