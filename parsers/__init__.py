@@ -56,8 +56,14 @@ if TYPE_CHECKING:
         Status,
     )
     from parsers.scoring import PointRule, ScoringRules, score
-    from parsers.token_scores import operation_exact, operation_f1, operation_string, token_f1
-    from parsers.tokens import VocabularyError, count_tokens
+    from parsers.token_scores import (
+        VocabularyError,
+        count_tokens,
+        operation_exact,
+        operation_f1,
+        operation_string,
+        token_f1,
+    )
     from parsers.values import ValueStyle, clean_value
 
 __all__ = [
@@ -128,12 +134,12 @@ _NAMES = {
     "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
     "ParentRate Rate Unattempted UnitMetrics",
     "parsers.mind2web": "ELEMENT_ONLY MIND2WEB",
-    "parsers.token_scores": "operation_exact operation_f1 operation_string token_f1",
+    "parsers.token_scores": "VocabularyError count_tokens operation_exact "
+    "operation_f1 operation_string token_f1",
     "parsers.rates": "mean_interval",
     "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "
     "ScoredUnit Scores Status",
     "parsers.scoring": "PointRule ScoringRules score",
-    "parsers.tokens": "VocabularyError count_tokens",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

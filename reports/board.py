@@ -19,9 +19,8 @@ from harness.tables import (
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
-from reports.about import about
 from reports.grid import Field, described, interval, plain_records
-from reports.settings import Differences, unranked
+from reports.settings import Differences, about, unranked
 
 BENCHMARK = "benchmark"
 ORDER = "Per cent, in the order of the runs. Whether two models differ says `vlm-eval compare`."

@@ -12,10 +12,10 @@ import pandas as pd
 
 from harness.runs import Spent, together
 from parsers import Declaration
-from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described
 from reports.load import RunLike, declarations, open_runs
+from reports.settings import about_runs
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:

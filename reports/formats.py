@@ -39,9 +39,9 @@ from harness.tables import (
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
-from reports.about import about
 from reports.board import benchmarks_of, board
 from reports.grid import described_grid, frame_data, plain_records
+from reports.settings import about
 
 __all__ = [
     "FORMATS",

@@ -19,11 +19,11 @@ from parsers.aggregation import unmeasured
 from parsers.intervals import clustered_values
 from parsers.parents import Parent, cluster_above, parent_of, prefix
 from parsers.rates import mean
-from reports.about import about_runs
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.grid import Field, described, interval
 from reports.keys import INDEXES, Group, band
 from reports.load import RunLike, declarations, open_runs
+from reports.settings import about_runs
 
 ALL = "all"
 """The row of all places."""

@@ -12,11 +12,11 @@ from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, me
 from parsers.aggregation import unmeasured
 from parsers.parents import parent_of
 from parsers.records import ENVIRONMENT_ERROR
-from reports.about import about_runs
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
 from reports.kind import reports_on
 from reports.load import RunLike, declarations, open_runs
+from reports.settings import about_runs
 
 
 def _fields(declared: Declaration, partial: Collection[Measure]) -> tuple[Field, ...]:

@@ -10,27 +10,25 @@ raise a `DataError` with a one-line message.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.catalog import (
-    BENCHMARKS,
-    actions_of,
-    benchmark,
-    declared,
-    holding,
-    note_of,
-    open_benchmark,
-    open_steps,
-    step_benchmark,
-    step_data,
-)
+from adapters.registry import Registry, UnknownName
 from harness.benchmarks.contract import Benchmark, Dataset, Filters, SplitSize
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
+from harness.errors import DataError
+from harness.settings import Settings
+from harness.tables import TEST_DATA_NOTE
+from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
     from harness.benchmarks.steps import SimpleBenchmark
+    from harness.runs import DataGone, StepData
 
 __all__ = [
     "BENCHMARKS",
@@ -63,3 +61,236 @@ def __getattr__(name: str) -> object:
 
         return SimpleBenchmark
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
+BENCHMARKS.add(
+    "multimodal-mind2web",
+    "harness.benchmarks.mind2web:BENCHMARK",
+    "Multimodal-Mind2Web (Zheng et al. 2024): 1,013 test tasks on 127 sites, with screenshots",
+)
+BENCHMARKS.add(
+    "mind2web",
+    "harness.benchmarks.mind2web_json:BENCHMARK",
+    "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
+)
+BENCHMARKS.add(
+    "mt-mind2web",
+    "harness.kinds.conversation.mt_mind2web:BENCHMARK",
+    "MT-Mind2Web (Deng et al. 2024): 120 conversations of 625 turns in the test splits",
+)
+BENCHMARKS.add(
+    "mm-mind2web-tilde",
+    "harness.benchmarks.snapshots:BENCHMARK",
+    "rabbit's snapshot of the test splits with 20 distractors, prompts and choices as stored",
+)
+BENCHMARKS.add(
+    "snapshot",
+    "harness.benchmarks.snapshots:SNAPSHOT",
+    "a snapshot written by `vlm-eval snapshot`, given with --data",
+)
+BENCHMARKS.add(
+    "sample",
+    "harness.benchmarks.sample:BENCHMARK",
+    "a few tasks on made-up sites, shipped with the package, to try things out",
+)
+BENCHMARKS.add(
+    "mt-sample",
+    "harness.kinds.conversation.sample:BENCHMARK",
+    "conversations on the sample's sites, shipped with the package, to try things out",
+)
+BENCHMARKS.add(
+    "autowebbench",
+    "harness.kinds.prompt.autowebbench:BENCHMARK",
+    "AutoWebBench (Lai et al. 2024): 1,451 finished prompts in English and Chinese, text only",
+)
+BENCHMARKS.add(
+    "miniwob",
+    "harness.kinds.episode.miniwob.benchmark:BENCHMARK",
+    "MiniWoB++ (Liu et al. 2018): 56 small web pages, or 74 more, played live in Chromium",
+)
+BENCHMARKS.add(
+    "browsergym",
+    "harness.kinds.episode.browsergym.benchmark:browsergym",
+    "tasks of BrowserGym, such as browsergym:webarena.*, live (vlm-eval check browsergym)",
+)
+BENCHMARKS.add(
+    "steps",
+    "harness.benchmarks.steps:SimpleBenchmark",
+    "your own recorded steps, JSON lines or parquet, given with --data (docs/own-data.md)",
+)
+_GROUNDING = "harness.kinds.grounding.sets"
+BENCHMARKS.add(
+    "screenspot",
+    f"{_GROUNDING}.screenspot:BENCHMARK",
+    "ScreenSpot (Cheng et al. 2024): 1,272 places on phones, desktops and web pages",
+)
+BENCHMARKS.add(
+    "screenspot-v2",
+    f"{_GROUNDING}.screenspot:V2",
+    "ScreenSpot-v2 (Wu et al. 2024): the same pictures, instructions and boxes corrected",
+)
+BENCHMARKS.add(
+    "screenspot-pro",
+    f"{_GROUNDING}.screenspot_pro:BENCHMARK",
+    "ScreenSpot-Pro (Li et al. 2025): 1,581 places in professional software, large pictures",
+)
+BENCHMARKS.add(
+    "webclick",
+    f"{_GROUNDING}.webclick:BENCHMARK",
+    "WebClick (H Company 2025): 1,639 places on web pages",
+)
+BENCHMARKS.add(
+    "osworld-g",
+    f"{_GROUNDING}.osworld_g:BENCHMARK",
+    "OSWorld-G (Xie et al. 2025): 564 places on a Linux desktop, some of them absent",
+)
+BENCHMARKS.add(
+    "mmbench-gui-l2",
+    f"{_GROUNDING}.mmbench_gui:BENCHMARK",
+    "MMBench-GUI L2 (Wang et al. 2025): 3,594 places on six systems",
+)
+BENCHMARKS.add(
+    "ui-vision",
+    f"{_GROUNDING}.ui_vision:BENCHMARK",
+    "UI-Vision (Nayak et al. 2025): 5,479 places in desktop applications",
+)
+BENCHMARKS.add(
+    "showdown-clicks",
+    f"{_GROUNDING}.showdown:BENCHMARK",
+    "Showdown-clicks (General Agents 2025): 557 clicks on a Mac",
+)
+BENCHMARKS.add(
+    "grounding-items",
+    f"{_GROUNDING}.own:GroundingItems",
+    "your own grounding items, given with --data (docs/grounding-data.md)",
+)
+BENCHMARKS.add(
+    "sample-grounding",
+    f"{_GROUNDING}.sample:BENCHMARK",
+    "places on pages of the sample, shipped with the package, to try things out",
+)
+
+
+def benchmark(name: str) -> Benchmark:
+    """Return the benchmark of that name, which may carry an argument (`browsergym:webarena.*`).
+
+    Raises `DataError` if there is none.
+    """
+    try:
+        known, argument = BENCHMARKS.split(name)
+        return BENCHMARKS.make(known, argument or None)
+    except UnknownName as error:
+        raise DataError(str(error)) from error
+
+
+def holding(data: Path) -> list[Benchmark]:
+    """List the benchmarks whose files a folder has, by its name or content."""
+    found = (declared(name) for name in BENCHMARKS.names())
+    return [one for one in found if one is not None and one.holds(data)]
+
+
+def declared(name: str) -> Benchmark | None:
+    """Return a benchmark by name; None if its package is missing."""
+    try:
+        return benchmark(name)
+    except DataError:
+        return None
+
+
+def note_of(name: str) -> str:
+    """Return the note on test data for texts and results of a benchmark."""
+    return str(getattr(declared(name), "note", TEST_DATA_NOTE))
+
+
+def actions_of(name: str) -> ActionSpace | None:
+    """Return the action space of a benchmark; None if undeclared, or if its package is missing."""
+    found = declared(name)
+    return found.declared.actions if found else None
+
+
+def open_benchmark(
+    name: str,
+    *,
+    splits: Sequence[str] | None = None,
+    data: Path | None = None,
+    settings: Settings | None = None,
+) -> Dataset[Any]:
+    """Open a benchmark by name; see `Benchmark.open`. `settings` are those of a run."""
+    found = benchmark(name)
+    if settings is not None:
+        found = found.of_run(settings)
+    opened = found.open(splits=splits, data=data)
+    return replace(opened, declared=opened.declared or found.declared)
+
+
+def step_benchmark(name: str) -> StepBenchmark:
+    """Return the benchmark of recorded steps of that name. Raises `DataError` if there is none."""
+    found = benchmark(name)
+    if not isinstance(found, StepBenchmark):
+        raise DataError(f"this is for recorded steps, and {name} has units of kind '{found.kind}'")
+    return found
+
+
+def open_steps(
+    name: str, *, splits: Sequence[str] | None = None, data: Path | None = None
+) -> StepDataset:
+    """Open a benchmark of recorded steps by name. Raises `DataError`."""
+    return step_benchmark(name).open(splits=splits, data=data)
+
+
+def step_data(
+    dataset: Mapping[str, Any], step_ids: Collection[str]
+) -> Iterator[tuple[str, StepData | DataGone]]:
+    """Page and encoded screenshot of steps, from the data that a manifest's `dataset` names.
+
+    In the order of the data, which reads each row group once; then the steps that it no longer
+    has. The caller compares digests. Raises `DataGone` if the data is no longer available.
+    """
+    # Imported here to read runs without benchmarks, and benchmarks without runs.
+    from harness.runs import DataGone, StepData
+
+    data, splits = dataset.get("data"), dataset.get("splits_asked")
+    left = dict.fromkeys(step_ids)
+    try:
+        opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()))
+        if isinstance(opened, Items):
+            yield from _pictures_of(opened, left)
+            return
+        gone = {entry.unit_id for entry in opened.entries if entry.unit_id not in left}
+        for entry, row in opened.without(gone).decoded():
+            del left[entry.unit_id]
+            if isinstance(row, DataError):
+                yield entry.unit_id, DataGone(str(row))
+            else:
+                yield entry.unit_id, StepData(row.detail.html, row.detail.screenshot)
+    except DataError as error:
+        raise DataGone(str(error)) from error
+    for step_id in left:
+        yield step_id, DataGone(f"the data no longer has step {step_id}")
+
+
+def _pictures_of(
+    items: Items, wanted: Mapping[str, Any]
+) -> Iterator[tuple[str, StepData | DataGone]]:
+    """Yield the first picture of finished units, which have no page."""
+    from harness.pictures import PictureError
+    from harness.runs import DataGone, StepData
+
+    units = {entry.unit_id: entry for entry in items.entries}
+    for unit_id in wanted:
+        try:
+            shown = items.pictures(units[unit_id])
+            yield unit_id, StepData("", next(iter(shown), None))
+        except KeyError:
+            yield unit_id, DataGone(f"the data no longer has {unit_id}")
+        except (DataError, PictureError) as error:
+            yield unit_id, DataGone(str(error))
+
+
+@lru_cache(maxsize=2)
+def _opened(name: str, data: str | None, splits: tuple[str, ...]) -> StepDataset | Items:
+    opened = open_benchmark(name, splits=splits or None, data=Path(data) if data else None)
+    if not isinstance(opened, StepDataset | Items):
+        raise DataError(f"{name} holds no pictures that could be looked up")
+    return opened

@@ -12,7 +12,7 @@ from harness.page import Page, PageError
 from harness.records import Choice
 from parsers.letters import letter
 from parsers.records import Description
-from parsers.tokens import count_tokens
+from parsers.token_scores import count_tokens
 
 if TYPE_CHECKING:
     from harness.records import Row

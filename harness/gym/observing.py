@@ -13,7 +13,7 @@ from harness.kinds.step.questions import StepQuestion
 from harness.page import Box, Page
 from harness.pictures import PictureError, decode
 from harness.records import Choice, Row
-from parsers.tokens import count_tokens
+from parsers.token_scores import count_tokens
 
 HTML_TOKENS = 400
 """Longest HTML of a candidate, in tokens; a cut is marked."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 
 from harness.gym.recorded import RecordedEnv
-from harness.policies.contract import Policy, chance_for
+from harness.policies import Policy, chance_for
 from harness.runs import StepUnit
 from parsers.parents import prefix
 

@@ -24,7 +24,7 @@ from harness.errors import DataError, UserError
 from harness.kinds.extras import Extras
 from harness.kinds.scoring import Scorer, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.protocols import AskingProtocol
 from harness.records import Item
 from harness.runs import Unit

@@ -16,7 +16,6 @@ are `PageError`, `UnknownNode` and `TextNodeCandidate`, all `ValueError`s.
 from __future__ import annotations
 
 from harness.page._candidates import Candidate, decode_candidates
-from harness.page._compact import CUT_MARK
 from harness.page._page import ChoiceText, Page, Snippet
 from harness.page._prune import SEGMENT, Pruning
 from harness.page._refine import (
@@ -27,7 +26,7 @@ from harness.page._refine import (
     Attributes,
     Style,
 )
-from harness.page._render import Brackets, RankingText
+from harness.page._render import CUT_MARK, Brackets, RankingText
 from harness.page._tree import NODE_ID, NodeFacts, PageNode, TextNodeCandidate, UnknownNode
 from parsers.cleaned_page import PageError
 from parsers.records import Box

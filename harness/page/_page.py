@@ -6,11 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from harness.page._axtree import axtree
-from harness.page._compact import compact
 from harness.page._prune import MINDACT, SEGMENT, Limits, Pruning, collected, outline
-from harness.page._refine import MIND2WEB_ATTRIBUTES, Attributes, Style, refine
-from harness.page._render import Brackets, RankingText, Wording, ranking_text, render
+from harness.page._refine import MIND2WEB_ATTRIBUTES, Attributes, Style, axtree, refine
+from harness.page._render import Brackets, RankingText, Wording, compact, ranking_text, render
 from harness.page._tree import (
     NODE_ID,
     Element,

@@ -33,9 +33,8 @@ from harness.engine import Pricing
 from harness.errors import UserError
 from harness.planning.resolve import refuse_without_effect
 from harness.planning.tiers import Tariff, check_tiers
-from harness.policies import POLICIES, policies_for, policy_named
+from harness.policies import POLICIES, Policy, policies_for, policy_named
 from harness.policies.as_model import PolicyAdapter
-from harness.policies.contract import Policy
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, Settings, written
 from parsers import count_tokens

@@ -20,8 +20,7 @@ from harness.planning.resolve import check_model, complete
 from harness.planning.roles import LEXICAL, OpenRole, identity_of, open_roles, with_roles
 from harness.planning.starts import Start, starts_of
 from harness.planning.tiers import with_time
-from harness.policies import is_policy
-from harness.policies.contract import Policy
+from harness.policies import Policy, is_policy
 from harness.protocols import AskingProtocol, open_protocol
 from harness.runs import Setup, StepKey, settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record

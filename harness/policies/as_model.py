@@ -11,7 +11,7 @@ from typing import Any
 
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
-from harness.policies.contract import Policy, Secret, chance_for
+from harness.policies import Policy, Secret, chance_for
 from harness.protocols.answering import spelled
 from harness.protocols.contract import AskingProtocol
 from parsers.actions import ActionSpace

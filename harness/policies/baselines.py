@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.policies.words import (
     FAIR,
     KIN,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from harness.errors import DataError
 from harness.page import Page
 from harness.ranker_models.checkpoint import Checkpoint, checked, digest_of, load
-from harness.rankers.contract import ByScore, Ranks
+from harness.rankers import ByScore, Ranks
 from harness.records import Row
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from harness import __version__
 from harness.benchmarks import StepDataset, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.rankers import Ranks, open_ranks
-from harness.rankers.contract import ByScore, rank
+from harness.rankers import ByScore, Ranks, open_ranks, rank
 from harness.rankers.table import Entry, RankTable, table_writer
 
 STEPS_PER_PART = 32

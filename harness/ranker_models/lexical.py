@@ -24,7 +24,7 @@ from itertools import accumulate
 from harness.errors import UserError
 from harness.page import Page, PageNode
 from harness.policies.words import KIN, STOP, names, read_line, stem
-from harness.rankers.contract import ByScore, Ranks
+from harness.rankers import ByScore, Ranks
 from harness.records import Row
 
 VERSION = "1"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.errors import DataError
-from harness.rankers.contract import PUBLISHED
+from harness.rankers import PUBLISHED
 from harness.rankers.table import Entry, table_writer
 
 _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}

@@ -21,7 +21,7 @@ import msgspec
 from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
-from harness.rankers.contract import PUBLISHED
+from harness.rankers import PUBLISHED
 from harness.rankers.table import Entry, table_writer
 
 if TYPE_CHECKING:

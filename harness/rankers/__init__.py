@@ -6,17 +6,149 @@
 
 A ranker is registered by name in `RANKERS` (entry-point group `vlm_eval.rankers`): an instance of
 `Ranks`, or a class or factory that is called with the text after the colon in `NAME:TEXT` ("" if
-there is none) and returns one.
+there is none) and returns one. `Ranks` gives an order. A `Scorer` gives each candidate a score, and
+`ByScore` makes it `Ranks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from adapters.registry import Registry, UnknownName
 from harness.errors import DataError, UserError
-from harness.rankers.contract import PUBLISHED, Ranks
+from harness.page import Page
+from harness.records import Row
+
+PUBLISHED = "mind2web"
+"""Name of the DeBERTa ranking that Mind2Web's authors published."""
+
+
+class Ranks(Protocol):
+    """An order of the candidates of every step; the same step always gets the same order."""
+
+    @property
+    def name(self) -> str:
+        """The ranker that made the order (`lexical`), also of stored ranks.
+
+        Only runs whose ranker is called `PUBLISHED` are compared with published rows.
+        """
+        ...
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hexadecimal) of everything that determines the order: scores, weights, version.
+
+        A run records name and digest and can be continued only with the same ranks.
+        """
+        ...
+
+    def of(self, row: Row, page: Page) -> Sequence[str]:
+        """Return ids of the row's candidates, positives and negatives together, best first.
+
+        Must not depend on the row's answer. Raises `DataError` naming the step if a score file
+        does not contain it.
+        """
+        ...
+
+    def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
+        """Return the steps that a score file lacks, in the order of `step_ids`."""
+        ...
+
+
+class Scorer(Protocol):
+    """Scores candidates: the higher, the likelier to be acted on next."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def parallel(self) -> bool:
+        """True if steps may be scored in several processes; False for a model that fills a GPU."""
+        ...
+
+    def scores(self, steps: Sequence[tuple[Row, Page, Sequence[str]]]) -> list[list[float]]:
+        """Score some elements of each step's page.
+
+        Args:
+            steps: row, its page and the ids of the elements to score.
+
+        Returns:
+            For each step one score per id, in the order of the ids.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A step's candidates, best first, with their scores; -inf for those missing from the page."""
+
+    step_id: str
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ByScore:
+    """`Ranks` that sort candidates by the scores of `scorer`."""
+
+    scorer: Scorer
+
+    @property
+    def name(self) -> str:
+        return self.scorer.name
+
+    @property
+    def digest(self) -> str:
+        return self.scorer.digest
+
+    def of(self, row: Row, page: Page) -> Sequence[str]:
+        return rank(self.scorer, [(row, page)])[0].ids
+
+    def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
+        """Always empty: any step can be scored."""
+        return ()
+
+
+def rank(scorer: Scorer, steps: Sequence[tuple[Row, Page]]) -> list[Ranking]:
+    """Rank the candidates of some steps by score.
+
+    Ties are broken by document order, so it does not matter whether a row lists a candidate as
+    positive or negative. Candidates that the page does not have as elements come last.
+    """
+    known = [candidates(row, page) for row, page in steps]
+    queries = [(row, page, present) for (row, page), (present, _) in zip(steps, known, strict=True)]
+    scored = zip(steps, known, scorer.scores(queries), strict=True)
+    rankings = []
+    for (row, _), (present, absent), scores in scored:
+        if len(scores) != len(present):
+            raise ValueError(f"{scorer.name} gave {len(scores)} scores for {len(present)} elements")
+        # The sort is stable; NaN of a broken model is sorted last.
+        order = sorted(
+            range(len(present)), key=lambda i: math.inf if math.isnan(scores[i]) else -scores[i]
+        )
+        rankings.append(
+            Ranking(
+                row.unit_id,
+                (*(present[i] for i in order), *absent),
+                (*(float(scores[i]) for i in order), *(-math.inf for _ in absent)),
+            )
+        )
+    return rankings
+
+
+def candidates(row: Row, page: Page) -> tuple[list[str], list[str]]:
+    """Split a row's candidates: elements of the page in document order, and absent ones by id."""
+    ids = set(row.detail.candidates)
+    present = page.elements(ids)
+    return present, sorted(ids.difference(present))
+
 
 __all__ = ["PUBLISHED", "RANKERS", "Ranks", "check_covered", "open_ranks"]
 

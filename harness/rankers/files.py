@@ -23,7 +23,7 @@ import msgspec
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.page import Page
-from harness.rankers.contract import Ranks, candidates
+from harness.rankers import Ranks, candidates
 from harness.records import Row
 
 _PARQUET, _PICKLE = b"PAR1", b"\x80"

@@ -19,7 +19,7 @@ from harness.planning.picture_lines import picture_lines
 from harness.planning.plan import plan_run
 from harness.planning.spending import check_confirmed, check_cost_limit, spending_lines
 from harness.planning.tiers import tier_lines
-from harness.policies.contract import Policy
+from harness.policies import Policy
 from harness.runs import Run, open_run
 from harness.session.display import Display
 from harness.session.observers import OBSERVERS, open_observers

@@ -13,11 +13,11 @@ import pandas as pd
 from harness.runs import Run, RunError, StepUnit
 from harness.tables import POOLED
 from parsers import Declaration
-from reports.about import about_runs
 from reports.analyses.units import Parent, Parents, mean_words, one_declaration, rate, rate_fields
 from reports.grid import Field, described
 from reports.kind import suited
 from reports.load import RunLike, open_runs
+from reports.settings import about_runs
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""

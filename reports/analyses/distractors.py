@@ -10,7 +10,6 @@ import pandas as pd
 
 from harness.runs import Run, RunError, StepUnit
 from parsers import Declaration
-from reports.about import about_runs
 from reports.analyses.units import (
     Parents,
     changes,
@@ -27,6 +26,7 @@ from reports.analyses.units import (
 from reports.grid import Field, described
 from reports.kind import suited
 from reports.load import RunLike, open_runs
+from reports.settings import about_runs
 
 MODEL = ("model", "base_url", "adapter_options")
 

@@ -11,11 +11,11 @@ import pandas as pd
 from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
 from parsers import Declaration, Measure, clopper_pearson, mean_interval
-from reports.about import about_runs
 from reports.analyses.units import Parent, measured, one_declaration, parent_of
 from reports.grid import Field, described, interval
 from reports.keys import band
 from reports.load import RunLike, open_runs
+from reports.settings import about_runs
 
 LENGTHS = (1, 3, 5, 7, 10, 15)
 

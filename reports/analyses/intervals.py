@@ -16,11 +16,11 @@ from parsers.bootstrap import bootstrap
 from parsers.intervals import clustered_values
 from parsers.metrics import Metrics
 from parsers.parents import Parent, cluster_above, parent_of
-from reports.about import about_runs
 from reports.analyses.units import one_declaration
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
 from reports.load import RunLike, open_runs
+from reports.settings import about_runs
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from harness.runs import Run, RunError, Unit
 from parsers import Declaration, Measure
-from reports.about import about_runs
 from reports.analyses.units import (
     Parents,
     both_known,
@@ -27,6 +26,7 @@ from reports.analyses.units import (
 from reports.grid import Field, described
 from reports.kind import Place, reports_of
 from reports.load import RunLike, open_runs
+from reports.settings import about_runs
 
 ALLOWED = ("image_policy", "pixels", "pictures")
 

@@ -13,7 +13,6 @@ import pandas as pd
 from harness.runs import Run, StepUnit
 from harness.tables import interval_record
 from parsers import Declaration, Level, Status, index_of, letters_for, mean_interval
-from reports.about import about_runs
 from reports.analyses.units import (
     Parent,
     chi_square_p,
@@ -27,6 +26,7 @@ from reports.frames.units import Column, typed
 from reports.grid import Field, clusters, described, interval
 from reports.kind import suited
 from reports.load import RunLike, open_runs
+from reports.settings import about_runs
 
 LETTERS = (
     Column("run", "str", "the run"),

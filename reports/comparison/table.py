@@ -24,7 +24,6 @@ from harness.tables import (
     percent,
 )
 from parsers import Declaration
-from reports.about import about
 from reports.comparison.results import (
     Comparison,
     Comparisons,
@@ -35,6 +34,7 @@ from reports.comparison.results import (
 )
 from reports.frames.units import Column, typed
 from reports.grid import frame_data
+from reports.settings import about
 
 __all__ = ["FORMATS", "columns", "comparison_grid", "comparison_table", "render"]
 

@@ -21,14 +21,13 @@ from harness.tables import (
     record_bounds,
 )
 from parsers import Declaration
-from reports.about import about
 from reports.errors.classifying import classes_of, errors_of
 from reports.errors.counting import ALL, counts
 from reports.errors.frame import errors_frame, keys
 from reports.frames.units import Column, typed
 from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
-from reports.settings import compare
+from reports.settings import about, compare
 
 FOOTNOTE = (
     "share: per cent of settled valid rows (valid rows with a final outcome); of errors: per cent "

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import tiktoken
 
-from parsers import VocabularyError, count_tokens, token_f1, tokens
+from parsers import VocabularyError, count_tokens, token_f1
+from parsers import token_scores as tokens
 
 SAMPLES = [
     "type 10203",

@@ -22,7 +22,7 @@ from harness.kinds.step.settings import image_policy_of, lacks_of, source_of
 from harness.live.contract import LivePage, Seen, element
 from harness.live.pool import Worlds
 from harness.pictures import grey, show_answers
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.protocols import AskingProtocol, check_actions, of_steps
 from harness.rankers import open_ranks
 from harness.runs import Unit

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from harness.pictures import Recipe
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.records import Item
 from parsers.actions import Action
 from parsers.grounding import CLICK, KIND

@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.policies.words import STOP
 from harness.records import Item
 from parsers.actions import Action

@@ -29,7 +29,7 @@ from harness.pictures import (
     read_size,
     stored_picture,
 )
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.protocols import AskingProtocol, StepProtocol
 from harness.rankers import Ranks
 from harness.records import UNREADABLE, Choice, Row, RowDetail, Scene, Step

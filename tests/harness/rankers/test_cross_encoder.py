@@ -25,8 +25,7 @@ from harness.ranker_models.checkpoint import Checkpoint
 from harness.ranker_models.cross_encoder import document, query
 from harness.ranker_models.job import Source, rank_benchmark
 from harness.ranker_models.training import Recipe, train, training_pairs
-from harness.rankers import open_ranks
-from harness.rankers.contract import ByScore, rank
+from harness.rankers import ByScore, open_ranks, rank
 from harness.rankers.table import RankTable
 from harness.records import Row
 from tests.harness.commands.tool import call

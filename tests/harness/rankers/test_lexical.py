@@ -13,8 +13,7 @@ from harness.candidates import page_of
 from harness.errors import UserError
 from harness.page import Page
 from harness.ranker_models.measure import ranked, recall
-from harness.rankers import open_ranks
-from harness.rankers.contract import ByScore, candidates, rank
+from harness.rankers import ByScore, candidates, open_ranks, rank
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step
 from tests.units import changed

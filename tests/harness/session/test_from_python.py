@@ -18,7 +18,7 @@ import harness
 from adapters import AdapterInfo, PictureSource, Reply, Request
 from adapters.contract import Fatal
 from harness.errors import UserError
-from harness.policies.contract import Secret
+from harness.policies import Secret
 from harness.records import Choice, Step
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import CLICK_A, ONE_TASK, call, calls, replying, steps, summary

@@ -140,9 +140,9 @@ def test_without_the_data_marks_stand_on_an_empty_page(
     runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(BENCHMARKS._entries, "screens")
-    from harness.benchmarks import catalog
+    from harness import benchmarks
 
-    catalog._opened.cache_clear()
+    benchmarks._opened.cache_clear()
     warned: list[str] = []
     Page(runs, tmp_path / "page", warn=warned.append).write()
     assert len(warned) == 1 and warned[0].startswith("5 items without a picture")

@@ -14,7 +14,7 @@ from harness.kinds.episode.words import action_words
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import Page
-from harness.policies.contract import Secret, chance_for
+from harness.policies import Secret, chance_for
 from harness.records import Choice, Step
 from parsers.records import StepInfo
 
