@@ -17,9 +17,8 @@ from harness.benchmarks import StoredStep, benchmark, recorded_steps
 from harness.errors import UserError
 from harness.gym.actions import PLACE, ActionStrings, read_action
 from harness.gym.episode import Episode, Rules
-from harness.gym.observing import observe, screenshot_of
+from harness.gym.observing import Pixels, Unicode, observation_space, observe, screenshot_of
 from harness.gym.options import OnInvalid, Transition, check_one_of, completed
-from harness.gym.spaces import Pixels, Unicode, observation_space
 from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion
 from harness.planning.plan import open_data

@@ -1,6 +1,6 @@
 """Trackers: services that receive live metrics of a run (`--track`).
 
-    from harness.trackers.names import open_trackers
+    from harness.trackers.config import open_trackers
 
     trackers = open_trackers(["trackio", "wandb:my-project"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from harness.commands.listing import print_names
-from harness.trackers.names import TRACKERS
+from harness.trackers.config import TRACKERS
 
 
 @click.command()

@@ -1,14 +1,19 @@
-"""Remove paths, addresses and secrets from a configuration that is sent to a service."""
+"""Trackers by name, their packages, and the configuration that is sent to them without secrets."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from adapters.registry import Registry, UnknownName
 from adapters.secrets import is_secret, words_of
+from harness.errors import UserError
+from harness.trackers.contract import Tracker
 
 _PLACES = frozenset(
     {
@@ -77,3 +82,70 @@ def _is_file(text: str) -> bool:
 
 def _last(path: str) -> str:
     return re.split(r"[\\/]+", path.rstrip("\\/"))[-1]
+
+
+def package(name: str) -> Any:
+    """The package of a service. Raises `UserError` with the line that installs it.
+
+    It is imported where the tracker is made and not on the tracker's own thread: others look into
+    modules while these are being imported there, and stumble (openai's client over `httpx`).
+    """
+    try:
+        spec = find_spec(name)
+    except (ImportError, ValueError):
+        spec = None
+    # A folder of that name is none: services leave their files in such folders.
+    if spec is None or spec.origin is None:
+        raise UserError(f"the package {name} is missing: pip install 'vlm-web-eval[{name}]'")
+    return import_module(name)
+
+
+TRACKERS: Registry[Tracker] = Registry(
+    "tracker", "vlm_eval.trackers", has=("start", "log", "finish")
+)
+TRACKERS.add(
+    "trackio",
+    "harness.trackers.trackio:TrackioTracker",
+    "trackio: a local database and dashboard, or a Space (extra trackio)",
+)
+TRACKERS.add(
+    "wandb",
+    "harness.trackers.wandb:WandbTracker",
+    "Weights & Biases, online or offline (extra wandb)",
+)
+
+
+def open_trackers(
+    names: Iterable[str], given: Mapping[str, object] | None = None
+) -> dict[str, Tracker]:
+    """Open trackers by name; nothing is sent yet.
+
+    `given` has trackers of the caller by the names that stand for them. Raises `UserError` for an
+    unknown name, a repeated one, and a tracker that cannot be made: its package or its key is
+    missing.
+    """
+    opened: dict[str, Tracker] = {}
+    for written in names:
+        if written in opened:
+            raise UserError(f"--track {written} is given twice")
+        if given and written in given:
+            opened[written] = _checked(written, given[written])
+            continue
+        try:
+            name, argument = TRACKERS.split(written)
+            opened[written] = TRACKERS.make(name, argument)
+        except (UnknownName, UserError) as error:
+            raise UserError(f"--track {written}: {error}") from error
+        except Exception as error:
+            raise UserError(
+                f"--track {written}: it cannot be opened ({type(error).__name__}: {error})"
+            ) from error
+    return opened
+
+
+def _checked(name: str, tracker: object) -> Tracker:
+    """A tracker of the caller. Raises `UserError` for an object that is not a tracker."""
+    for needed in TRACKERS.has:
+        if not hasattr(tracker, needed):
+            raise UserError(f"track: {name} is not a tracker: it has no '{needed}'")
+    return cast(Tracker, tracker)

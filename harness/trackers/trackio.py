@@ -11,8 +11,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
+from harness.trackers.config import package
 from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
-from harness.trackers.package import package
 
 
 class TrackioTracker:

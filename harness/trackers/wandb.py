@@ -16,9 +16,8 @@ from shlex import quote
 from typing import Any
 
 from harness.errors import UserError
-from harness.trackers.config import HIDDEN
+from harness.trackers.config import HIDDEN, package
 from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
-from harness.trackers.package import package
 
 START_S, UPLOAD_S = 20, 20
 """Longest wait for uploads at the end of a session, in seconds; the rest stays on disk."""

@@ -22,8 +22,7 @@ from harness.tables import (
 )
 from parsers import Declaration
 from reports.errors.classifying import classes_of, errors_of
-from reports.errors.counting import ALL, counts
-from reports.errors.frame import errors_frame, keys
+from reports.errors.frame import ALL, counts, errors_frame, keys
 from reports.frames.units import Column, typed
 from reports.grid import frame_data, plain_records
 from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines

@@ -45,7 +45,7 @@ def reproduce(
     """
     from harness.tables import render, say, terminal_width
     from reports.reproductions import reproductions
-    from reports.reproductions.words import list_grid
+    from reports.reproductions.page import list_grid
 
     context, known = click.get_current_context(), reproductions()
     passed = {option: value for option, value in options.items() if value is not None}
@@ -126,7 +126,7 @@ def _option(name: str) -> str:
 def _without(declared: Sequence[str], added: click.Context) -> list[str]:
     """Remove repeatable options that the user gives from the declared ones: they would add up."""
     from harness.settings import SETTINGS
-    from reports.reproductions.words import grouped
+    from reports.reproductions.page import grouped
 
     replaced = {
         setting.option
@@ -149,7 +149,7 @@ def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, 
 
 def _text(value: Any) -> str:
     """Format the value of an option; secrets are masked."""
-    from reports.reproductions.words import shown
+    from reports.reproductions.page import shown
 
     if value in (None, ()):
         return "none"
@@ -160,7 +160,7 @@ def _text(value: Any) -> str:
 
 def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]) -> list[str]:
     """Return the lines above the run."""
-    from reports.reproductions.words import (
+    from reports.reproductions.page import (
         command_text,
         comparable_text,
         keys_text,
@@ -186,7 +186,7 @@ def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]
 def _price_all(listed: list[Reproduction]) -> int:
     """Price every reproduction, each in a process that downloads nothing."""
     from harness.tables import say
-    from reports.reproductions.words import price
+    from reports.reproductions.page import price
 
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
     offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": paths}

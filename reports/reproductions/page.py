@@ -5,20 +5,137 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from harness.tables import render
-from reports.reproductions.declared import Reproduction, reproductions
-from reports.reproductions.words import (
-    command_text,
-    comparable_text,
-    list_grid,
-    measured_text,
-    needs_texts,
-    published_text,
-)
+from adapters.secrets import masked
+from harness.tables import Column, Grid, bounds, percent, render, rows_of
+from reports.reproductions.declared import Measured, Reproduction, reproductions
+
+PROGRAM = "vlm-eval"
+_WIDTH = 110
+
+
+def command_text(arguments: Sequence[str], *, width: int = _WIDTH) -> str:
+    """Format a command in lines that break before options; secrets are masked."""
+    lines, line = [], PROGRAM
+    for word in (shlex.join(map(shown, words)) for words in grouped(arguments)):
+        if len(line) + len(word) + 3 > width:
+            lines.append(f"{line} \\")
+            line = f"  {word}"
+        else:
+            line = f"{line} {word}"
+    return "\n".join([*lines, line])
+
+
+def grouped(arguments: Sequence[str]) -> list[list[str]]:
+    """Group the arguments: each option with its value.
+
+    >>> grouped(["run", "--yes", "--split", "test"])
+    [['run'], ['--yes'], ['--split', 'test']]
+    """
+    groups: list[list[str]] = []
+    for argument in arguments:
+        takes_value = groups and groups[-1][0].startswith("-") and len(groups[-1]) == 1
+        if takes_value and not argument.startswith("-"):
+            groups[-1].append(argument)
+        else:
+            groups.append([argument])
+    return groups
+
+
+def shown(argument: str) -> str:
+    """Mask the secret in an argument.
+
+    >>> shown("extra_headers.Authorization=Bearer x"), shown("detail=low")
+    ('extra_headers.Authorization=[masked]', 'detail=low')
+    """
+    name, sign, value = argument.partition("=")
+    return f"{name}={masked({name: value})[name]}" if sign else argument
+
+
+def published_text(one: Reproduction) -> str:
+    """Format the published figures by measure, and their source."""
+    figures = ", ".join(
+        f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items()
+    )
+    return f"{figures} ({one.row.paper}, {one.row.table}, {one.row.model}, {one.row.split})"
+
+
+def keys_text(one: Reproduction) -> str:
+    """List the keys of a run that is comparable with the row."""
+    return ", ".join(f"{name}: {value}" for name, value in one.row.keys.items() if value != "any")
+
+
+def price(one: Reproduction) -> str:
+    """Return the expected dollars, "" if nothing is paid."""
+    return f"${one.needs.dollars:,.0f}" if one.needs.dollars else ""
+
+
+def needs_texts(one: Reproduction) -> list[str]:
+    """List the needs: data, key, GPU, dollars, hours."""
+    needs = one.needs
+    return [
+        needs.data,
+        *([needs.key] if needs.key else []),
+        *([f"a GPU with {needs.gpu_gb} GB"] if needs.gpu_gb else []),
+        *([f"about {price(one)}"] if needs.dollars else []),
+        f"about {needs.hours:g} h",
+    ]
+
+
+def comparable_text(one: Reproduction) -> str:
+    """Say if a finished run is comparable with the row, and the reasons if not."""
+    reasons = [f"the model is {one.stands_in}"] if one.stands_in else []
+    if one.row.landmark:
+        reasons.append(f"the row is a landmark: {one.row.landmark}")
+    reasons += [f"the run differs in {', '.join(one.apart)}"] if one.apart else []
+    return f"no, {'; '.join(reasons)}" if reasons else "yes"
+
+
+def measured_text(figure: Measured) -> str:
+    """Format a measured figure with date, version and machine."""
+    return (
+        f"{_figure(figure)}, {figure.n}: {figure.of}; {figure.date}, version {figure.version}, "
+        f"{figure.machine}"
+    )
+
+
+def _figure(figure: Measured) -> str:
+    return f"{percent(figure.value)} {bounds(figure.low, figure.high)}".rstrip()
+
+
+def list_grid(listed: Iterable[Reproduction]) -> Grid:
+    """Return a table of all reproductions."""
+    columns = (
+        *("name", "published row", "measure", "published", "key", "GPU", "price", "hours"),
+        *("comparable", "measured here"),
+    )
+    rows = [
+        [
+            one.name,
+            f"{one.row.model} ({one.row.source}, {one.row.split})",
+            one.heads[one.measure],
+            percent(one.published),
+            one.needs.key or "–",
+            f"{one.needs.gpu_gb} GB" if one.needs.gpu_gb else "–",
+            price(one) or "–",
+            f"{one.needs.hours:g}",
+            comparable_text(one).partition(",")[0],
+            "; ".join(f"{_figure(each)}, {each.n}" for each in one.measured) or "–",
+        ]
+        for one in listed
+    ]
+    text = ("name", "published row", "measure", "key", "comparable")
+    return Grid(
+        "Reproductions",
+        tuple(Column(c, "left" if c in text else "right") for c in columns),
+        rows_of(rows),
+        footnotes=("Per cent. Prices and hours are expectations.",),
+    )
+
 
 MARK = "<!-- from here on made from reports/reproductions/*.toml -->\n"
 

@@ -1,15 +1,22 @@
-"""Error classes and labels from `reports.errors`, arranged for the page."""
+"""Error classes, labels and the agreement of runs, arranged for the page.
+
+Runs agree on outcomes and on answers, over the units that both settled. Where the main measure is a
+number, a unit counts for the run that has more of it, and runs agree on a unit where both have the
+same.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
 from typing import NamedTuple
 
 from harness.runs import Run
 from reports.errors import DEFAULT_LABELS, Label, classify_run, read_labels
 from reports.errors import classes_of as all_classes
-from reports.view.points import Classes, Points
+from reports.view.points import PART, RIGHT, SCORED, WRONG, Classes, Outcome, Points
 
 __all__ = ["DEFAULT_LABELS", "class_rows", "class_titles", "classes_of", "labels_of"]
 
@@ -62,3 +69,87 @@ def class_rows(points: Points, runs: Iterable[Run], route: Callable[..., str]) -
         if any(count for count, _ in cells):
             rows.append(ClassRow(info.title, info.meaning, cells))
     return rows
+
+
+SETTLED = {RIGHT, PART, WRONG, SCORED}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The agreement of two lanes.
+
+    first, second: numbers of the lanes.
+    both, only_first, only_second, neither: units that these got right. Where outcomes are numbers:
+        `only_first` and `only_second` those where one has more, `both` the others.
+    same: units with the same answer, or none in both.
+    """
+
+    first: int
+    second: int
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+    same: int
+
+    @property
+    def units(self) -> int:
+        """Units that both settled."""
+        return self.both + self.only_first + self.only_second + self.neither
+
+    @property
+    def agreement(self) -> float | None:
+        """The share of units with the same outcome in both."""
+        return (self.both + self.neither) / self.units if self.units else None
+
+    @property
+    def same_answer(self) -> float | None:
+        """The share of units with the same answer in both."""
+        return self.same / self.units if self.units else None
+
+
+def pairs(points: Points) -> list[Pair]:
+    """Return every pair of lanes, the earlier one first."""
+    return [_pair(points, a, b) for a, b in combinations(range(len(points.lanes)), 2)]
+
+
+def matrix(points: Points) -> list[list[float | None]]:
+    """Agreement on outcomes above the diagonal, on answers below it."""
+    size = len(points.lanes)
+    cells: list[list[float | None]] = [[None] * size for _ in range(size)]
+    for pair in pairs(points):
+        cells[pair.first][pair.second] = pair.agreement
+        cells[pair.second][pair.first] = pair.same_answer
+    return cells
+
+
+def _pair(points: Points, first: int, second: int) -> Pair:
+    counts = {(one, other): 0 for one in (True, False) for other in (True, False)}
+    same = 0
+    for one, other in _settled(points, first, second):
+        counts[_beside(one, other)] += 1
+        same += one.answer == other.answer
+    return Pair(
+        first,
+        second,
+        both=counts[True, True],
+        only_first=counts[True, False],
+        only_second=counts[False, True],
+        neither=counts[False, False],
+        same=same,
+    )
+
+
+def _beside(one: Outcome, other: Outcome) -> tuple[bool, bool]:
+    """Return True if each of two outcomes is right, or at least as high as the other."""
+    if one.result == SCORED or other.result == SCORED:
+        first, second = one.main or 0.0, other.main or 0.0
+        return first >= second, second >= first
+    return one.result == RIGHT, other.result == RIGHT
+
+
+def _settled(points: Points, first: int, second: int) -> Iterator[tuple[Outcome, Outcome]]:
+    for point in points.units.values():
+        one, other = point.outcomes.get(first), point.outcomes.get(second)
+        if one and other and one.result in SETTLED and other.result in SETTLED:
+            yield one, other

@@ -12,15 +12,17 @@ from harness.runs import Run
 from parsers import Declaration, Measure
 from reports.load import notes_of
 from reports.settings import settings_of
-from reports.view.agreement import Pair, matrix, pairs
 from reports.view.classes import (
     DEFAULT_LABELS,
     ClassRow,
+    Pair,
     class_rows,
     class_titles,
     classes_of,
     label_problems,
     labels_of,
+    matrix,
+    pairs,
 )
 from reports.view.parts import main_of
 from reports.view.plots import Plot

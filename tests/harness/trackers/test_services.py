@@ -171,7 +171,7 @@ def test_a_package_that_is_missing_is_told_with_the_line_that_installs_it(
     # A folder is no package; wandb leaves one of its name where it runs.
     Path(name).mkdir()
     monkeypatch.setattr(
-        "harness.trackers.package.find_spec",
+        "harness.trackers.config.find_spec",
         lambda asked: PathFinder.find_spec(asked, [str(Path.cwd())]),
     )
     done = lexical("--track", name)

@@ -21,8 +21,8 @@ from adapters.contract import Fatal
 from adapters.registry import Entry
 from harness.errors import UserError
 from harness.runs import open_run
+from harness.trackers.config import TRACKERS
 from harness.trackers.contract import TrackedRun
-from harness.trackers.names import TRACKERS
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
 from tests.harness.commands.tool import (
