@@ -18,11 +18,12 @@ def spending_lines(plan: Plan) -> Iterator[str]:
 
     Raises `DataError`.
     """
-    from harness.planning.estimated_calls import first_calls
-
     for tier in plan.settings.tier:
-        if tier not in at_once([tier]) and (calls := first_calls(plan)) is not None:
-            yield str(caller_named(tier).heading(plan, calls))
+        if tier not in at_once([tier]):
+            from harness.planning.estimated_calls import first_calls
+
+            if (calls := first_calls(plan)) is not None:
+                yield str(caller_named(tier).heading(plan, calls))
     if (cost := call_at_most(plan)) is not None:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"
