@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         cluster_t,
         t_interval,
     )
-    from parsers.letters import index_of, letter, letters_for
     from parsers.metrics import (
         AggregationRules,
         Counts,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
         UnitMetrics,
     )
     from parsers.mind2web import ELEMENT_ONLY, MIND2WEB
+    from parsers.option_text import index_of, letter, letters_for
     from parsers.rates import mean_interval
     from parsers.records import (
         F1_VARIANTS,
@@ -130,7 +130,7 @@ _NAMES = {
     "parsers.declaration": "Average Declaration Group Level Measure",
     "parsers.geometry": "in_box",
     "parsers.intervals": "FEW Interval clopper_pearson cluster_t t_interval",
-    "parsers.letters": "index_of letter letters_for",
+    "parsers.option_text": "index_of letter letters_for",
     "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
     "ParentRate Rate Unattempted UnitMetrics",
     "parsers.mind2web": "ELEMENT_ONLY MIND2WEB",

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from parsers.answer_blocks import Block, read_blocks
 from parsers.elements import ElementReading, Labels, read_element, read_prose
 from parsers.keyed_forms import as_lines
-from parsers.letters import is_letter, letters_for
 from parsers.operations import OperationReading, mentions_operation, operation_in_prose
+from parsers.option_text import is_letter, letters_for
 from parsers.plans import choose_answer
 from parsers.records import Answer, Operation, Status
 from parsers.reply_text import Nothing, Reply, Source, open_reply, refuses

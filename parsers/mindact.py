@@ -18,7 +18,7 @@ from typing import cast
 
 from parsers.answers import read_named, spell_answer
 from parsers.elements import ElementReading, says_none
-from parsers.letters import letter
+from parsers.option_text import letter
 from parsers.records import Answer, Operation, Status
 from parsers.reply_text import ENDED, Source, ends_in_thought, without_tokens
 from parsers.values import clean_value

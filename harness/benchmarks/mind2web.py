@@ -21,10 +21,10 @@ from harness.benchmarks.files import (
     local_files,
     split_of,
 )
-from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, whole
+from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
 from harness.benchmarks.parquet import Kind, Record, column_names, opened, wide_rows
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, decode_operation, recorded_row
-from harness.benchmarks.step_numbers import Unplaced
+from harness.benchmarks.step_numbers import Unplaced, whole
 from harness.errors import DataError
 from harness.records import Row
 

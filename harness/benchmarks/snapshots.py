@@ -18,14 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from harness.benchmarks.files import DataFile, local_files, missing_shards
-from harness.benchmarks.index import (
-    Key,
-    StoredStep,
-    TableLayout,
-    build_index,
-    of_splits,
-    whole,
-)
+from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, of_splits
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.parquet import Kind, Record, column_names, opened
 from harness.benchmarks.recorded import (
@@ -36,10 +29,11 @@ from harness.benchmarks.recorded import (
     decode_operation,
 )
 from harness.benchmarks.snapshot_messages import stored_messages
+from harness.benchmarks.step_numbers import whole
 from harness.errors import DataError
 from harness.page import Box, Candidate
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, RowDetail, StoredQuestion
-from parsers.letters import letter
+from parsers.option_text import letter
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

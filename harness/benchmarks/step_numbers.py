@@ -1,14 +1,16 @@
-"""Recover step numbers for copies of the data set from before May 2024, which do not store them.
+"""Read step numbers, and recover them for copies of the data set from before May 2024.
 
-Such a row still holds its own operation and the representations of all actions of its task, and
-the rows of a task are in step order. So the step numbers form an increasing sequence of positions
-whose representations end with the rows' operations.
+A row without one still holds its own operation and the representations of all actions of its
+task, and the rows of a task are in step order. So the step numbers form an increasing sequence of
+positions whose representations end with the rows' operations.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from harness.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +70,24 @@ def _increasing(possible: Sequence[Sequence[int]]) -> list[int] | None:
             return None
         chosen.append(later[0])
     return chosen
+
+
+_MOST_STEPS = 1_000_000
+"""Longer than any trajectory; a larger number would not fit the tables of runs."""
+
+
+def whole(text: object, column: str, where: str) -> int | None:
+    """Read a step number stored as text ("10") or as a number; None if empty.
+
+    Raises:
+        DataError: the value is not a whole number from 0 to a million.
+    """
+    if text is None or text == "":
+        return None
+    try:
+        number = int(str(text))
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _MOST_STEPS:
+        raise DataError(f"{where}: column '{column}' is {text!r}, not a step number")
+    return number

@@ -10,7 +10,7 @@ from harness.candidates.selection import Chosen, reading
 from harness.errors import DataError
 from harness.page import Page, PageError
 from harness.records import Choice
-from parsers.letters import letter
+from parsers.option_text import letter
 from parsers.records import Description
 from parsers.token_scores import count_tokens
 

@@ -17,7 +17,7 @@ from harness.records import Choice, Row, Step
 from parsers import browsergym
 from parsers.actions import Action, ActionSpace, Value
 from parsers.browsergym import FUNCTIONS, STOPS
-from parsers.letters import letter
+from parsers.option_text import letter
 from parsers.records import Prediction, Status
 from parsers.settling import settled
 

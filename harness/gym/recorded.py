@@ -23,7 +23,7 @@ from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion
 from harness.planning.plan import open_data
 from harness.policies.baselines import Oracle
-from harness.protocols.answering import spelled
+from harness.protocols.registry import spelled
 from harness.records import Row
 from harness.runs import StepUnit
 from parsers.records import Prediction

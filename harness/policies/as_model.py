@@ -12,8 +12,8 @@ from typing import Any
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
 from harness.policies import Policy, Secret, chance_for
-from harness.protocols.answering import spelled
 from harness.protocols.contract import AskingProtocol
+from harness.protocols.registry import spelled
 from parsers.actions import ActionSpace
 
 UnitKey = tuple[str, int]

@@ -4,7 +4,6 @@ protocol = open_protocol("seeact-two-rounds", {"none": "last"})
 for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
 """
 
-from harness.protocols.answering import check_actions, dialogue_about, spelled
 from harness.protocols.contract import (
     NONE_RULES,
     SOURCES,
@@ -21,9 +20,12 @@ from harness.protocols.contract import (
 from harness.protocols.registry import (
     PROTOCOLS,
     SHARED,
+    check_actions,
+    dialogue_about,
     of_steps,
     open_protocol,
     settled_settings,
+    spelled,
 )
 
 __all__ = [

@@ -14,8 +14,8 @@ from harness.errors import UserError
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.protocols import dialogue_about, open_protocol, spelled
 from harness.protocols.action_strings import ActionStrings
-from harness.protocols.answering import check_actions
 from harness.protocols.autowebglm import AutoWebGLM
+from harness.protocols.registry import check_actions
 from harness.records import Choice, Step, Window
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.browsergym import HIGH_LEVEL, answer_in, read, spell
