@@ -109,9 +109,7 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> 
 def heading(plan: Plan) -> Iterator[str]:
     """Return the heading of a run, defaults included."""
     from harness.planning import reply_limit
-    from harness.planning.picture_lines import picture_lines
-    from harness.planning.spending import spending_lines
-    from harness.planning.tiers import tier_lines
+    from harness.planning.spending import lines_before
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
@@ -139,9 +137,7 @@ def heading(plan: Plan) -> Iterator[str]:
         yield f"this shard has none of the selected {dataset.whole or dataset.unit}s"
     if limit := reply_limit.heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
-    yield from tier_lines(settings, plan.model.info, plan.model.sheet)
-    yield from spending_lines(plan)
-    yield from picture_lines(plan)
+    yield from lines_before(plan)
     yield from dataset.notices
 
 

@@ -1,4 +1,4 @@
-"""Money before a run: what a call may cost, and whether the user has agreed to spend it."""
+"""Lines before a run: tiers, cost, and how much the model sees; and the consent to spend money."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ from collections.abc import Iterator
 
 from harness.errors import UserError
 from harness.planning.plan import Plan
-from harness.planning.tiers import at_once, caller_named
+from harness.planning.tiers import at_once, caller_named, tier_lines
 from harness.settings import Settings
 
 CONFIRM_FROM = 100
 """More calls than this to a model that costs money have to be confirmed."""
+ENOUGH = 0.6
+"""Share of a picture below which the user is warned."""
 
 
-def spending_lines(plan: Plan) -> Iterator[str]:
-    """Say how long the caller of a tier takes and what calls cost, for runs that have either.
+def lines_before(plan: Plan) -> Iterator[str]:
+    """Yield what the user should know of a run before it spends anything. Raises `DataError`."""
+    yield from tier_lines(plan.settings, plan.model.info, plan.model.sheet)
+    yield from _spending_lines(plan)
+    yield from _picture_lines(plan)
 
-    Raises `DataError`.
-    """
+
+def _spending_lines(plan: Plan) -> Iterator[str]:
+    """Say how long the caller of a tier takes and what calls cost, for runs that have either."""
     for tier in plan.settings.tier:
         if tier not in at_once([tier]):
             from harness.planning.estimated_calls import first_calls
@@ -28,6 +34,38 @@ def spending_lines(plan: Plan) -> Iterator[str]:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"
         yield f"{'cost:':<9} at most ${cost:,.4f} a call, as far as the first step shows; {whole}"
+
+
+def _picture_lines(plan: Plan) -> Iterator[str]:
+    """Say how large the first page is sent and how much of it the model sees, where its rule tells."""
+    rule = plan.model.info.image_rule
+    if plan.model.policy is not None or rule is None or rule.seen is None:
+        return
+    from harness.dialogue import Ask
+    from harness.pictures.recipe import Recipe
+    from harness.planning.estimated_calls import first_calls
+
+    asks = [call.call for call in first_calls(plan) or () if not call.role]
+    pictures = [p for ask in asks if isinstance(ask, Ask) for p in ask.conversation.pictures]
+    if not pictures:
+        return
+    first = pictures[0]
+    left, top, right, bottom = Recipe.parse(first.recipe).box
+    sent = f"{first.width} x {first.height}"
+    if tokens := rule.tokens(first.width, first.height):
+        sent += f" ({tokens:,} tokens)"
+    share = rule.seen(first.width, first.height)
+    part = "all" if share == 1 else f"{100 * share:.0f} %"
+    yield (
+        f"{'picture:':<9} the first shows {right - left} x {bottom - top} pixels of a page, sent "
+        f"as {sent}; the model sees {part} of it"
+    )
+    if share < ENOUGH:
+        yield (
+            f"warning:  the model's processor keeps the middle of a picture, {part} of this one, "
+            "and cuts off the rest: send squarer parts of the page (--image-policy tiles), or "
+            "choose another model"
+        )
 
 
 def call_at_most(plan: Plan) -> float | None:

@@ -15,10 +15,8 @@ from concurrent.futures import Future
 
 from adapters import Adapter
 from harness.errors import UserError
-from harness.planning.picture_lines import picture_lines
 from harness.planning.plan import plan_run
-from harness.planning.spending import check_confirmed, check_cost_limit, spending_lines
-from harness.planning.tiers import tier_lines
+from harness.planning.spending import check_confirmed, check_cost_limit, lines_before
 from harness.policies import Policy
 from harness.runs import Run, open_run
 from harness.session.display import Display
@@ -123,9 +121,7 @@ async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], st
         check_confirmed(plan)
         for notice in plan.dataset.notices:
             display.say(notice)
-        for told in tier_lines(plan.settings, plan.model.info, plan.model.sheet):
-            display.say(told)
-        for line in await asyncio.to_thread(lambda: [*spending_lines(plan), *picture_lines(plan)]):
+        for line in await asyncio.to_thread(lambda: list(lines_before(plan))):
             display.say(line)
         finished = await carry_out(plan, observer, stop.can_be_stopped)
         await asyncio.to_thread(observer.close)
