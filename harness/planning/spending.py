@@ -37,7 +37,7 @@ def _spending_lines(plan: Plan) -> Iterator[str]:
 
 
 def _picture_lines(plan: Plan) -> Iterator[str]:
-    """Say how large the first page is sent and how much of it the model sees, where its rule tells."""
+    """Say how large the first page is sent, and how much of it the model sees if that is known."""
     rule = plan.model.info.image_rule
     if plan.model.policy is not None or rule is None or rule.seen is None:
         return
