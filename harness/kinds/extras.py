@@ -107,6 +107,11 @@ class Extras:
         """Lines on what was asked."""
         return iter(())
 
+    def warning(self, records: Records, settings: Settings) -> str:
+        """A mistake in the settings that the answers suggest, said while a run goes on and at its
+        end; "" for none."""
+        return ""
+
 
 def _unaveraged(records: Records) -> list[tuple[Measure, int]]:
     """The measures of 0 or 1 that are not averaged, each with the number of units that have 1."""

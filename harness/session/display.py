@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from harness.planning.plan import Plan
     from harness.session.progress import Progress
     from harness.session.summary import Part
+
+FIRST_UNITS = 20
+"""Units before the answers are looked at for a mistake in the settings."""
 
 
 class Display(Observers):
@@ -36,6 +40,7 @@ class Display(Observers):
         self._progress: Progress | None = None
         self._part: Part | None = None
         self._scores = ""
+        self._checked = FIRST_UNITS
 
     def say(self, line: str) -> None:
         """Print a line unchanged, however long."""
@@ -82,6 +87,20 @@ class Display(Observers):
 
     def recorded(self, record: Unit[Any]) -> None:
         self.running.add(record)
+        if len(self.running.latest) >= self._checked:
+            self._check()
+
+    def _check(self) -> None:
+        """Say what mistake the answers suggest; until then, look again at twice as many units."""
+        from harness.benchmarks import benchmark
+        from harness.kinds.contract import unit_kind
+
+        records = list(self.running.latest.values())
+        extras = unit_kind(benchmark(self._settings.benchmark).kind).extras
+        mistake = extras.warning(records, self._settings)
+        self._checked = sys.maxsize if mistake else 2 * len(records)
+        if mistake:
+            self.notice(f"warning: {mistake}")
 
     def ended(self) -> None:
         self._shown.close()

@@ -133,6 +133,8 @@ def _served(records: Records, settings: Settings) -> Iterator[str]:
 def _warnings(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
     if unusable := unusable_replies(records, limits_of(settings), declared.units):
         yield f"warning: {unusable}"
+    if mistake := unit_kind(declared.kind).extras.warning(records, settings):
+        yield f"warning: {mistake}"
 
 
 def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:

@@ -9,6 +9,9 @@ Convention = Literal["absolute", "unit", "per-mille", "per-999"]
 thousandths of them (0 to 1000), or the same counted from 0 to 999."""
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 
+ALIKE = frozenset({"per-mille", "per-999"})
+"""Conventions that are too close to tell which one was meant."""
+
 MOST: dict[Convention, float | None] = {
     "absolute": None,
     "unit": 1.0,

@@ -11,6 +11,7 @@ from harness.benchmarks import Dataset, actions_of, benchmark, declared
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, UnitKey, key_of
+from harness.kinds.grounding.conventions import mistaken
 from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import Scorer, scorer_of
 from harness.pictures import read_size
@@ -20,6 +21,7 @@ from harness.settings import Settings
 from harness.tables import counted
 from parsers import Counts
 from parsers.grounding import GroundingDetail, Target
+from parsers.points import CONVENTIONS
 from parsers.records import Scores, Status
 from parsers.reply_text import ENDED
 
@@ -69,6 +71,10 @@ class GroundingExtras(Extras):
                 f"absent targets, which Present leaves out: {right} of {len(absent)} declined, as "
                 "is right"
             )
+
+    def warning(self, records: Sequence[GroundingRecord], settings: Settings) -> str:
+        used = dict(settings.protocol_options).get("coordinates")
+        return mistaken(records, used) if used in CONVENTIONS else ""
 
 
 class GroundingItems(UnitKind):

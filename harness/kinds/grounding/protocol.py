@@ -247,8 +247,10 @@ class Grounding(AskingProtocol):
         )
         found = located(answer, self.convention, picture)
         action = None if found.point is None else Action(CLICK, point=found.point)
-        edges = {} if found.box is None else dict(zip(EDGES, found.box, strict=True))
-        return Prediction(found.status, action, answer.flags, parsed=edges)
+        parsed = {} if found.box is None else dict(zip(EDGES, found.box, strict=True))
+        if found.status is Status.OUT_OF_RANGE and answer.point is not None:
+            parsed = dict(zip(("numbers_x", "numbers_y"), answer.point, strict=True))
+        return Prediction(found.status, action, answer.flags, parsed=parsed)
 
     def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
         """Return the reply with the point of `prediction`, or that nothing fits.

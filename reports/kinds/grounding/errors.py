@@ -10,6 +10,7 @@ from harness.runs import Run, Unit
 from parsers import Declaration, Status
 from parsers.grounding import GroundingDetail
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
+from parsers.points.conventions import ALIKE
 from reports.errors.classes import FAILED, SUCCESS, ClassInfo, general_classes
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome
 
@@ -19,8 +20,6 @@ DECLINED, ABSENT, RANGE = "declined_present", "pointed_at_absent", "out_of_range
 SWAPPED, CONVENTION, NEAR, FAR = "swapped", "other_convention", "near", "far"
 CLOSE = 1.0
 """Diagonals of the target within which a miss is near."""
-ALIKE = {"per-mille", "per-999"}
-"""Conventions that are too close to tell which one was meant."""
 
 _CLASSES = (
     ClassInfo(
