@@ -6,7 +6,7 @@ to change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.conversation import Picture
@@ -66,11 +66,8 @@ def mistaken(records: Sequence[Unit[GroundingDetail]], used: Convention) -> str:
     if len(answers) < FIRST_ITEMS:
         return ""
 
-    def share(of: Sequence[Answer], holds: Callable[[Answer], bool]) -> float:
-        return sum(map(holds, of)) / len(of) if of else 0.0
-
-    outside = share(answers, lambda one: not one.inside(used, one.numbers))
-    there = [answer for answer in answers if answer.right is not None]
+    outside = _share([not one.inside(used, one.numbers) for one in answers])
+    there = [(answer, answer.right) for answer in answers if answer.right is not None]
     now = sum(answer.hits(used) for answer in answers)
     found: list[tuple[int, Convention, int]] = []
     for other in CONVENTIONS:
@@ -78,7 +75,7 @@ def mistaken(records: Sequence[Unit[GroundingDetail]], used: Convention) -> str:
             continue
         fits = sum(answer.inside(other, answer.numbers) for answer in answers)
         hits = sum(answer.hits(other) for answer in answers)
-        beyond = share(there, lambda one, c=other: not one.inside(c, one.right or (0.0, 0.0)))
+        beyond = _share([not one.inside(other, right) for one, right in there])
         # Answers in one corner are all within it, which alone says nothing of what is right.
         better = hits > now or beyond > FITS
         contradicted = outside >= CONTRADICTED or (beyond >= CONTRADICTED and better)
@@ -91,6 +88,10 @@ def mistaken(records: Sequence[Unit[GroundingDetail]], used: Convention) -> str:
         f"{fits} of {len(answers)} points are {MEANS[other]}? `coordinates={other}` ({hits} would "
         f"be hits, not {now})"
     )
+
+
+def _share(holds: Sequence[bool]) -> float:
+    return sum(holds) / len(holds) if holds else 0.0
 
 
 def _answer(record: Unit[GroundingDetail], used: Convention) -> Answer | None:

@@ -15,6 +15,7 @@ from harness.kinds.grounding.conventions import FIRST_ITEMS, mistaken
 from harness.runs import Unit
 from parsers.grounding import GroundingDetail
 from parsers.points import Convention
+from parsers.records import Prediction, Status
 from tests.harness.commands.tool import isolate
 from tests.harness.session.test_grounding import Pointer
 
@@ -110,9 +111,7 @@ def test_a_few_items_say_nothing_and_one_odd_answer_does_not_hide_the_others() -
     made = run(lambda share: share, "absolute")
     records = made.records()
     assert mistaken(records[: FIRST_ITEMS - 1], "absolute") == ""
-    odd = replace(
-        records[0],
-        prediction=replace(records[0].prediction, parsed={"numbers_x": 700.0, "numbers_y": 3.0}),
-    )
+    outside = Prediction(Status.OUT_OF_RANGE, parsed={"numbers_x": 700.0, "numbers_y": 3.0})
+    odd = replace(records[0], prediction=outside)
     assert mistaken([odd, *records[1:40]], "absolute").startswith("39 of 40 points are below 1")
     assert mistaken(records, "unit") == ""
