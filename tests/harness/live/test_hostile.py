@@ -115,9 +115,9 @@ def test_odd_pages_are_read_as_pages(table: Table, script: str) -> None:
 
 
 def test_a_large_page_is_cut(table: Table) -> None:
-    table.show("<script>document.body.append('some words '.repeat(1e6))</script>")
+    table.show("<script>document.body.append('some words '.repeat(1e5))</script>")
     assert table.page.cut and len(table.page.html) < 2 * LIMITS["longest"]
-    table.show("<script>document.body.innerHTML = '<p>some text</p>'.repeat(30_000)</script>")
+    table.show("<script>document.body.innerHTML = '<p>some text</p>'.repeat(11_000)</script>")
     assert table.page.cut and len(table.page.candidates) <= LIMITS["most"]
     table.show("small")
     assert not table.page.cut

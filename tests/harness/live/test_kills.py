@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -23,24 +22,24 @@ from adapters.contract import Fault
 from harness.live.pool import Limits, Worlds
 from tests.harness.live.browsed import ENTRY
 
-async def main(folder, hangs):
+async def main(folder, *states):
     worlds = Worlds(ENTRY, {"folder": folder}, count=1, limits=Limits(600, 600))
-    for round in (1, 2):
+    for state in states:
         episode = await worlds.open({"page": "index.html"})
         await episode.act(None)
-        print(f"begun {round}", flush=True)
-        if round == 1:
-            if not hangs:
-                sys.stdin.readline()
-            action = {"name": "CLICK", "point": [20, 20]}
-            try:
-                await episode.act(action if hangs else {"name": "HOVER", "point": [300, 300]})
-            except Fault as fault:
-                print(f"fault {fault.kind}", flush=True)
+        print("begun", flush=True)
+        hangs = state == "hangs"
+        if not hangs:
+            sys.stdin.readline()
+        action = {"name": "CLICK", "point": [20, 20]}
+        try:
+            await episode.act(action if hangs else {"name": "HOVER", "point": [300, 300]})
+        except Fault as fault:
+            print(f"fault {fault.kind}", flush=True)
         await episode.close()
     await worlds.close()
 
-asyncio.run(main(sys.argv[1], sys.argv[2] == "hangs"))
+asyncio.run(main(*sys.argv[1:]))
 """
 HANGS = """
 <button style="position:absolute; left:0; top:0; width:100px; height:100px"
@@ -49,19 +48,22 @@ HANGS = """
 
 
 class Running:
-    """A main process with a worker and its browser."""
+    """A main process with a worker and its browser, which plays an episode in each state."""
 
-    def __init__(self, folder: Path, state: str) -> None:
-        self.state = state
+    def __init__(self, folder: Path, *states: str) -> None:
         self.main = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(folder), state],
+            [sys.executable, "-c", PROGRAM, str(folder), *states],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=Path(__file__).parents[3],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
-        assert self.line() == "begun 1"
+        self.processes: list[psutil.Process] = []
+
+    def begin(self, state: str) -> None:
+        """Wait until the next episode is in its state, and note its processes."""
+        assert self.line() == "begun"
         if state == "hangs":
             # A renderer that runs for ever uses its processor.
             wait_for(lambda: any(busy(one) for one in self.named("--type=renderer")))
@@ -77,14 +79,19 @@ class Running:
         return sorted((one for one in found if word in words(one)), key=lambda one: one.pid)
 
     def alive(self) -> list[psutil.Process]:
-        """Those that were there at first and still are; zombies do not count."""
+        """Those that the episode began with and that are still there; zombies do not count."""
         return [one for one in self.processes if lives(one)]
 
     def go_on(self) -> None:
-        if self.state != "hangs":
-            assert self.main.stdin is not None
-            self.main.stdin.write("\n")
-            self.main.stdin.flush()
+        """Let an episode that waits act."""
+        assert self.main.stdin is not None
+        self.main.stdin.write("\n")
+        self.main.stdin.flush()
+
+    def end(self) -> None:
+        self.main.kill()
+        self.main.communicate()
+        wait_for(lambda: not self.alive())
 
 
 def words(process: psutil.Process) -> str:
@@ -117,41 +124,44 @@ def wait_for(condition: object) -> None:
 
 
 @pytest.fixture
-def running(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Running]:
+def folder(tmp_path: Path) -> Path:
     (tmp_path / "index.html").write_text(HANGS)
-    started = Running(tmp_path, request.param)
+    return tmp_path
+
+
+@pytest.mark.parametrize("state", ["waits", "hangs"])
+def test_nothing_outlives_the_main_process(folder: Path, state: str) -> None:
+    running = Running(folder, state)
     try:
-        yield started
+        running.begin(state)
+        assert len(running.processes) > 5
+        running.main.kill()
+        wait_for(lambda: not running.alive())
     finally:
-        started.main.kill()
-        started.main.communicate()
-        wait_for(lambda: not started.alive())
+        running.end()
 
 
-@pytest.mark.parametrize("running", ["waits", "hangs"], indirect=True)
-def test_nothing_outlives_the_main_process(running: Running) -> None:
-    assert len(running.processes) > 5
-    running.main.kill()
-    wait_for(lambda: not running.alive())
-
-
-@pytest.mark.parametrize(
-    ("running", "word"),
-    [
-        ("hangs", "child.py"),
-        ("waits", "run-driver"),
-        ("hangs", "--remote-debugging-pipe"),
-        ("waits", "--type=renderer"),
-    ],
-    indirect=["running"],
+KILLED = (
+    ("hangs", "child.py"),
+    ("waits", "run-driver"),
+    ("hangs", "--remote-debugging-pipe"),
+    ("waits", "--type=renderer"),
 )
-def test_what_is_killed_is_replaced_with_all_that_belonged_to_it(
-    running: Running, word: str
-) -> None:
-    for one in running.named(word):
-        one.kill()
-    running.go_on()
-    assert running.line() == "fault connection"
-    assert running.line() == "begun 2"
-    wait_for(lambda: not running.alive())
-    assert running.main.wait(GENEROUS_S) == 0
+
+
+def test_what_is_killed_is_replaced_with_all_that_belonged_to_it(folder: Path) -> None:
+    running = Running(folder, *(state for state, _ in KILLED), "waits")
+    try:
+        for state, word in KILLED:
+            running.begin(state)
+            for one in running.named(word):
+                one.kill()
+            if state == "waits":
+                running.go_on()
+            assert running.line() == "fault connection", word
+            wait_for(lambda: not running.alive())
+        running.begin("waits")
+        running.go_on()
+        assert running.main.wait(GENEROUS_S) == 0
+    finally:
+        running.end()

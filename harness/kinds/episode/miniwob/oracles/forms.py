@@ -148,7 +148,7 @@ def spinner(turn: Turn) -> Doing | None:
 
 def flight(turn: Turn) -> Doing | None:
     """`book-flight`: its results are read one after the other, each best one so far by a hover."""
-    fields = [one for one in turn.all("input") if "flight-input" in one.words]
+    fields = turn.all("input")
     if not fields:
         return _result(turn)
     for place, side in enumerate((r"from: (.*?) to:", r"to: (.*?) on ")):

@@ -12,7 +12,7 @@ from harness.records import Choice, Step
 from parsers.actions import Value
 
 _TAGS = re.compile(r"<[^<>]*>")
-_OPENING = re.compile(r"<(?P<tag>\S+)(?: id=\d+)?(?P<words>[^<>]*?)/?>")
+_OPENING = re.compile(r"<(?P<tag>\S+)(?: id=\d+)?(?P<words>[^<>]*?)/?(?:>|$)")  # Long ones are cut.
 _SHARES = (0.5, 0.15, 0.85, 0.03, 0.97)
 _QUOTED = re.compile(r'"([^"]*)"')
 
