@@ -158,7 +158,8 @@ def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] 
     own = _keyed(parts, layout)
     inner = [value for value in parts.values() if isinstance(value, dict)]
     packed = [object_in(value) for value in parts.values() if _is_packed(value)]
-    for part in [*(inner if own else ()), *packed]:
+    several = len([key for key in map(key_of, parts) if key in layout.keys]) > 1
+    for part in [*(inner if own or several else ()), *packed]:
         for key, content in _keyed(part or {}, layout).items():
             own.setdefault(key, content)
     answer = own.pop("ANSWER", None)

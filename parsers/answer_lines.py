@@ -24,15 +24,15 @@ _KEYS: dict[str, Key] = {
     "ANSWER": "ANSWER",
 }
 _NUMBER = r"(?:\s?#?\d{1,2})?"
-_QUOTES = r"(?P<post>[\"'*_`)\]\u201d\u2019]*+)"
+_QUOTES = r"(?P<post>[\"'*_`)\]\u201d\u2019\u3011]*+)"
 _MARKUP = r"</?(?:b|i|u|em|strong|p|li|ul|ol|span|div|code|font|h[1-6])\b[^<>\n]{0,60}>"
 # What may precede a key: marks of any kind, numbers, markup, a few words.
 _LINE = (
     rf"(?P<pre>(?:[^\w<\n]|[\d_]|{_MARKUP})*+)"
-    r"(?:(?:the|my|selected|chosen|final|correct|best|target)\s{1,3}){0,3}"
-    rf"(?P<key>%s){_NUMBER}{_QUOTES}(?:</\w{{1,8}}>)?"
+    r"(?:(?:the|my|selected|chosen|final|correct|best|target|input)\s{1,3}){0,3}"
+    rf"(?P<key>%s)(?:\s{{1,2}}to\s\w{{1,10}})?{_NUMBER}{_QUOTES}(?:</\w{{1,8}}>)?"
     r"(?:(?:\s*+(?::=?|==?(?!>)|[-=]+>|[\u2192\u21d2\u27a1\u279c])|\s{1,3}[-\u2013\u2014]{1,2}(?=\s))"
-    r"\ufe0f?(?:\s?</\w{1,8}>)?|(?P<alone>\s*+)$)"
+    r"\ufe0f?(?:\s?</\w{1,8}>)?|(?<=[\]\u3011])(?=\s\S)|(?P<alone>\s*+)$)"
 )
 # Inside a line only capitals count, because prose may well mention an action, and no condition
 # does ("if ACTION == TYPE"); behind a key that is not in capitals, others in its style.
@@ -64,7 +64,8 @@ _RULE = re.compile(r"\s*+(?:```|[-*_=~#][\s*_=~#-]{2,}$)")
 _WORD = re.compile(r"[^\W_]")
 _MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
-_TAG_BEFORE = re.compile(r"<(\w{1,8})>\Z")
+_TAG_BEFORE = re.compile(r"<(\w{1,8})[^<>]{0,60}>")
+_TAG_BEHIND = re.compile(r"\s{0,3}</(\w{1,8})>\Z")
 _JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
 _NOT_LETTERS = re.compile(r"[^A-Z]")
 
@@ -283,8 +284,10 @@ def _unmarked(content: Source, before: str, after: str) -> Source:
         return body.part(0, rest.end(1))
     mark = next((mark for mark in _MARKS if before.endswith(mark)), "")
     closing = _CLOSING.get(mark, mark)
-    if tag := _TAG_BEFORE.search(before):
-        closing = mark = f"</{tag[1]}>"
+    opened = _TAG_BEFORE.findall(before)
+    while (tag := _TAG_BEHIND.search(body.shadow)) and tag[1] in opened:
+        opened.remove(tag[1])
+        body = body.part(0, tag.start())
     if not mark or closing in after:
         return body
     if body.shadow.startswith(closing):

@@ -18,15 +18,17 @@ _KEYS = r"ELEMENT[ _]?TYPE|ELEMENT[ _]?TEXT|ELEMENT|ACTION|VALUE|ANSWER"
 _OPENING = re.compile(
     rf"(?:(?<=\n)|(?<=>)|\A)[ \t]{{0,20}}<(?:(?P<tag>{_KEYS})"
     rf"|(?P<named>param(?:eter)?|arg(?:ument)?|field|key|item)(?:\s?=\s?|\s{{1,3}}name\s?=\s?)[\"']?(?P<name>{_KEYS})[\"']?"
-    rf"|(?:arg_key|t[dh]|dt|key)>\s{{0,3}}(?P<cell>{_KEYS}):?\s{{0,3}}</(?:arg_key|t[dh]|dt|key)>\s{{0,20}}"
-    r"<(?P<beside>arg_value|t[dh]|dd|string))\s?>",
+    rf"|(?:arg_key|dt|key)>\s{{0,3}}(?P<cell>{_KEYS}):?\s{{0,3}}</(?:arg_key|dt|key)>\s{{0,20}}"
+    r"<(?P<beside>arg_value|dd|string))\s?>",
     re.IGNORECASE,
 )
 _BREAK = re.compile(rf"<br ?/?>(?=[^\w<]{{0,5}}(?:{_KEYS})\b)", re.IGNORECASE)
 _LONGEST = 2_000
 _MOST = 96
 _CELL = re.compile(rf"[^\w<]*+(?:(?:the|selected|chosen|final)\s)?({_KEYS})[^\w<]*+", re.IGNORECASE)
-_BAR = re.compile(r"(?<!\\)\|")
+_BAR = re.compile(r"(?<!\\)[|\t\u2502\u2503\uff5c]")
+_ROW = re.compile(r"<tr\b[^<>]*>\s*<t[dh]\b[^<>]*>|</t[dh]>\s*</tr>", re.IGNORECASE)
+_BETWEEN = re.compile(r"</t[dh]>\s*<t[dh]\b[^<>]*>", re.IGNORECASE)
 _RULE = re.compile(r"[\s|:+=-]+")
 
 
@@ -39,8 +41,9 @@ def as_lines(reply: Reply) -> Reply:
     """
     text = reply.text
     if "<" in text:
-        text = _without_tags(_BREAK.sub("\n", text))
-    if "|" in text:
+        text = _BETWEEN.sub(" | ", _ROW.sub("\n", _BREAK.sub("\n", text)))
+        text = _without_tags(text)
+    if _BAR.search(text):
         text = _without_tables(text)
     return reply if text == reply.text else rewritten(reply, text)
 
@@ -70,7 +73,7 @@ def _without_tables(text: str) -> str:
     keys: list[str | None] = []
     changed = False
     for line in text.split("\n"):
-        cells = _cells(line) if "|" in line else []
+        cells = _cells(line) if _BAR.search(line) else []
         named = [_key(cell) for cell in cells]
         if sum(key is not None for key in named) > 1:
             keys, changed = named, True
@@ -83,13 +86,15 @@ def _without_tables(text: str) -> str:
             keys, changed = [], True
         else:
             kept.append(line)
-            keys = []
+            keys = keys if not line.strip() else []
     return "\n".join(kept) if changed else text
 
 
 def _is_row(line: str, cells: Sequence[str]) -> bool:
     """Return True for `| ELEMENT | C |` and `ELEMENT | C`, but not for `VALUE: | C`."""
-    return line.lstrip()[:1] == "|" or (len(cells) == 2 and cells[0][-1] not in ":=")
+    return line.lstrip()[:1] in ("|", "\u2502", "\u2503", "\uff5c") or (
+        len(cells) == 2 and cells[0][-1] not in ":="
+    )
 
 
 def _cells(line: str) -> list[str]:

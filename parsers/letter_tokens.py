@@ -208,7 +208,7 @@ class LetterTokens:
         low = following.low
         if name == "I" and low in _AFTER_I | PRONOUNCED:
             return False
-        if low == "both":
+        if low == "both" and self.low(place - 1) in JOINING:
             return True
         if low in BEING and not following.text.istitle():
             return not (name in ("A", "I") and low in _PLURAL)

@@ -33,13 +33,13 @@ _TYPING_FIRST = re.compile(
     r"(?:INPUT(?:S|TED|TING)?|WRIT(?:E|ES|ING)|FILL(?:S|ED|ING)?)\b"
     r"(?!\s{1,3}(?:FIELD|BOX|AREA|ELEMENT|BUTTON))"
 )
-_OR = re.compile(r"(?:\bOR|/)\W{0,3}\Z", re.IGNORECASE)
+_OR = re.compile(r"\bOR\W{0,3}\Z", re.IGNORECASE)
 _THEN = re.compile(
     r"(?:\b(?:THEN|AND|BEFORE|NEXT|AFTERWARDS|FINALLY|FOLLOWED BY)|[+;>\u2192])\W{0,3}\Z",
     re.IGNORECASE,
 )
 _TYPED = re.compile(
-    r"(?:TYP(?:E|ING)|ENTER(?:ING)?|INPUT|WRITE|SELECT|KEY IN|FILL IN)"
+    r"(?<![\"'])(?:TYP(?:E|ING)|ENTER(?:ING)?|INPUT|WRITE|SELECT|KEY IN|FILL IN)"
     r"(?: THE)?(?: TEXT| VALUE| OPTION)?"
     r"\s?:?\s{0,3}(?:\"(?P<a>[^\"]{1,300})\"|\u201c(?P<b>[^\u201d]{1,300})\u201d"
     r"|'(?P<c>(?:[^']|(?<=\w)'(?=\w)){1,300}+)'|`(?P<d>[^`]{1,300})`)",

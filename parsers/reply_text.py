@@ -205,7 +205,8 @@ def _boxes(text: str) -> list[tuple[int, int, int, int]]:
 def _unboxed(text: str) -> str:
     pieces, done = [], 0
     for start, inside, end, over in _boxes(text):
-        pieces += [text[done:start], text[inside:end]]
+        joint = "\n" if text[start - 1 : start] in (".", "!", "?") else ""
+        pieces += [text[done:start], joint, text[inside:end]]
         done = over
     return "".join([*pieces, text[done:]])
 

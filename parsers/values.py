@@ -24,7 +24,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     ("\u300c", "\u300d"),
 )
 # May follow a closing quote, not part of the value: `"Ohio".`, `"Ohio" (the state)`.
-_AFTER_QUOTE = re.compile(r"\s*(?:\.|\([^()]*\)\.?)")
+_AFTER_QUOTE = re.compile(r"\s*(?:[.,;)\]}]{1,3}|\([^()]*\)\.?)")
 _TAGS = ("b", "i", "u", "em", "strong", "code", "span")
 _MARKED = re.compile(rf"<({'|'.join(_TAGS)})>([^<>]*)</\1>")
 _STRUCK = re.compile(r"~~[^~]{1,200}~~")

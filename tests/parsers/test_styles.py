@@ -59,6 +59,35 @@ def test_answers_in_the_styles_of_model_families_are_read_without_an_error() -> 
     assert errors == []
 
 
+FORMS = [
+    "[ELEMENT] C\n[ACTION] TYPE\n[VALUE] Ohio",
+    "Element to use: C\nAction to take: TYPE\nInput value: Ohio",
+    "<p><strong>ELEMENT:</strong> C</p>\n<p><b>ACTION:</b> TYPE</p>\n<p><b>VALUE:</b> Ohio</p>",
+    "<table><tr><td>ELEMENT</td><td>C</td></tr>\n<tr><td>ACTION</td><td>TYPE</td></tr>\n"
+    "<tr><td>VALUE</td><td>Ohio</td></tr></table>",
+    "<table>\n<tr><th>ELEMENT</th><th>ACTION</th><th>VALUE</th></tr>\n"
+    "<tr><td>C</td><td>TYPE</td><td>Ohio</td></tr>\n</table>",
+    "| ELEMENT | C |\n| ACTION | TYPE |\n| VALUE | Ohio |".replace("|", "\u2502"),
+    "ELEMENT\tC\nACTION\tTYPE\nVALUE\tOhio",
+    "| Element | Action | Value | Reason |\n|:--|:--|:--|:--|\n| C | TYPE | Ohio | needed |",
+    "<arg_key>element</arg_key>\n<arg_value>C</arg_value>\n<arg_key>action</arg_key>\n"
+    "<arg_value>TYPE</arg_value>\n<arg_key>value</arg_key>\n<arg_value>Ohio</arg_value>",
+    "ELEMENT: C<br>ACTION: TYPE<br>VALUE: Ohio<br>",
+    '{"element": {"option": "C"}, "action": {"type": "TYPE", "text": "Ohio"}}',
+    '[{"name": "TYPE", "arguments": {"element": "C", "value": "Ohio"}}]',
+    '{"name": "TYPE", "arguments": "{\\"element\\": \\"C\\", \\"text\\": \\"Ohio\\"}"}',
+    "{<ELEMENT>: <C>, <ACTION>: <TYPE>, <VALUE>: <Ohio>}".translate({60: "\u201c", 62: "\u201d"}),
+    "{element: 'C', action: 'TYPE', value: 'Ohio'}",
+    "Let me see.<|begin_of_box|>C<|end_of_box|>\nACTION: TYPE\nVALUE: Ohio",
+]
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_keys_are_read_in_every_form(text: str) -> None:
+    found = read(text)
+    assert (letter(found), found.operation, found.value) == ("C", "TYPE", "Ohio")
+
+
 @pytest.mark.parametrize(("text", "best"), filled("weighing"))
 def test_prose_that_weighs_options_is_its_conclusion(text: str, best: str) -> None:
     for reply in (text, f"{text}\n\nACTION: CLICK\nVALUE: None", f"<answer>{text}</answer>"):
