@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +93,6 @@ def by_split(
     known: Sequence[str],
     default: Sequence[str],
     where: str,
-    named: Callable[[str, Sequence[str]], str | None] = split_of,
 ) -> tuple[list[DataFile], list[str]]:
     """Return the files of the requested splits (None: the `default` splits present), and notices.
 
@@ -102,7 +101,7 @@ def by_split(
     Raises:
         DataError: a requested split has no file.
     """
-    splits = [(file, named(file.name, known)) for file in files]
+    splits = [(file, split_of(file.name, known)) for file in files]
     present = {split for _, split in splits if split}
     if not present:
         split = requested[0] if requested is not None and len(requested) == 1 else LOCAL_SPLIT

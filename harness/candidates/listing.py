@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -46,9 +46,7 @@ def render(
     chosen: Chosen,
     *,
     form: Form = "mindact",
-    words: int = 10,
     choice_tokens: int | None = 400,
-    count: Callable[[str], int] = count_tokens,
     letters: Sequence[str] | None = None,
     texts: bool = True,
     descriptions: bool = False,
@@ -62,9 +60,7 @@ def render(
         chosen: the selected candidates.
         form: "mindact" for the beginning of each candidate in the page pruned to all of them,
             "bnid" for whole elements on one line.
-        words: longest text of the form "mindact", in words.
         choice_tokens: longest text of the form "bnid", in tokens; None: never cut.
-        count: counts the tokens of a text.
         letters: one per choice; A, B, ... by default.
         texts: False leaves every text empty.
         descriptions: True if choices carry role, type, labels and text of their elements.
@@ -73,9 +69,11 @@ def render(
     if not texts:
         text_of = dict.fromkeys(chosen.ids, "")
     elif form == "mindact":
-        text_of = {choice.id: choice.text for choice in page.choices(chosen.ids, words=words)}
+        text_of = {choice.id: choice.text for choice in page.choices(chosen.ids)}
     else:
-        text_of = {i: page.compact(i, max_tokens=choice_tokens, count=count) for i in chosen.ids}
+        text_of = {
+            i: page.compact(i, max_tokens=choice_tokens, count=count_tokens) for i in chosen.ids
+        }
     places = {node_id: place for place, node_id in enumerate(page.in_order(chosen.ids))}
     candidates = row.detail.candidates
     used_letters = letters or [letter(number) for number in range(len(chosen.ids))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -153,7 +153,6 @@ class Page:
         pruning: Pruning | None = _USUAL,
         attributes: Attributes = MIND2WEB_ATTRIBUTES,
         style: Style = "refine",
-        visible: Collection[str] | None = None,
     ) -> str:
         """Write the page as AutoWebGLM reads it (Lai et al. 2024), on one line.
 
@@ -163,8 +162,6 @@ class Page:
             attributes: attributes whose values are shown.
             style: `refine`, `<a[A]| value; text child >`, `xml`, `<a id="A">text child </a>`, or
                 `axtree`, a line `[A] link 'text'` for each, which shows no other attributes.
-            visible: the elements that can be seen; others are written only if they have an id.
-                None: all of them.
 
         Raises:
             UnknownNode: the page has no such element.
@@ -174,7 +171,7 @@ class Page:
         kept = None if pruning is None else collected(shown, pruning)
         if style == "axtree":
             return axtree(self._tree.nodes, kept, shown)
-        return refine(self._tree.nodes, kept, shown, attributes, style, visible)
+        return refine(self._tree.nodes, kept, shown, attributes, style)
 
     def segment(
         self,
@@ -192,7 +189,7 @@ class Page:
         (node,) = self._candidates([node_id])
         shown = self._shown(ids)
         kept = collected([node], pruning)
-        return refine(self._tree.nodes, kept, shown, attributes, style, None)
+        return refine(self._tree.nodes, kept, shown, attributes, style)
 
     def compact(
         self, node_id: str, *, max_tokens: int | None = 400, count: Callable[[str], int]

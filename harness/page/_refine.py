@@ -3,7 +3,7 @@
 `refine` writes `<button[A]| submit; Search all >`: tag, id, the values of some attributes joined
 by `; `, text, and what is inside; `xml` writes `<button id="A" type="submit">Search all </button>`.
 
-An element with an id is always written. Another one is written if it is visible and has text, one
+An element with an id is always written. Another one is written if it has text, one
 of the attributes, or more than one thing inside that is written; otherwise what is inside takes its
 place. Text after a child becomes an element `text` in its place, which keeps the order. Of
 what a page says, nothing can be read as an element or as an id: angle brackets are escaped, runs of
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from xml.sax.saxutils import escape
 
-from harness.page._tree import NODE_ID, Element, is_text, name_of
+from harness.page._tree import Element, is_text, name_of
 
 Style = Literal["refine", "xml", "axtree"]
 
@@ -77,7 +77,6 @@ def refine(
     ids: Mapping[Element, str],
     attributes: Attributes,
     style: Style,
-    visible: Collection[str] | None,
 ) -> str:
     """Write a page.
 
@@ -87,7 +86,6 @@ def refine(
         ids: the ids of elements.
         attributes: what is shown of elements.
         style: the form.
-        visible: node ids of the visible elements; None: all are.
     """
     written: dict[Element, _Written] = {}
     pieces: dict[Element, int] = {}
@@ -101,13 +99,10 @@ def refine(
         if is_kept or node is root:
             node_id = ids.get(node)
             shown = _attributes(node, attributes)
-            seen = visible is None or node.get(NODE_ID) in visible
-            if node_id is not None or (seen and (own or shown or count > 1)):
+            if node_id is not None or own or shown or count > 1:
                 opening = _opening(name_of(node), node_id, shown, own, style)
                 written[node] = _Written(opening, inside)
                 count = 1
-            elif not seen:
-                count = sum(pieces[child] for child in inside if not isinstance(child, str))
         pieces[node] = count
     return _assembled(root, written, style)
 

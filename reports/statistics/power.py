@@ -27,7 +27,7 @@ MOST = 1_000_000
 """Numbers of tasks above this are reported as None."""
 
 
-def t_power(tasks: int, difference: float, deviation: float, alpha: float = ALPHA) -> float:
+def t_power(tasks: int, difference: float, deviation: float) -> float:
     """Power of the two-sided paired t test over tasks.
 
     >>> round(t_power(34, 0.1, 0.2), 3)
@@ -38,13 +38,11 @@ def t_power(tasks: int, difference: float, deviation: float, alpha: float = ALPH
     if deviation == 0:
         return 1.0 if difference else 0.0
     shift = abs(difference) * math.sqrt(tasks) / deviation
-    limit = float(special().stdtrit(tasks - 1, 1 - alpha / 2))
+    limit = float(special().stdtrit(tasks - 1, 1 - ALPHA / 2))
     return 1 - float(special().nctdtr(tasks - 1, shift, limit))
 
 
-def tasks_needed(
-    difference: float, deviation: float, *, power: float = POWER, alpha: float = ALPHA
-) -> int | None:
+def tasks_needed(difference: float, deviation: float) -> int | None:
     """Tasks needed to detect a difference of step rates; None for no difference or too many.
 
     Example: a difference of half a standard deviation.
@@ -52,12 +50,10 @@ def tasks_needed(
     >>> tasks_needed(0.1, 0.2)
     34
     """
-    return _first(lambda n: t_power(n, difference, deviation, alpha), power, 2)
+    return _first(lambda n: t_power(n, difference, deviation), 2)
 
 
-def smallest_difference(
-    tasks: int, deviation: float, *, power: float = POWER, alpha: float = ALPHA
-) -> float | None:
+def smallest_difference(tasks: int, deviation: float) -> float | None:
     """Smallest difference of step rates that this many tasks detect; None for fewer than two.
 
     >>> round(smallest_difference(34, 0.2) or 0, 3)
@@ -65,12 +61,12 @@ def smallest_difference(
     """
     if tasks < 2:
         return None
-    limit = float(special().stdtrit(tasks - 1, 1 - alpha / 2))
-    shift = float(special().nctdtrinc(tasks - 1, 1 - power, limit))
+    limit = float(special().stdtrit(tasks - 1, 1 - ALPHA / 2))
+    shift = float(special().nctdtrinc(tasks - 1, 1 - POWER, limit))
     return shift * deviation / math.sqrt(tasks)
 
 
-def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float = ALPHA) -> float:
+def mcnemar_power(tasks: int, difference: float, discordant: float) -> float:
     """Power of the exact McNemar test for a difference in task success.
 
     `discordant` is the share of tasks where only one run succeeds, at least the difference.
@@ -83,7 +79,7 @@ def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float
         return 0.0
     counts = _likely(tasks, discordant)
     weights = _binomial(counts, tasks, discordant)
-    limits = _limits(counts, alpha)
+    limits = _limits(counts)
     share = (discordant + difference) / (2 * discordant)
     able = limits >= 0
     won = np.zeros_like(counts)
@@ -92,9 +88,7 @@ def mcnemar_power(tasks: int, difference: float, discordant: float, alpha: float
     return float((weights * won).sum())
 
 
-def tasks_needed_for_success(
-    difference: float, discordant: float, *, power: float = POWER, alpha: float = ALPHA
-) -> int | None:
+def tasks_needed_for_success(difference: float, discordant: float) -> int | None:
     """Tasks needed to detect a difference in task success; None for no difference or too many.
 
     >>> tasks_needed_for_success(0.4, 0.4)
@@ -102,12 +96,10 @@ def tasks_needed_for_success(
     """
     if difference == 0:
         return None
-    return _first(lambda n: mcnemar_power(n, difference, discordant, alpha), power, 1)
+    return _first(lambda n: mcnemar_power(n, difference, discordant), 1)
 
 
-def smallest_success_difference(
-    tasks: int, discordant: float, *, power: float = POWER, alpha: float = ALPHA
-) -> float | None:
+def smallest_success_difference(tasks: int, discordant: float) -> float | None:
     """Smallest difference in task success that this many tasks detect; None if not even 100 %.
 
     For differences above `discordant`, the same run wins all discordant tasks.
@@ -115,26 +107,26 @@ def smallest_success_difference(
     >>> round(smallest_success_difference(142, 0.0) or 0, 3)
     0.055
     """
-    if mcnemar_power(tasks, 1.0, 1.0, alpha) < power:
+    if mcnemar_power(tasks, 1.0, 1.0) < POWER:
         return None
     low, high = 0.0, 1.0
     while high - low > 1e-6:
         middle = (low + high) / 2
-        seen = mcnemar_power(tasks, middle, discordant, alpha) >= power
+        seen = mcnemar_power(tasks, middle, discordant) >= POWER
         low, high = (low, middle) if seen else (middle, high)
     return high
 
 
-def _first(power_of: Callable[[int], float], wanted: float, start: int) -> int | None:
+def _first(power_of: Callable[[int], float], start: int) -> int | None:
     high = start
-    while power_of(high) < wanted:
+    while power_of(high) < POWER:
         high *= 2
         if high > MOST:
             return None
     low = max(start, high // 2)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if power_of(middle) >= wanted else (middle + 1, high)
+        low, high = (low, middle) if power_of(middle) >= POWER else (middle + 1, high)
     return high
 
 
@@ -153,14 +145,14 @@ def _binomial(counts: Floats, tasks: int, share: float) -> Floats:
     return np.asarray(np.exp(ways + terms), dtype=np.float64)
 
 
-def _limits(counts: Floats, alpha: float) -> Floats:
+def _limits(counts: Floats) -> Floats:
     """Return the most wins of the losing run at which the exact test rejects, or -1."""
     tail, whole = special().bdtr, counts.astype(int)
-    guess = special().bdtrik(alpha / 2, np.maximum(counts, 1), 0.5)
+    guess = special().bdtrik(ALPHA / 2, np.maximum(counts, 1), 0.5)
     limits = np.floor(np.nan_to_num(guess, nan=0.0))
     for _ in range(2):
         limits = np.where(
-            (limits >= 0) & (tail(limits, whole, 0.5) > alpha / 2), limits - 1, limits
+            (limits >= 0) & (tail(limits, whole, 0.5) > ALPHA / 2), limits - 1, limits
         )
     higher = np.minimum(limits + 1, counts)
-    return np.asarray(np.where(tail(higher, whole, 0.5) <= alpha / 2, higher, limits))
+    return np.asarray(np.where(tail(higher, whole, 0.5) <= ALPHA / 2, higher, limits))

@@ -182,18 +182,6 @@ def test_attributes_come_in_the_order_of_their_list_equal_values_once() -> None:
     )
 
 
-def test_what_cannot_be_seen_is_written_only_with_an_id() -> None:
-    found = page(
-        "<html><div title='menu'><a><text>One</text></a><a><text>Two</text></a></div>"
-        "<p><text>Seen</text></p></html>"
-    )
-    # 1 html, 2 div, 3 a, 5 a, 7 p
-    assert found.refined({}, pruning=WHOLE, visible={"1", "3", "5", "7"}) == (
-        "<html| <a| One > <a| Two > <p| Seen > >"
-    )
-    assert found.refined({"3": "A"}, pruning=WHOLE, visible={"7"}) == "<a[A]| One > <p| Seen >"
-
-
 def test_a_segment_shows_what_was_acted_upon_and_its_nearest_surroundings() -> None:
     found = page(
         "<html><nav title='far'><div title='near'><a><text>before</text></a>"
