@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 import torch
 from PIL import Image
 
+from adapters.local.devices import full_precision
 from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.config import QwenVLConfig
@@ -29,6 +30,7 @@ pytestmark = [
 
 
 def test_greedy_tokens_of_the_original_are_equal(known: Path) -> None:
+    full_precision(torch.float32)
     config = json.loads((known / "model/config.json").read_text("utf-8"))
     model = empty_model(QwenVLConfig.of(config))
     load_weights(model, known / "model", torch.float32, lambda name: "cuda:0")
