@@ -15,9 +15,12 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from harness.benchmarks import benchmark
 from harness.kinds.episode.browsergym.acting import calls_of
+from harness.kinds.episode.browsergym.benchmark import BrowserGym
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.live.pool import Episode, Worlds
+from harness.settings import read_settings
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.episode.browsergym.talker import MODEL
 from tests.harness.kinds.episode.browsergym.test_acting import ACTIONS
@@ -127,6 +130,45 @@ def test_a_page_is_scrolled_left_and_come_back_to_in_tabs(real: str) -> None:
     assert pressed[1] is not None and 'ax_state="focused"' in pressed[1].html
     # MiniWoB++ ends when its page is left.
     assert left[0].ended
+
+
+def test_a_page_of_the_user_takes_text_only_in_its_fields(real: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text(
+        "<!DOCTYPE html><button onclick='document.title=1'>Buy a lamp now</button>"
+        "<input><iframe srcdoc='<input>'></iframe>"
+    )
+    data = tmp_path / "tasks.jsonl"
+    data.write_text(json.dumps({"goal": "Buy it", "start_url": page.as_uri()}))
+    ours = benchmark("browsergym:openended").of_run(read_settings({"env_python": real}))
+    assert isinstance(ours, BrowserGym)
+    (unit,) = ours.open(data=data).entries
+
+    async def whole() -> list[Seen]:
+        worlds = Worlds(ours.world, ours.options(), count=1, limits=ours.limits)
+        try:
+            episode = await worlds.open(unit.detail.asked.parameters)
+            first = await episode.act(None)
+            seen = [Seen.from_plain(first.content)]
+            listed = decode_page(first.blobs[PAGE]).candidates
+            boxes = [one.box for one in listed if one.tag in ("button", "input") and one.box]
+            typed = [(box.x + box.width / 2, box.y + box.height / 2) for box in boxes]
+            actions: list[dict[str, Any]] = [
+                {"name": "TYPE", "point": point, "arguments": {"value": "x"}} for point in typed
+            ]
+            actions += [{"name": "MESSAGE", "arguments": {"text": "hello"}}]
+            actions += [{"name": "INFEASIBLE", "arguments": {"reason": "no lamp"}}]
+            for action in actions:
+                seen.append(Seen.from_plain((await episode.act(action)).content))
+            return seen
+        finally:
+            await worlds.close()
+
+    begun, *acted = asyncio.run(whole())
+    assert begun.goal == "Buy it" and begun.url == page.as_uri()
+    errors = [one.error for one in acted]
+    assert errors == ["the element takes no text", "", "", "", ""]
+    assert not acted[0].title and [one.ended for one in acted] == [False] * 4 + [True]
 
 
 @settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
