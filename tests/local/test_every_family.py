@@ -51,12 +51,12 @@ NO_TEXT_ALONE = ("paligemma",)
 """Families whose processors take no prompt without a picture."""
 ONE_BY_ONE = ("minicpm-v-4.6", "molmo2")
 """Families whose processors prepare two pictures otherwise together than apart."""
-SIZES = ((150, 90), (60, 210))
+SIZES = ((150, 90), (60, 210), (150, 90))
 
 
 @cache
 def picture(number: int) -> Picture:
-    return Picture(f"{number}", "plain", *SIZES[number])
+    return Picture(f"{60 * number:x}", "plain", *SIZES[number])
 
 
 def pixels(shown: Picture) -> Image.Image:
@@ -65,13 +65,14 @@ def pixels(shown: Picture) -> Image.Image:
 
 
 def questions(name: str) -> list[Conversation]:
-    """Conversations of unequal lengths, with pictures of unequal sizes and without one."""
+    """Conversations of unequal lengths, with pictures of two sizes and without one."""
     asked = [
         Conversation((user(picture(0), "what now?"),)),
         Conversation((user("\nfirst ", picture(1), "what now? " * 9),)),
+        Conversation((user(picture(2), "what now?"),)),
         Conversation((user("only words"),)),
     ]
-    return asked[: 2 if name in NO_TEXT_ALONE else 3]
+    return asked[: 3 if name in NO_TEXT_ALONE else 4]
 
 
 def requests(asked: Sequence[Conversation], place: str) -> list[Request]:
@@ -208,7 +209,7 @@ def counted_as_written(family: Family) -> None:
     rule = family.image_rule
     assert rule is not None
     around = set()
-    for number, size in enumerate(SIZES):
+    for number, size in enumerate(SIZES[:2]):
         shown = picture(number)
         with_it = family.encode(Conversation((user("a", shown, "b"),)), [pixels(shown)]).length
         known = rule.tokens(*size)
