@@ -53,6 +53,9 @@ _BY_POSITION = (
     inspect.Parameter.VAR_POSITIONAL,
 )
 
+PUBLISHED = False
+"""Whether the package is on PyPI; until then it is installed from a clone."""
+
 
 class UnknownName(LookupError):
     """No such name, or nothing usable under it; the message is one line for the user."""
@@ -245,17 +248,21 @@ class Registry(Generic[T]):
         return f"{self.kind} '{name}'{where} is not a {self.kind}: {why}"
 
     def _unknown(self, text: str) -> str:
+        near = self.near(text)
+        hint = (
+            f"did you mean {near}?"
+            if near
+            else f"known: {', '.join(sorted(self.names())) or 'none'}"
+        )
+        return f"unknown {self.kind} '{text}'; {hint}"
+
+    def near(self, text: str) -> str | None:
+        """Return the name that a text is probably a misspelling of, in quotes."""
         import difflib
 
-        names = sorted(self.names())
-        near = difflib.get_close_matches(text.partition(":")[0], names, n=1, cutoff=0.65)
-        if near:
-            hint = f"did you mean '{near[0]}'?"
-        elif start := self._plain_like(text):
-            hint = f"did you mean '{start}...'?"
-        else:
-            hint = f"known: {', '.join(names) or 'none'}"
-        return f"unknown {self.kind} '{text}'; {hint}"
+        names = difflib.get_close_matches(text.partition(":")[0], self.names(), n=1, cutoff=0.65)
+        start = self._plain_like(text)
+        return f"'{names[0]}'" if names else f"'{start}...'" if start else None
 
     def _plain_like(self, text: str) -> str | None:
         """Return the beginning of plain names that the text's own beginning is a misspelling of."""
@@ -268,6 +275,12 @@ class Registry(Generic[T]):
             if len(start) > 3
         }
         return near[max(near)] if near and max(near) >= 0.75 else None
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra of this package."""
+    package = "vlm-web-eval" if PUBLISHED else "."
+    return f"pip install '{package}[{extra}]'" + ("" if PUBLISHED else " in a clone")
 
 
 def load(target: str) -> Any:

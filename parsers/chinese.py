@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import jieba
 
 _CHINESE = re.compile("[\u4e00-\u9fd5]|AT&T|[cC]#|[cC]\\+\\+")
-_MISSING = "words of Chinese texts need jieba ({}); install it with: pip install 'vlm-web-eval[zh]'"
+_MISSING = "words of Chinese texts need jieba ({}); install it with: pip install jieba"
 # Everything except words is cut at spaces, and into single characters.
 _PIECES = re.compile(r"(?P<block>[a-zA-Z0-9+#&._%\-]+)|(?P<blank>\r\n|\s)|(?P<other>.)", re.DOTALL)
 _BLOCK = re.compile(r"[a-zA-Z0-9]+(?:\.[0-9]+)?%?|(?:(?![a-zA-Z0-9]).)+")

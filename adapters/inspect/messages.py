@@ -1,4 +1,4 @@
-"""Conversations and replies in the form of Inspect AI (`pip install 'vlm-web-eval[inspect]'`).
+"""Conversations and replies in the form of Inspect AI.
 
     messages = chat_messages(conversation.messages, show)   # what inspect sends and logs
     output = model_output(reply)                            # a reply of ours

@@ -18,11 +18,12 @@ from adapters.local.checkpoint import SMALL, digest_of, folder_of
 from adapters.local.devices import devices_of, full_precision
 from adapters.local.options import LocalOptions
 from adapters.options import Count
+from adapters.registry import install
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-INSTALL = "pip install 'vlm-web-eval[embed]'"
+INSTALL = install("embed")
 _WEIGHTS = ("*.safetensors", "*.bin")
 _OTHERWISE = "download the checkpoint elsewhere, and name its folder as model_path"
 

@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from adapters.contract import Adapter, Described, Fatal
 from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions
 from adapters.options import parameters_of, read_options
+from adapters.registry import install
 
-INSTALL = "pip install 'vlm-web-eval[local]'"
+INSTALL = install("local")
 OLDEST = (5, 20)
 EXAMPLES = {
     "hf": "hf:Qwen/Qwen2.5-VL-7B-Instruct",

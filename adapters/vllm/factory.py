@@ -11,8 +11,9 @@ from adapters.contract import Adapter, AdapterInfo, Described, Fatal
 from adapters.local.factory import check_installed
 from adapters.local.options import LocalOptions
 from adapters.options import SWITCHES, Count, parameters_of, read_options
+from adapters.registry import install
 
-INSTALL = "pip install 'vlm-web-eval[vllm]'"
+INSTALL = install("vllm")
 EXAMPLE = "vllm:Qwen/Qwen2.5-VL-7B-Instruct"
 SPREAD = "spread it over several GPUs with --devices cuda:0,cuda:1"
 INVARIANT = "VLLM_BATCH_INVARIANT"

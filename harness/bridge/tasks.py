@@ -1,4 +1,4 @@
-"""Our protocols as tasks of Inspect AI (`pip install 'vlm-web-eval[inspect]'`).
+"""Our protocols as tasks of Inspect AI.
 
     inspect eval harness/mm_mind2web --model openai/gpt-5.4 -T protocol=seeact-two-rounds
 

@@ -13,12 +13,13 @@ plays one with a baseline.
 
 from __future__ import annotations
 
+from adapters.registry import install
 from harness.errors import UserError
 
 try:
     import gymnasium
 except ImportError as error:  # pragma: no cover
-    raise UserError("environments need gymnasium: pip install 'vlm-web-eval[gym]'") from error
+    raise UserError(f"environments need gymnasium: {install('gym')}") from error
 
 MIND2WEB = "vlm_eval/Mind2Web-v0"
 """A task is an episode; by default of Multimodal-Mind2Web."""

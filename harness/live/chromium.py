@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.processes import launcher
+from adapters.registry import install
 from harness.errors import UserError
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def found(executable: Path | str | None = None, *, purpose: str, extra: str) -> 
     try:
         import playwright.sync_api  # noqa: F401
     except ImportError:
-        raise UserError(
-            f"{purpose} needs playwright: pip install 'vlm-web-eval[{extra}]'"
-        ) from None
+        raise UserError(f"{purpose} needs playwright: {install(extra)}") from None
     path = Path(executable) if executable else chromium()
     if path is None or not path.is_file():
         where = f"not found at {path}" if path else "apt install chromium"

@@ -160,7 +160,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
         # The key of a hosted model is looked up when it is loaded.
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
-        raise UserError(_with_policies(settings.model, error)) from error
+        raise UserError(_unknown(settings.model)) from error
     info = described.info
     sheet = prices_of(settings)
     check_tiers(settings, info, sheet)
@@ -262,7 +262,7 @@ def _refuse_secrets(settings: Settings) -> None:
             raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
 
 
-def _with_policies(name: str, error: UnknownName) -> str:
+def _unknown(name: str) -> str:
     """The complaint about an unknown model, which may be a misspelt policy."""
     both: Registry[object] = Registry("model or policy", "vlm_eval.none")
     from adapters.catalog import ADAPTERS
@@ -270,11 +270,16 @@ def _with_policies(name: str, error: UnknownName) -> str:
     policies = {name.rpartition("/")[2] for name in POLICIES.names()}
     for known in (*ADAPTERS.names(), *policies):
         both.add(known, known, plain=ADAPTERS.plain(known))
-    try:
-        both.split(name)
-    except UnknownName as better:
-        return f"{better} (vlm-eval models and vlm-eval policies list them)"
-    return str(error)
+    if near := both.near(name):
+        return f"unknown model or policy '{name}'; did you mean {near}?"
+    hosted = [provider for provider in ADAPTERS.names() if ADAPTERS.plain(provider)]
+    starts = [f"{start}..." for provider in hosted for start in ADAPTERS.plain(provider)]
+    others = [other for other in ADAPTERS.names() if other not in hosted]
+    return (
+        f"unknown model or policy '{name}': a model behind a server needs --base-url; providers: "
+        f"{', '.join(f'{one}:NAME' for one in hosted)} ({', '.join(starts)} alone); other models: "
+        f"{', '.join(others)}; baselines: {', '.join(sorted(policies))}"
+    )
 
 
 def limits_of(settings: Settings) -> tuple[int, ...]:

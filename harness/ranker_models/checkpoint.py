@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
 from adapters.hub import downloaded
+from adapters.registry import install
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
 DTYPES = ("float32", "bfloat16", "float16")
-_HINT = "a cross-encoder needs the extra rank: pip install 'vlm-web-eval[rank]'"
+_HINT = f"a cross-encoder needs the extra rank: {install('rank')}"
 _TOKENIZERS = (
     "tokenizer.json",
     "vocab.txt",
@@ -175,8 +176,7 @@ def check_tokenizer(name: str, folder: Path) -> None:
             spec = None
         if spec is None:
             raise UserError(
-                f"the tokenizer of {name} needs {package.rpartition('.')[2]}: "
-                "pip install 'vlm-web-eval[rank]'"
+                f"the tokenizer of {name} needs {package.rpartition('.')[2]}: {install('rank')}"
             )
 
 

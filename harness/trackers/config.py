@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from adapters.registry import Registry, UnknownName
+from adapters.registry import Registry, UnknownName, install
 from adapters.secrets import is_secret, words_of
 from harness.errors import UserError
 from harness.trackers.contract import Tracker
@@ -96,7 +96,7 @@ def package(name: str) -> Any:
         spec = None
     # A folder of that name is none: services leave their files in such folders.
     if spec is None or spec.origin is None:
-        raise UserError(f"the package {name} is missing: pip install 'vlm-web-eval[{name}]'")
+        raise UserError(f"the package {name} is missing: {install(name)}")
     return import_module(name)
 
 

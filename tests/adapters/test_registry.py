@@ -66,19 +66,14 @@ def test_an_option_that_the_provider_does_not_take_is_refused_by_name() -> None:
         make("claude-sonnet-5-5", detail="high")
 
 
-def test_importing_and_listing_load_no_sdk_and_take_milliseconds() -> None:
+def test_importing_and_listing_load_no_sdk() -> None:
     code = (
-        "import time; start = time.perf_counter(); import adapters, sys\n"
-        "spent = time.perf_counter() - start; names = adapters.names()\n"
+        "import adapters, sys; adapters.names()\n"
         "sdks = {'openai', 'anthropic', 'google.genai', 'httpx2', 'genai_prices'}\n"
         "loaded = sdks & {*sys.modules}\n"
         "assert not loaded, loaded\n"
-        "print(spent)"
     )
-    spent = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    assert float(spent) < 0.5  # a few milliseconds, on a machine that is very busy
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_every_name_has_a_line_about_it() -> None:

@@ -145,7 +145,7 @@ def test_what_is_missing_is_said_in_one_line_with_the_command() -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == (
-        "the embedder 'hf' needs sentence-transformers: pip install 'vlm-web-eval[embed]'"
+        "the embedder 'hf' needs sentence-transformers: pip install '.[embed]' in a clone"
     )
 
 

@@ -56,7 +56,7 @@ def test_missing_packages_are_told_with_the_line_that_installs_them(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(factory, "find_spec", lambda name: None if name == "accelerate" else 1)
-    line = "local models need the package 'accelerate': pip install 'vlm-web-eval[local]'"
+    line = "local models need the package 'accelerate': pip install '.[local]' in a clone"
     assert complaint(f"hf:{checkpoint('qwen2-vl')}") == line
     with pytest.raises(Fatal, match="accelerate"):
         describe("qwen2-vl")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adapters.registry import install
 from harness.runs import Run
 from harness.tables import clean
 from reports.exports.contract import option
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
     from pydantic import ValidationError
 
-MISSING = "--to inspect needs the package inspect-ai: pip install 'vlm-web-eval[inspect]'"
+MISSING = f"--to inspect needs the package inspect-ai: {install('inspect')}"
 
 
 @dataclass(frozen=True, slots=True)

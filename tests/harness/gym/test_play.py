@@ -119,5 +119,5 @@ def test_without_gymnasium_one_line_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == (
-        "vlm-eval: environments need gymnasium: pip install 'vlm-web-eval[gym]'\n"
+        "vlm-eval: environments need gymnasium: pip install '.[gym]' in a clone\n"
     )

@@ -178,7 +178,7 @@ def test_a_package_that_is_missing_is_told_with_the_line_that_installs_it(
     assert done.code == 2
     assert done.complaint == (
         f"vlm-eval: --track {name}: the package {name} is missing: "
-        f"pip install 'vlm-web-eval[{name}]'"
+        f"pip install '.[{name}]' in a clone"
     )
 
 

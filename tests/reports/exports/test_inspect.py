@@ -285,7 +285,7 @@ def test_without_the_package_there_is_one_line(
     write(tmp_path / "run", worked())
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
     done = call("export", tmp_path / "run", "--to", "inspect", "-o", tmp_path / "out")
-    assert done.code == 2 and "pip install 'vlm-web-eval[inspect]'" in done.complaint
+    assert done.code == 2 and "pip install '.[inspect]'" in done.complaint
 
 
 def test_inspect_prints_the_log(runs: Mapping[str, Path], tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from adapters.registry import install
 from harness.errors import UserError
 
-INSTALL = 'pip install "vlm-web-eval[miniwob]"'
+INSTALL = install("miniwob")
 # fmt: off
 PUBLISHED = (
     "book-flight", "choose-date", "choose-date-easy", "choose-date-medium", "choose-list",
