@@ -1,16 +1,9 @@
-"""The header of an inspect_ai log: settings, results, tokens of a run; its ids and dates.
-
-Ids are the same for the same run whenever it is exported.
-"""
+"""The header of an inspect_ai log: settings, results, tokens of a run."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-import struct
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from inspect_ai.log import (
@@ -35,56 +28,10 @@ from harness.tables import clean
 from parsers import Measure
 from reports.exports.command_line import public_text
 from reports.exports.facts import benchmark_of, created, public_command, repository_of
+from reports.exports.inspect.ids import id_of
 from reports.exports.results import Result
 from reports.load import notes_of, unfinished_lines
 from reports.settings import settings_of
-
-FIRST = struct.pack("<HH", 0, 1 << 5 | 1)
-"""Midnight of 1 January 1980, the first date that a zip file can tell: time, then date."""
-_IN_MEMBER, _IN_DIRECTORY = 10, 12
-"""Where the date is in the header of a member, and in an entry of the directory."""
-_ENTRY = struct.Struct("<28x3H12x")
-"""An entry of the directory: the lengths of what follows it (name, extra field, comment)."""
-
-
-def undate(path: Path) -> None:
-    """Set the dates of all members of a zip file to the first one that there is.
-
-    Whatever they are compressed with: nothing but the dates is changed.
-    """
-    with zipfile.ZipFile(path) as archive:
-        members, directory = archive.infolist(), archive.start_dir
-    with path.open("r+b") as file:
-        for member in members:
-            file.seek(member.header_offset + _IN_MEMBER)
-            file.write(FIRST)
-        for _ in members:
-            file.seek(directory)
-            lengths = _ENTRY.unpack(file.read(_ENTRY.size))
-            file.seek(directory + _IN_DIRECTORY)
-            file.write(FIRST)
-            directory += _ENTRY.size + sum(lengths)
-
-
-ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-"""The 57 characters of inspect_ai's ids; 22 make one."""
-LENGTH = 22
-
-
-def id_of(*parts: object) -> str:
-    """Return an id in the form of inspect_ai's own, from anything whose text is always the same.
-
-    >>> id_of("run", 1) == id_of("run", 1), len(id_of("run", 2)), id_of("run", 1) == id_of("run1")
-    (True, 22, False)
-    """
-    content = "\0".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    number = int.from_bytes(hashlib.sha256(content).digest(), "big")
-    found = ""
-    for _ in range(LENGTH):
-        number, rest = divmod(number, len(ALPHABET))
-        found += ALPHABET[rest]
-    return found
-
 
 PRIVATE = ("base_url", "data", "endpoint")
 """Ends of keys whose values are paths or addresses."""
