@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from adapters.conversation import Conversation, Picture, Reply, Tier
 from adapters.thinking import NEVER, Thinking
@@ -40,6 +40,8 @@ class Fault(Exception):
         retry_after_s: float | None = None,
         status: int | None = None,
     ) -> None:
+        if kind not in get_args(FaultKind):
+            raise ValueError(f"{kind!r} is no kind of fault: {', '.join(get_args(FaultKind))}")
         super().__init__(message)
         self.kind: FaultKind = kind
         self.retry_after_s = retry_after_s

@@ -306,7 +306,7 @@ def _load(kind: str, name: str, target: str) -> object:
         return load(target)
     except NotInstalled as error:
         raise NotInstalled(f"{kind} '{name}': {error}") from error
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise UnknownName(f"{kind} '{name}' cannot be loaded from {target}: {error}") from error
 
 

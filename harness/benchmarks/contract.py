@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 from harness.errors import DataError, suggestion
 from harness.runs.records import Unit
 from harness.settings import Settings
-from harness.tables import TEST_DATA_NOTE
+from harness.tables import test_data_note
 from parsers.declaration import Declaration
 from parsers.records import Prediction, Scores
 
@@ -213,13 +213,13 @@ class Benchmark(ABC):
     splits: tuple[str, ...] = ()
     default_splits: tuple[str, ...] = ()
     sizes: tuple[SplitSize, ...] = ()
-    guarded: bool = True
-    note: str = TEST_DATA_NOTE
     declared: Declaration = field(kw_only=True)
 
     protocol: ClassVar[str]
     pictures: ClassVar[bool] = False
     own_python: ClassVar[bool] = False
+    guarded: ClassVar[bool] = True
+    note: ClassVar[str] = test_data_note()
     scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
 
     @property

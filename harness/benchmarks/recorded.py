@@ -20,6 +20,7 @@ from harness.errors import DataError
 from harness.page import Candidate, decode_candidates
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
 from harness.settings import Settings
+from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
 from parsers.records import OPERATIONS, F1Variant, Operation, Scores
 
@@ -163,6 +164,7 @@ class StepBenchmark(Benchmark):
 
     protocol = "seeact-two-rounds"
     pictures = True
+    note = TEST_DATA_NOTE
 
     @abstractmethod
     def open(

@@ -20,7 +20,7 @@ class Sample(StepBenchmark):
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     description: str = "a few tasks on made-up sites, shipped with the package"
-    guarded: bool = False
+    guarded = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """Refuse `data`."""

@@ -35,6 +35,7 @@ from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.errors import DataError, suggestion
 from harness.page import NODE_ID
 from harness.records import Row
+from harness.tables import test_data_note
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -186,6 +187,8 @@ class SimpleBenchmark(StepBenchmark):
     id_attribute: str = NODE_ID
     loader: Loader | None = None
     suffixes: tuple[str, ...] = SUFFIXES
+
+    note = test_data_note()
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`data` may be a schema file, which names the data."""

@@ -42,6 +42,8 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
         scores = found.score(prediction, detail, settings)
         if problem := _problem(scores, found.declared):
             raise UserError(f"{settings.benchmark} {problem}")
+        if unscored := [name for name in found.declared.scores if name not in scores]:
+            raise UserError(f"{settings.benchmark} declares {unscored[0]} and does not score it")
         # The measures are those of the run's manifest: its benchmark may declare more by now.
         return {name: scores.get(name) for name in names}
 
@@ -64,6 +66,7 @@ def check_variant(settings: Settings, declaration: Declaration) -> None:
 def _problem(scores: Scores, declaration: Declaration) -> str:
     """Describe what is wrong with the scores of a unit; "" if nothing is."""
     averaged = {name for measure in declaration.of_units for name in measure.scores}
+    binary = {name for _, name, measure in declaration.columns if measure.binary}
     for name, value in scores.items():
         if name not in declaration.scores:
             return (
@@ -75,4 +78,6 @@ def _problem(scores: Scores, declaration: Declaration) -> str:
             return f"scores {name} with {value}, which is not finite"
         if name in averaged and not 0 <= value <= 1:
             return f"scores {name} with {value}: what is averaged lies between 0 and 1"
+        if name in binary and value not in (0, 1):
+            return f"scores {name} with {value}: a measure that is not 0 or 1 has binary=False"
     return ""

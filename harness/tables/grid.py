@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Literal
 from parsers import FEW, Estimate, Interval
 
 
-def test_data_note(terms: str) -> str:
-    """Return the note on test data of a benchmark whose authors release it on these terms."""
-    return (
-        f"Contains test data of a benchmark ({terms}): do not publish where crawlers collect text."
-    )
+def test_data_note(terms: str = "") -> str:
+    """Return the note on test data of a benchmark, with the terms that its authors state."""
+    stated = f" ({terms})" if terms else ""
+    return f"Contains test data of a benchmark{stated}: do not publish where crawlers collect text."
 
 
 TEST_DATA_NOTE = test_data_note("Mind2Web asks that it stay out of training corpora")

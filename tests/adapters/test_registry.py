@@ -105,3 +105,8 @@ def test_a_plain_name_that_is_misspelt_is_suggested_by_its_beginning(
 ) -> None:
     with pytest.raises(UnknownName, match=rf"did you mean '{start}.*\.\.\.'\?"):
         resolve(written)
+
+
+def test_a_fault_is_of_a_known_kind() -> None:
+    with pytest.raises(ValueError, match="'too-busy' is no kind of fault: rate_limit, "):
+        adapters.Fault("too-busy", "come back later")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ class ConversationSample(Conversations):
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     description: str = "conversations on made-up sites, shipped with the package"
-    guarded: bool = False
+    guarded = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """Refuse `data`."""

@@ -133,7 +133,7 @@ class AutoWebBench(Benchmark):
         SplitSize("zh-ind", 70, 392),
         SplitSize("zh-ood", 79, 372),
     )
-    note: str = test_data_note("AutoWebBench is released for research purposes only")
+    note = test_data_note("AutoWebBench is released for research purposes only")
     declared: Declaration = DECLARED
 
     protocol = "verbatim"

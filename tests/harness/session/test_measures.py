@@ -103,6 +103,7 @@ def test_a_score_is_computed_by_the_function_of_its_name() -> None:
         ("hit", float("nan"), "not finite"),
         ("pixels", float("inf"), "not finite"),
         ("nearness", 1.5, "lies between 0 and 1"),
+        ("hit", 0.5, "a measure that is not 0 or 1 has binary=False"),
     ],
 )
 def test_scores_that_are_not_as_declared_are_refused(
@@ -110,6 +111,13 @@ def test_scores_that_are_not_as_declared_are_refused(
 ) -> None:
     monkeypatch.setattr(Places, "scorers", {name: lambda prediction, detail: value})
     with pytest.raises(UserError, match=f"places scores {name}.*{problem.replace('?', '.')}"):
+        scorer_of(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
+
+
+@pytest.mark.usefixtures("places")
+def test_a_measure_without_a_score_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Places, "scorers", {"hit": lambda prediction, detail: 1.0})
+    with pytest.raises(UserError, match="places declares nearness and does not score it"):
         scorer_of(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
 
 

@@ -46,8 +46,8 @@ class BrowserGym(EpisodeBenchmark):
     suite: Suite = SUITES["miniwob"]
     pattern: str = "*"
     python: str | None = None
-    guarded: bool = False
-    note: str = ""
+    guarded = False
+    note = ""
 
     own_python = True
 

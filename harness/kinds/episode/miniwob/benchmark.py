@@ -97,8 +97,8 @@ class MiniWoB(EpisodeBenchmark):
     sizes: tuple[SplitSize, ...] = (
         SplitSize(SPLITS[0], len(PUBLISHED), len(PUBLISHED) * EPISODES),
     )
-    guarded: bool = False
-    note: str = ""
+    guarded = False
+    note = ""
     declared: Declaration = DECLARED
 
     world = "harness.kinds.episode.miniwob.world:MiniWoBWorld"

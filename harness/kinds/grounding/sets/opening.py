@@ -98,8 +98,8 @@ class GroundingSet(Benchmark):
     known: Mapping[str, int] = field(default_factory=dict)
     elsewhere: str = ""
     caveats: tuple[str, ...] = ()
-    note: str = NOTE
 
+    note = NOTE
     protocol = "grounding"
     pictures: ClassVar[bool] = True
     scorers: ClassVar = SCORERS

@@ -68,7 +68,7 @@ class GroundingItems(GroundingSet):
     description: str = "your own grounding items, given with --data"
     splits: tuple[str, ...] = ("test",)
     default_splits: tuple[str, ...] = ("test",)
-    guarded: bool = False
+    guarded = False
     folders: tuple[str, ...] = ("", "images", "images.zip")
     declared: Declaration = DECLARED
     data: Path | None = None

@@ -71,7 +71,7 @@ class GroundingSample(GroundingSet):
         SplitSize(f"dev{REFINED}", 65, 117),
         SplitSize(f"test{REFINED}", 114, 205),
     )
-    guarded: bool = False
+    guarded = False
     declared: Declaration = DECLARED
 
     def holds(self, data: Path) -> bool:
