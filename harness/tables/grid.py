@@ -23,7 +23,7 @@ TEST_DATA_NOTE = test_data_note("Mind2Web asks that it stay out of training corp
 terms declare another note (`Benchmark.note`)."""
 
 FEW_MARK = "*"
-"""Mark of intervals with too few clusters; `few_notes` explains it."""
+"""Mark of intervals with few successes or failures; `few_notes` explains it."""
 
 
 def few_notes(

@@ -97,7 +97,7 @@ def ceiling(
 @RUNS
 @format_options
 def intervals(runs: tuple[Path, ...], form: str, out: Path | None) -> int:
-    """Print two intervals per headline rate: t or Clopper-Pearson, and a bootstrap over tasks.
+    """Print two intervals per headline rate: the printed one, and a bootstrap over tasks.
 
     The bootstrap is seeded by the run, so the same run always gives the same interval.
     """
