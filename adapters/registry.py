@@ -19,17 +19,29 @@ The object of a name, built in or from an entry point, is one of three things fo
 An instance is recognised by the attributes that every thing of the kind has (`has`). Classes
 and factories are called with what the kind hands over:
 
-    kind        called with                             an instance has
-    model       model name, options by name             info, ask
-    embedder    model name, options by name             info, embed
-    benchmark   nothing                                 open
-    policy      nothing                                 predict
-    protocol    settings by name                        dialogue
-    ranker      what follows the name and a colon       of
-    tracker     what follows the name and a colon       start, log, finish
-    command     nothing                                 make_context (a click.Command)
-    reports     nothing                                 errors, analyses (a KindReports)
-    export      options by name                         write
+    vlm_eval.    called with                             an instance has
+    adapters     model name, options by name             info, ask
+    embedders    model name, options by name             info, embed
+    benchmarks   nothing                                 open
+    policies     nothing                                 predict
+    protocols    settings by name                        dialogue
+    rankers      what follows the name and a colon       of
+    trackers     what follows the name and a colon       start, log, finish
+    commands     nothing                                 make_context (a click.Command)
+    reports      nothing                                 errors, analyses (a KindReports)
+    exports      options by name                         write
+    wrappers     settings                                settings, options, around
+    starts       settings                                takes, begin
+    observers    settings, given, say                    begun, finished, close
+    callers      nothing                                 check, open, heading, ...
+    batches      adapter, its client or folder           create, fetch
+
+Wrappers, starts and observers have the name of the setting that asks for them. Three groups name
+classes that are taken as they are:
+
+    settings     a LeafSettings: becomes a base class of a run's settings
+    kinds        a dataclass: the type of the details of a kind's units
+    units        a UnitKind: prepares a kind's units, made with settings and protocol of each run
 
 A class or factory without a positional parameter is not handed an empty argument, so a ranker
 without arguments needs no parameter. An instance takes no argument and no values.

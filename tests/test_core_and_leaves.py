@@ -47,6 +47,16 @@ def call(*words: str | Path, code: int = 0, script: str = WITHOUT_LEAVES) -> str
     return done.stdout + done.stderr
 
 
+def test_every_module_is_named_as_core_or_leaf() -> None:
+    folders = (ROOT / name for name in ("adapters", "harness", "harness/kinds", "reports"))
+    paths = {path for folder in (*folders, ROOT / "reports/kinds") for path in folder.iterdir()}
+    code = {path for path in paths if path.suffix == ".py" or any(path.glob("*.py"))}
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in code}
+    modules = {name for name in modules if not name.endswith((".__init__", ".kinds"))}
+    # The data of the sample is the core's, and its builder is a leaf.
+    assert modules - {*CORE["source_modules"], *LEAVES} == {"harness.sample"}
+
+
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)

@@ -10,14 +10,14 @@ import subprocess
 import sys
 import threading
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-
-from tests.reports.photos import photo, photo_run
 
 HOUSE = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
@@ -106,15 +106,25 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> Example:
 
 
 class Clicks(BaseHTTPRequestHandler):
-    """A server that clicks on the first choice, whatever it is shown."""
+    """A server that clicks on the first choice, whatever it is shown.
+
+    The second call is one too many.
+    """
 
     bodies: ClassVar[list[dict[str, Any]]] = []
+    numbers: ClassVar[Iterator[int]] = count(1)
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
         self.bodies.append(json.loads(self.rfile.read(length)))
-        content = json.dumps({"text": "ELEMENT: A\nACTION: CLICK\nVALUE: None"}).encode()
-        self.send_response(200)
+        text = "ELEMENT: A\nACTION: CLICK\nVALUE: None"
+        counts = {"input_tokens": 900, "output_tokens": 20, "cut": True}
+        content = json.dumps({"text": text, **counts}).encode()
+        if next(self.numbers) == 2:
+            self.send_response(429)
+            self.send_header("Retry-After", "1")
+        else:
+            self.send_response(200)
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -147,6 +157,10 @@ def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> Non
     assert summary["complete"]
     assert summary["model"]["name"] == "plain:mine"
     assert summary["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    calls = [json.loads(line) for line in (example.folder / "run/calls.jsonl").open()]
+    assert {call["reply"]["finish"] for call in calls} == {"length"}
+    assert {call["reply"]["usage"]["input"] for call in calls} == {900}
+    assert len(Clicks.bodies) == len(calls) + 2  # a first call, and one refused
     images = [image for body in Clicks.bodies for image in body["images"]]
     assert any(base64.b64decode(image).startswith(b"\xff\xd8") for image in images)  # a JPEG
 
@@ -209,13 +223,27 @@ def test_a_loader_of_another_package_is_run(example: Example) -> None:
     assert "rows: 1 valid, 0 invalid" in out
 
 
-@pytest.mark.parametrize("example", ["Error classes"], indirect=True)
-def test_error_classes_of_another_package_are_told(example: Example) -> None:
-    lost = {"found": 0.0, "close": 0.0, "solved": 0.0}
-    photo_run(example.folder / "photos", [photo("A", 0, lost)])
-    out = example.run("errors", "photos", "--examples", "1")
-    assert "missed in a small picture" in out
-    assert "A-0: 640 pixels" in out
+def about_icons(heading: str, folder: Path) -> Example:
+    """Install the example of icons and another one, and answer "save" to every icon."""
+    install("A benchmark of another kind", folder)
+    example = install(heading, folder)
+    (folder / "words.jsonl").write_text('{"default": true, "text": "Save."}')
+    example.run("run", "-m", "scripted:words.jsonl", "-b", "icons", "--out", "icons")
+    return example
+
+
+def test_error_classes_of_another_package_are_told(tmp_path: Path) -> None:
+    example = about_icons("Error classes", tmp_path)
+    out = example.run("errors", "icons", "--examples", "1")
+    assert re.search(r"mixed up +1\b", out) and "glass: save" in out
+    assert "cart: save" not in out  # of another program
+
+
+def test_the_page_of_another_package_s_kind_shows_its_table(tmp_path: Path) -> None:
+    example = about_icons("The page of a kind of unit", tmp_path)
+    example.run("view", "icons", "--out", "page")
+    shown = "".join(path.read_text("utf-8") for path in (tmp_path / "page").rglob("*.js"))
+    assert '["word",[["basket",""],["save",""]],false]' in shown
 
 
 @pytest.mark.parametrize("example", ["A benchmark of another kind"], indirect=True)
