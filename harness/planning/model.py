@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -160,7 +161,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
         # The key of a hosted model is looked up when it is loaded.
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
-        raise UserError(_unknown(settings.model)) from error
+        raise UserError(_unknown(settings.model, error)) from error
     info = described.info
     sheet = prices_of(settings)
     check_tiers(settings, info, sheet)
@@ -262,14 +263,17 @@ def _refuse_secrets(settings: Settings) -> None:
             raise UserError(f"--base-url holds {what}, which a run would write down; leave it out")
 
 
-def _unknown(name: str) -> str:
-    """The complaint about an unknown model, which may be a misspelt policy."""
+def _unknown(name: str, error: UnknownName) -> str:
+    """The complaint about a model: it may be a misspelt policy, or known and not installed."""
     both: Registry[object] = Registry("model or policy", "vlm_eval.none")
     from adapters.catalog import ADAPTERS
 
     policies = {name.rpartition("/")[2] for name in POLICIES.names()}
     for known in (*ADAPTERS.names(), *policies):
         both.add(known, known, plain=ADAPTERS.plain(known))
+    with suppress(UnknownName):
+        both.split(name)
+        return str(error)
     if near := both.near(name):
         return f"unknown model or policy '{name}'; did you mean {near}?"
     hosted = [provider for provider in ADAPTERS.names() if ADAPTERS.plain(provider)]
