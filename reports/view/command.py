@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.tables import say
+from reports.output import RUNS
 
 if TYPE_CHECKING:
     from reports.view.write import Page
@@ -20,7 +21,7 @@ PORT = 8765
 
 
 @click.command(short_help="Write a page that shows every step of one or more runs.")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@RUNS
 @click.option(
     "--out",
     "-o",
