@@ -75,6 +75,18 @@ def test_paths_that_are_named_exist(path: Path) -> None:
     assert [text for text in sorted(named) if not any(ROOT.glob(patterns[text]))] == []
 
 
+def test_files_that_the_page_of_a_folder_lists_are_in_it() -> None:
+    listed = [
+        path.parent / name
+        for path in documents()
+        if path.name == "README.md" and path.parent != ROOT
+        for cell in re.findall(r"^\| ([^|]+) \|", path.read_text("utf-8"), re.MULTILINE)
+        for name in re.findall(r"`([\w/]+\.(?:py|js|toml))`", cell)
+    ]
+    assert listed
+    assert [str(file) for file in listed if not file.is_file()] == []
+
+
 def exists(name: str) -> bool:
     """Whether a dotted name is a module, or something in one."""
     words = name.split(".")
