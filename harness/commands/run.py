@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from harness.commands.options import (
     require,
     setting_options,
 )
-from harness.printing import terminal
+from harness.printing import say, terminal
 from harness.settings import GROUPS
 
 if TYPE_CHECKING:
@@ -33,7 +34,14 @@ if TYPE_CHECKING:
 @click.option(
     "--dry-run", is_flag=True, help="Count calls, tokens and cost without asking the model."
 )
-def run(dry_run: bool, **_: Any) -> int:
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the result as one JSON object on standard output: the run's summary.json with its "
+    "directory.",
+)
+def run(dry_run: bool, as_json: bool, **_: Any) -> int:
     """Evaluate a model or a policy on recorded steps.
 
     An interrupted run goes on where it stopped if the same command is given again; an episode that
@@ -57,6 +65,8 @@ def run(dry_run: bool, **_: Any) -> int:
     from harness.session.run import carry_out
 
     require("model", unless="redo_from")
+    if dry_run and as_json:
+        raise click.UsageError("--json prints the result of a run: leave out --dry-run")
     settings = read_options()
     console, display = terminal(), Display(settings)
     with open_observers(settings, display) as observer:
@@ -76,11 +86,14 @@ def run(dry_run: bool, **_: Any) -> int:
             display.say("not started")
             return 1
         done = asyncio.run(carry_out(plan, observer))
-        return conclude(plan, done, display, console)
+        return conclude(plan, done, display, None if as_json else console)
 
 
-def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> int:
-    """Print the result of a session, and what to do next; return the exit code."""
+def conclude(plan: Plan, done: Finished, display: Display, console: Console | None) -> int:
+    """Print the result of a session, without a console as JSON, and what to do next.
+
+    Returns the exit code.
+    """
     from harness.runs import open_run
     from harness.session.report import paid_before, print_result, redo_hint
 
@@ -90,9 +103,13 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console) -> 
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
         return 3
-    print_result(
-        console, done.records, plan.settings, declared, *rest, done.bounds, manifest.unrecorded
-    )
+    if console is None:
+        summary = {"directory": str(done.directory), **open_run(done.directory).summary}
+        say(json.dumps(summary, indent=2))
+    else:
+        print_result(
+            console, done.records, plan.settings, declared, *rest, done.bounds, manifest.unrecorded
+        )
     if paid := paid_before(open_run(done.directory)):
         display.say(paid)
     if done.closing_line:

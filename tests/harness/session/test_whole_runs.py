@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -40,6 +41,14 @@ def element(line: Line) -> float:
 
 def operation_f1(line: Line) -> float:
     return float(line["scores"]["operation_f1.mind2web"])
+
+
+def test_the_result_is_one_json_object_when_wanted() -> None:
+    called = call("--model", "lexical", *ONE_TASK, "--out", "a", "--json")
+    assert called.code == 0, called.err
+    assert json.loads(called.out) == {"directory": "a", **summary("a")}
+    assert "complete: a" in called.err
+    assert call("--model", "lexical", *ONE_TASK, "--json", "--dry-run").code == 2
 
 
 def test_the_oracle_gets_everything_that_can_be_got() -> None:
