@@ -30,9 +30,9 @@ _MARKUP = r"</?(?:b|i|u|em|strong|p|li|ul|ol|span|div|code|font|h[1-6])\b[^<>\n]
 _LINE = (
     rf"(?P<pre>(?:[^\w<\n]|[\d_]|{_MARKUP})*+)"
     r"(?:(?:the|my|selected|chosen|final|correct|best|target|input)\s{1,3}){0,3}"
-    rf"(?P<key>%s)(?:\s{{1,2}}to\s\w{{1,10}})?{_NUMBER}{_QUOTES}(?:</\w{{1,8}}>)?"
+    rf"(?P<key>%s)(?:\s{{1,2}}to\s\w{{1,10}})?{_NUMBER}{_QUOTES}(?:</[a-zA-Z]\w{{0,7}}>)?"
     r"(?:(?:\s*+(?::=?|==?(?!>)|[-=]+>|[\u2192\u21d2\u27a1\u279c])|\s{1,3}[-\u2013\u2014]{1,2}(?=\s))"
-    r"\ufe0f?(?:\s?</\w{1,8}>)?|(?<=[\]\u3011])(?=\s\S)|(?P<alone>\s*+)$)"
+    r"\ufe0f?(?:\s?</[a-zA-Z]\w{0,7}>)?|(?<=[\]\u3011])(?=\s\S)|(?P<alone>\s*+)$)"
 )
 # Inside a line only capitals count, because prose may well mention an action, and no condition
 # does ("if ACTION == TYPE"); behind a key that is not in capitals, others in its style.

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from lxml import etree
+from typing import TYPE_CHECKING, NamedTuple
 
 from parsers.cleaned_page import parse_page
 
-Element = etree._Element
+if TYPE_CHECKING:
+    from lxml.etree import _Element as Element
+else:  # A benchmark is listed without a parser of pages.
+    Element = object
 
 NODE_ID = "backend_node_id"
 """The attribute that holds a node's id."""

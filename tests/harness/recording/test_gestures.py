@@ -281,7 +281,7 @@ def test_what_cannot_begin_leaves_nothing_behind(
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)
     steps = script(tmp_path / "script", [{"op": "BACK"}])
     out = tmp_path / "out"
-    with pytest.raises(UserError, match=r"pip install 'vlm-web-eval\[record\]'"):
+    with pytest.raises(UserError, match=r"pip install '\.\[record\]'"):
         run("record", "https://a.invalid", "--script", str(steps), "--out", str(out))
     assert not list(out.iterdir())
 

@@ -120,7 +120,7 @@ def test_without_the_package_a_model_is_described_and_not_loaded(checkpoint: Che
     from importlib.util import find_spec
 
     if find_spec("vllm") is None:
-        with pytest.raises(Fatal, match=r"'vllm': pip install 'vlm-web-eval\[vllm\]'"):
+        with pytest.raises(Fatal, match=r"'vllm': pip install '\.\[vllm\]'"):
             describe(name, loads=True)
 
 
