@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from parsers.cleaned_page import parse_page
 
 if TYPE_CHECKING:
-    from lxml.etree import _Element as Element
+    from lxml import etree
+
+    Element = etree._Element
 else:  # A benchmark is listed without a parser of pages.
     Element = object
 
