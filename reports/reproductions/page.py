@@ -58,10 +58,12 @@ def shown(argument: str) -> str:
 
 def published_text(one: Reproduction) -> str:
     """Format the published figures by measure, and their source."""
-    figures = ", ".join(
-        f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items()
-    )
-    return f"{figures} ({one.row.paper}, {one.row.table}, {one.row.model}, {one.row.split})"
+    row = one.row
+    return f"{_published_figures(one)} ({row.paper}, {row.table}, {row.model}, {row.split})"
+
+
+def _published_figures(one: Reproduction) -> str:
+    return ", ".join(f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items())
 
 
 def keys_text(one: Reproduction) -> str:
@@ -148,17 +150,16 @@ def generated() -> str:
 
 
 def _section(one: Reproduction) -> str:
+    reasons = comparable_text(one).removeprefix("no, ").removeprefix("yes")
     text = f"""\
 ### {one.name}
-{one.title}: {published_text(one)}.
+{one.title}: {_published_figures(one)} ({one.row.paper}, {one.row.table}).
 
 ```
 {_commands(one)}
 ```
 
-Needs {"; ".join(needs_texts(one))}. Comparable: {comparable_text(one)}.
-
-Differences:
+Needs {one.needs.data}.{reasons and f" Not comparable: {reasons}."}
 
 {_items(one.differences)}
 
