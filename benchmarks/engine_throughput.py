@@ -27,7 +27,7 @@ from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Req
 from adapters.conversation import Conversation, Picture, Reply, Usage, system, user
 from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
-from harness.engine import Engine, Job, Outcome, ReplyCache
+from harness.engine import Engine, Job, Lane, Outcome, ReplyCache
 from harness.pictures import PictureStore
 from harness.runs import CallRecord, RunDirectory, Setup
 from parsers.mind2web import MIND2WEB
@@ -132,7 +132,7 @@ async def bare(jobs: list[Job]) -> None:
 
 async def engine(jobs: list[Job], run: RunDirectory, cache: ReplyCache | None) -> int:
     outcomes: list[Outcome] = []
-    driver = Engine(Instant(), PictureStore(), Generation(), run, cache=cache)
+    driver = Engine(Lane(Instant()), PictureStore(), run, cache=cache)
     await driver.run(jobs, outcomes.append)
     if cache is not None:
         await cache.close()
@@ -141,7 +141,7 @@ async def engine(jobs: list[Job], run: RunDirectory, cache: ReplyCache | None) -
 
 async def batches(jobs: list[Job]) -> None:
     outcomes: list[Outcome] = []
-    driver = Engine(InstantBatches(), PictureStore(), Generation(), NoLog())
+    driver = Engine(Lane(InstantBatches()), PictureStore(), NoLog())
     await driver.run(jobs, outcomes.append)
 
 

@@ -22,7 +22,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     from harness.runs.settings import settings_of
     from harness.runs.shards import merge as merge_shards
     from harness.session.report import print_result
-    from harness.session.rescoring import notes_of, task_rows_of
+    from harness.session.rescoring import grid_of
     from harness.session.summary import summarise
 
     merge_shards(runs, out)
@@ -36,13 +36,8 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
             rows = run.manifest.dataset.get("partial_tasks", {})
             summary = summarise(records, settings, rows, run.manifest)
             directory.finish(summary, complete=True)
-    task_rows = task_rows_of(open_run(out), records)
     console = terminal()
-    rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
-    manifest = open_run(out).manifest
-    print_result(
-        console, records, settings, manifest.declaration, *rest, unrecorded=manifest.unrecorded
-    )
+    print_result(console, grid_of(open_run(out), records, settings))
     state = (
         f"complete: {out}"
         if settled == wanted

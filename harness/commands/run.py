@@ -95,22 +95,28 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console | No
     Returns the exit code.
     """
     from harness.runs import open_run
-    from harness.session.report import paid_before, print_result, redo_hint
+    from harness.session.report import paid_before, print_result, redo_hint, result_grid
 
-    rest = (plan.task_rows, plan.pictures.text, plan.settings.top_k, plan.protocol.notes)
-    manifest = open_run(done.directory).manifest
-    declared = manifest.declaration
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
         return 3
+    manifest = open_run(done.directory).manifest
+    declared = manifest.declaration
     if console is None:
         summary = {"directory": str(done.directory), **open_run(done.directory).summary}
         say(json.dumps(summary, indent=2))
     else:
-        print_result(
-            console, done.records, plan.settings, declared, *rest, done.bounds, manifest.unrecorded
+        grid = result_grid(
+            done.records,
+            plan.settings,
+            declared,
+            plan.task_rows,
+            manifest=manifest,
+            notes=plan.protocol.notes,
+            bounds=done.bounds,
         )
-    if paid := paid_before(open_run(done.directory)):
+        print_result(console, grid)
+    if paid := paid_before(manifest):
         display.say(paid)
     if done.closing_line:
         display.say(done.closing_line)

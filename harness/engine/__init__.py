@@ -1,6 +1,6 @@
 """Drive dialogues: many at a time, each call made once, everything on record.
 
-    engine = Engine(adapter, pictures, Generation(), run_directory)
+    engine = Engine(Lane(adapter), pictures, run_directory)
     await engine.run(jobs, settle)
 
 The engine owns the order and number of calls, retries, time limits, the reply cache and the cost

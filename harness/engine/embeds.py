@@ -57,10 +57,11 @@ def text_key(info: EmbedderInfo, text: str) -> str:
 class EmbedLane(OpenLane[EmbedRequest, Embedded]):
     """The way to an embedder."""
 
-    def __init__(self, role: str, embedder: Embedder, lane: Lane, session: Session) -> None:
-        self.info = embedder.info
+    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+        assert isinstance(lane.model, Embedder)
+        self.info = lane.model.info
         self.key = model_key(self.info)
-        self._embedder = embedder
+        self._embedder = lane.model
         super().__init__(role, lane, session)
 
     def first(self, picture: Picture | None) -> EmbedRequest:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, Fatal, Generation, PictureSource
+from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
 from adapters.contract import Session as AdapterSession
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.cache import ReplyCache
@@ -21,14 +21,12 @@ from harness.engine.lanes import (
     PREFLIGHT,
     AnyLane,
     AskLane,
-    Caller,
     Lane,
     OpenLane,
     P,
-    PromptTokens,
     Session,
 )
-from harness.engine.limits import Budget, EnginePolicy, Pricing
+from harness.engine.limits import Budget, EnginePolicy
 from harness.engine.observer import Observer, Outcome
 from harness.engine.queues import A, Seat
 from harness.engine.stopping import (
@@ -54,9 +52,8 @@ MOST_OPEN = 64
 class Engine:
     """One session with one model, and with those of other roles.
 
+    model: the model under test.
     log: records calls before their dialogues go on.
-    prompt_tokens: estimates the tokens of a prompt, for outcomes, and to keep one over the model's
-        context from being sent.
     spent: cost of earlier sessions in US dollars; it counts towards the cost limit.
     prepare_picture: called with each picture of a call that is going to be sent, while the call
         still waits for its turn; not for a model that gathers its calls itself.
@@ -64,49 +61,42 @@ class Engine:
         under test answers, too.
     vectors: the vectors of texts that were embedded before.
     shared: calls of earlier sessions that belong to a parent of several units, by id.
-    caller: hands calls of the model under test over, to be answered later.
     answered: whether a call was answered in an earlier session.
     """
 
     def __init__(
         self,
-        adapter: Adapter,
+        model: Lane,
         pictures: PictureSource,
-        generation: Generation,
         log: CallLog,
         *,
         policy: EnginePolicy | None = None,
         cache: ReplyCache | None = None,
-        pricing: Pricing | None = None,
-        prompt_tokens: PromptTokens | None = None,
         observer: Observer | None = None,
         spent: float = 0.0,
         prepare_picture: Callable[[Picture], None] | None = None,
         roles: Mapping[str, Lane | None] | None = None,
         vectors: VectorCache | None = None,
         shared: Mapping[str, CallRecord] | None = None,
-        caller: Caller | None = None,
         answered: bool = False,
     ) -> None:
         policy = policy or EnginePolicy()
         self._policy = policy
-        self._generation = generation
         self._observer = observer or Observer()
         self._halt = Halt()
         self._budget = Budget(policy.max_cost, spent)
-        if caller is not None:
-            caller.begin(self._budget)
-        main = Lane(adapter, generation, pricing, prompt_tokens, policy.concurrency, caller)
-        self._window = _window(adapter, policy, main.ceiling)
+        if model.caller is not None:
+            model.caller.begin(self._budget)
         prepare = prepare_picture or (lambda picture: None)
         session = Session(policy, pictures, prepare, self._budget, self._observer, self._halt)
-        self._main = AskLane("", adapter, main, session)
+        self._main = AskLane("", model, session)
+        self._window = _window(self._main.info, policy, model.ceiling)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
             self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
         # Calls are handed over after the first call only.
-        preflighted = caller is not None
+        preflighted = model.caller is not None
         self._refusals = Refusals(self._halt, answered=answered, preflighted=preflighted)
         self._aside: list[Job] = []
         self._calls = Calls(
@@ -254,7 +244,7 @@ class Engine:
         self._users[job.unit_id] += 1
         self._observer.opened(job.unit_id, job.repeat)
         for left in reversed(range(self._policy.environment_trials)):
-            dialogue = OpenDialogue(job, self._opened, job.generation or self._generation)
+            dialogue = OpenDialogue(job, self._opened, job.generation or self._main.generation)
             self._opened += 1
             self._calls.open(dialogue)
             try:
@@ -316,15 +306,15 @@ class Engine:
 def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
     """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
     if isinstance(lane.model, Adapter):
-        return AskLane(role, lane.model, lane, session)
+        return AskLane(role, lane, session)
     from harness.engine.embeds import EmbedLane
 
-    return EmbedLane(role, lane.model, lane, session)
+    return EmbedLane(role, lane, session)
 
 
-def _window(adapter: Adapter, policy: EnginePolicy, ceiling: float) -> int:
+def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: float) -> int:
     """Return the most open dialogues: enough that calls never run out, but bounded."""
-    limits = (policy.open_dialogues, adapter.info.open_dialogues)
+    limits = (policy.open_dialogues, info.open_dialogues)
     most = 2 * ceiling if math.isfinite(ceiling) else MOST_OPEN
     return max(1, min((n for n in limits if n is not None), default=int(most)))
 

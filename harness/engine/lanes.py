@@ -106,7 +106,8 @@ class Lane:
     pricing: its prices; None if calls are free or their price is unknown.
     prompt_tokens: estimates the tokens of a prompt, to keep one over the model's context from being
         sent.
-    concurrency: most calls in flight; None takes the model's limit.
+    concurrency: most calls in flight; None takes the model's limit. The engine stays below it while
+        the provider reports overload.
     caller: hands calls over to be answered later; None if none are.
     """
 
@@ -269,11 +270,12 @@ class OpenLane(Generic[P, A]):
 class AskLane(OpenLane[Request, Reply]):
     """The way to a model that continues conversations."""
 
-    def __init__(self, role: str, adapter: Adapter, lane: Lane, session: Session) -> None:
-        self.info = adapter.info
+    def __init__(self, role: str, lane: Lane, session: Session) -> None:
+        assert isinstance(lane.model, Adapter)
+        self.info = lane.model.info
         self.generation = lane.generation
         self.caller = lane.caller
-        self._adapter = adapter
+        self._adapter = lane.model
         self._pictures = session.pictures
         self._prompt_tokens = lane.prompt_tokens
         self._prepare_picture = session.prepare_picture

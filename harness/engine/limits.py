@@ -73,8 +73,6 @@ def wait_before_retry(
 class EnginePolicy:
     """Limits of a session; none of them changes a reply.
 
-    concurrency: most calls in flight; None takes the adapter's limit. The engine stays below it
-        while the provider reports overload.
     open_dialogues: most dialogues in memory; None takes the adapter's limit, or else enough to keep
         calls coming.
     retry: for every call of a dialogue.
@@ -91,7 +89,6 @@ class EnginePolicy:
         none leaves them to the provider.
     """
 
-    concurrency: int | None = None
     open_dialogues: int | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     first_call: RetryPolicy = RetryPolicy(attempts=3, patience_s=60.0)

@@ -43,7 +43,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     from harness.gym.play import summary
     from harness.gym.recorded import RecordedEnv
     from harness.policies import policies_for, policy_named
-    from harness.session.report import print_result
+    from harness.session.report import print_result, result_grid
 
     settings = given_settings()
     name = settings.pop("model")
@@ -58,6 +58,6 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     if transition == "teacher":
         records = [record for records in episodes for record in records]
         rest = (environment.settings, environment.declared, environment.task_rows)
-        print_result(terminal(), records, *rest, top_k=environment.settings.top_k)
+        print_result(terminal(), result_grid(records, *rest))
     say(summary(environment, episodes))
     return 0

@@ -30,7 +30,7 @@ from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
 from harness.benchmarks import actions_of
-from harness.engine import Pricing
+from harness.engine import Caller, Lane, Pricing
 from harness.errors import UserError
 from harness.planning.resolve import refuse_without_effect
 from harness.planning.tiers import Tariff, check_tiers
@@ -95,6 +95,17 @@ class Model:
             return tariff.upper(request, tokens)
 
         return Pricing(tariff.cost_of, upper_cost, tariff.served, tariff.notices)
+
+    def lane(self, settings: Settings, caller: Caller | None = None) -> Lane:
+        """Return what the engine needs to ask it with these settings."""
+        return Lane(
+            self.adapter,
+            generation(settings),
+            self.pricing(),
+            lambda conversation: tokens_of(conversation, self.info),
+            settings.concurrency,
+            caller,
+        )
 
     def upper_reply(self, limit: int) -> int:
         """Upper bound for what a reply of at most `limit` tokens adds to the next prompt."""

@@ -40,7 +40,6 @@ from harness.planning.model import (
     options_of,
     prices_of,
     text_tokens,
-    tokens_of,
 )
 from harness.planning.reply_limit import default_limit
 from harness.policies import is_policy
@@ -81,13 +80,7 @@ class AskedRole:
 
     def lane(self) -> Lane:
         """Return what the engine needs to ask it."""
-        return Lane(
-            self.model.adapter,
-            self.generation,
-            self.pricing(),
-            lambda conversation: tokens_of(conversation, self.model.info),
-            self.settings.concurrency,
-        )
+        return self.model.lane(self.settings)
 
     def told(self) -> dict[str, Any]:
         return {**identity_of(self.info), "generation": self.generation.plain()}

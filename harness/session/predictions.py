@@ -20,7 +20,7 @@ from harness.kinds.extras import Records
 from harness.kinds.prediction_file import read_predictions
 from harness.kinds.scoring import scorer_of
 from harness.printing import say
-from harness.session.report import print_result
+from harness.session.report import print_result, result_grid
 from harness.session.summary import (
     aggregation_rules,
     part,
@@ -63,7 +63,9 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
         summary = _summary(records, settings, declared, selected.task_rows)
         say(json.dumps({**summary, **kind.counts()}, indent=2))
         return 0
-    print_result(console, records, settings, declared, selected.task_rows)
+    # A file says nothing of candidates that a ranker missed.
+    shown = replace(settings, top_k=None)
+    print_result(console, result_grid(records, shown, declared, selected.task_rows))
     count = f"{len(said)} predictions for {counted(len(records), kind.unit)}"
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units

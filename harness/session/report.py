@@ -14,7 +14,7 @@ from harness.kinds.extras import Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.planning.reply_limit import higher, unusable_replies
-from harness.runs import Run, Unit, by_role, by_tier
+from harness.runs import Manifest, Unit, by_role, by_tier
 from harness.session.summary import Part, aggregation_rules, part, parts
 from harness.settings import Settings
 from harness.tables import (
@@ -53,25 +53,8 @@ Notes = Callable[[Mapping[str, int]], Sequence[str]]
 """Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
 
 
-def print_result(
-    console: Console,
-    records: Records,
-    settings: Settings,
-    declared: Declaration,
-    task_rows: Mapping[str, int],
-    pictures: str = "",
-    top_k: int | None = None,
-    notes: Notes | None = None,
-    bounds: Bounds | None = None,
-    unrecorded: float = 0.0,
-) -> None:
-    """Print the grid of `result_grid`, which says what the arguments are."""
-    if not records:
-        console.print(f"no {declared.units}")
-        return
-    grid = result_grid(
-        records, settings, declared, task_rows, pictures, top_k, notes, bounds, unrecorded
-    )
+def print_result(console: Console, grid: Grid) -> None:
+    """Print a grid as wide as the console."""
     shown = render(grid, width=console.width, note="")
     console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
 
@@ -81,20 +64,19 @@ def result_grid(
     settings: Settings,
     declared: Declaration,
     task_rows: Mapping[str, int],
-    pictures: str = "",
-    top_k: int | None = None,
+    *,
+    manifest: Manifest | None = None,
     notes: Notes | None = None,
     bounds: Bounds | None = None,
-    unrecorded: float = 0.0,
 ) -> Grid:
     """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
 
     `declared` is what the benchmark declares, `task_rows` the number of rows of tasks cut short.
-    `pictures` is the text of the picture policy, "" where no pictures were shown; `top_k` how many
-    candidates of a ranker were offered, None where no ranker was asked. `notes` are the protocol's.
-    `bounds` are worked out here if they are not known yet. `unrecorded` is the run's
-    `Manifest.unrecorded`.
+    `manifest` is the run's, None if no model was asked. `notes` are the protocol's. `bounds` are
+    worked out here if they are not known yet.
     """
+    if not records:
+        return Grid("", (Column("", "left"),), (), footnotes=(f"no {declared.units}",))
     rules = aggregation_rules(settings, declared)
     bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
     by_split = parts(records, SPLIT, declared, rules, task_rows, bounds=bounds)
@@ -110,6 +92,7 @@ def result_grid(
         Section(tuple(_rows(group, {many: of[name] for many, of in finer.items()})), name)
         for name, group in by_split.items()
     )
+    pictures, unrecorded = (manifest.pictures, manifest.unrecorded) if manifest else ("", 0.0)
     return Grid(
         title="",
         columns=(Column("", "left"), *map(Column, heads(declared))),
@@ -117,17 +100,10 @@ def result_grid(
         footnotes=(
             *_footnotes(list(by_split.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
-            *counts(records, total, declared, task_rows, top_k, notes, unrecorded),
-            *_served(records, settings),
+            *counts(records, total, settings, declared, task_rows, notes, unrecorded),
             *_warnings(records, settings, declared),
         ),
     )
-
-
-def _served(records: Records, settings: Settings) -> Iterator[str]:
-    tiers = by_tier(records)
-    if tiers and (settings.tier or tiers.keys() != {"default"}):
-        yield f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}"
 
 
 def _warnings(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
@@ -242,11 +218,11 @@ def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration)
 def counts(
     records: Records,
     total: Part,
+    settings: Settings,
     declared: Declaration,
     task_rows: Mapping[str, int],
-    top_k: int | None = None,
-    notes: Notes | None = None,
-    unrecorded: float = 0.0,
+    notes: Notes | None,
+    unrecorded: float,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
     totals, kind = total.metrics.counts, unit_kind(declared.kind).extras
@@ -257,7 +233,7 @@ def counts(
             f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
             f"than rows; {counted} counts the rows only"
         )
-    lines += kind.answers(records, totals, top_k)
+    lines += kind.answers(records, totals, settings.top_k)
     lines += notes(totals.flags) if notes is not None else ()
     lines += kind.places(records)
     errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
@@ -282,6 +258,9 @@ def counts(
     if roles := by_role(records):
         told = (f"{role or 'model under test'}: {spent}" for role, spent in roles.items())
         lines.append(f"by role: {'; '.join(told)}")
+    tiers = by_tier(records)
+    if tiers and (settings.tier or tiers.keys() != {"default"}):
+        lines.append(f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}")
     return lines
 
 
@@ -318,9 +297,9 @@ def _parents_with_missing_rows(
     return sum(task_rows.get(parent, len(rows[parent])) < actions[parent] for parent in rows)
 
 
-def paid_before(run: Run) -> str | None:
+def paid_before(manifest: Manifest) -> str | None:
     """Say how much of a run's cost another run has paid; None if nothing."""
-    redone = run.manifest.redone
+    redone = manifest.redone
     if redone is None or not redone.cost:
         return None
     return f"of this cost, ${redone.cost:,.4f} was billed in {redone.of}, whose steps it took over"

@@ -108,11 +108,19 @@ def summary_of(run: Run) -> dict[str, Any]:
 
 def result_grid_of(run: Run) -> Grid:
     """The table of results of a run by its own rules. Raises `RunError`."""
-    records, settings = run.records(), settings_of(run)
-    pictures = run.manifest.pictures
-    rest = (task_rows_of(run, records), pictures, settings.top_k, notes_of(settings))
-    unrecorded = run.manifest.unrecorded
-    return result_grid(records, settings, run.manifest.declaration, *rest, unrecorded=unrecorded)
+    return grid_of(run, run.records(), settings_of(run))
+
+
+def grid_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Grid:
+    """The table of results of a run with these records and settings."""
+    return result_grid(
+        records,
+        settings,
+        run.manifest.declaration,
+        task_rows_of(run, records),
+        manifest=run.manifest,
+        notes=notes_of(settings),
+    )
 
 
 def rescored(run: Run, settings: Settings) -> Rescored:
@@ -235,16 +243,11 @@ def rescore_run(
         raise UserError(f"{path} has no answers by coordinates; leave out --point-rule")
     if not records:
         raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
-    task_rows = task_rows_of(run, records)
     if as_json:
-        summary = summarise(records, settings, task_rows, run.manifest)
+        summary = summarise(records, settings, task_rows_of(run, records), run.manifest)
         say(json.dumps(summary, indent=2))
         return 0
-    rest = (task_rows, run.manifest.pictures, settings.top_k, notes_of(settings))
-    manifest = run.manifest
-    print_result(
-        console, records, settings, manifest.declaration, *rest, unrecorded=manifest.unrecorded
-    )
+    print_result(console, grid_of(run, records, settings))
     comparison = f"{changed} of {_read(records)} predictions read differently than in the run"
     console.print(comparison, markup=False, highlight=False, soft_wrap=True)
     if run.manifest.reading < READING:

@@ -25,7 +25,7 @@ from harness.engine import (
 from harness.engine.cache import FILE
 from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStore, built_in_picture
-from harness.planning.model import generation, limits_of, tokens_of
+from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
 from harness.planning.reply_limit import preflight_warning
 from harness.planning.roles import LEXICAL, EmbeddingRole
@@ -97,21 +97,17 @@ async def carry_out(
             passes = _open_passes(plan, directory, pictures, preflight, say)
             session = Session(plan, directory, pictures, observer)
             engine = Engine(
-                model.adapter,
+                replace(model, tiers=tiers).lane(settings, passes.caller if passes else None),
                 pictures,
-                generation(settings),
                 directory,
                 policy=_policy(settings, tiers),
                 cache=cache,
-                pricing=replace(model, tiers=tiers).pricing(),
-                prompt_tokens=lambda conversation: tokens_of(conversation, model.info),
                 observer=observer,
                 spent=directory.spent,
                 prepare_picture=session.prepare_picture,
                 roles=_lanes(plan),
                 vectors=vectors,
                 shared=directory.shared,
-                caller=passes.caller if passes else None,
                 answered=answered,
             )
 
@@ -221,7 +217,6 @@ def _open_passes(
 
 def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
     policy = EnginePolicy(
-        concurrency=settings.concurrency,
         # The adapter has the user's limit; this one is for adapters that hang.
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
+from adapters.contract import AdapterInfo, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue
-from harness.engine import Engine, Job, Outcome
+from harness.engine import Engine, Job, Lane, Outcome
 from harness.pictures import PictureStore
 from harness.runs import RunDirectory, Setup, StepUnit
 from parsers.mind2web import MIND2WEB
@@ -128,7 +128,7 @@ def step_record(outcome: Outcome) -> StepUnit:
 
 
 async def drive(run: RunDirectory, url: str, steps: int, concurrency: int) -> None:
-    engine = Engine(Chat(url, concurrency), PictureStore(), Generation(), run)
+    engine = Engine(Lane(Chat(url, concurrency)), PictureStore(), run)
     jobs = (
         Job(f"s{n}", two_rounds(n), recorded=run.recorded.get((f"s{n}", 0), {}))
         for n in range(steps)

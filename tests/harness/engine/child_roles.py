@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.contract import Generation
 from adapters.conversation import Usage
 from adapters.embedding import Embedded
 from harness.dialogue import Observation
@@ -64,11 +63,9 @@ async def drive(run: RunDirectory, main: str, planner: str, embedder: str, room:
         "embedding": Lane(ServedTexts(embedder), pricing=priced(PRICES["embedding"])),
     }
     engine = Engine(
-        Chat(main, 2),
+        Lane(Chat(main, 2), pricing=priced(PRICES[""])),
         PictureStore(),
-        Generation(),
         run,
-        pricing=priced(PRICES[""]),
         roles=roles,
         shared=run.shared,
     )

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.contract import Adapter, AdapterInfo, Fault, Generation, PictureSource, Request
+from adapters.contract import Adapter, AdapterInfo, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, user
 from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
-from harness.engine import Engine, EnginePolicy, Job, Outcome, RetryPolicy
+from harness.engine import Engine, EnginePolicy, Job, Lane, Outcome, RetryPolicy
 from harness.pictures import PictureStore
 from harness.runs import CallRecord, digest_of
 from parsers.records import Prediction, Status
@@ -182,7 +182,9 @@ class Fetched:
 def engine(model: Adapter, log: Log | None = None, **more: Any) -> Engine:
     policy = more.pop("policy", None) or EnginePolicy()
     policy = replace(policy, retry=IMPATIENT) if policy.retry == RetryPolicy() else policy
-    return Engine(model, PictureStore(), Generation(), log or Log(), policy=policy, **more)
+    names = ("pricing", "prompt_tokens", "concurrency", "caller")
+    lane = Lane(model, **{name: more.pop(name) for name in names if name in more})
+    return Engine(lane, PictureStore(), log or Log(), policy=policy, **more)
 
 
 def run(driver: Engine, jobs: Iterable[Job]) -> list[Outcome]:

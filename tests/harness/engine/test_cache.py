@@ -25,6 +25,7 @@ from adapters.embedding import EmbedderInfo, Vector, single_precision
 from harness.engine import (
     Engine,
     Job,
+    Lane,
     ReplyCache,
     model_key,
     request_key,
@@ -237,7 +238,7 @@ def test_a_hit_asks_no_model_and_decodes_no_picture(tmp_path: Path) -> None:
         cache = ReplyCache(tmp_path / "c", pytest.fail)
         driver = engine(model, log, cache=cache)
         if pictures is not None:
-            driver = Engine(model, pictures, Generation(), log, cache=cache)
+            driver = Engine(Lane(model), pictures, log, cache=cache)
         await driver.run([job], outcomes.append)
         await cache.close()
         return outcomes

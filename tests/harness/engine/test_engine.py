@@ -52,8 +52,9 @@ def test_dialogues_hear_their_own_replies_and_predict() -> None:
 @pytest.mark.parametrize("concurrency", [1, 3])
 def test_the_second_round_goes_before_any_new_first_one(concurrency: int) -> None:
     model = Model()
-    policy = EnginePolicy(concurrency=concurrency, open_dialogues=10)
-    run(engine(model, policy=policy), [two_rounds(f"s{n}") for n in range(9)])
+    policy = EnginePolicy(open_dialogues=10)
+    driver = engine(model, policy=policy, concurrency=concurrency)
+    run(driver, [two_rounds(f"s{n}") for n in range(9)])
     for start in range(0, 18, 2 * concurrency):
         group = model.order[start : start + 2 * concurrency]
         assert [place for _, place in group] == [
@@ -65,7 +66,7 @@ def test_the_second_round_goes_before_any_new_first_one(concurrency: int) -> Non
 
 def test_no_more_calls_are_under_way_than_allowed() -> None:
     model = Model(concurrency=64)
-    run(engine(model, policy=EnginePolicy(concurrency=5)), [two_rounds(f"s{n}") for n in range(50)])
+    run(engine(model, concurrency=5), [two_rounds(f"s{n}") for n in range(50)])
     assert model.most == 5
 
 

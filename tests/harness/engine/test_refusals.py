@@ -24,8 +24,8 @@ def refusing(is_refused: Callable[[int], bool], log: Log | None = None, **policy
             return Reply("", Finish.PROVIDER_REFUSED, refusal=WORDS)
         return echo(request)
 
-    one_at_a_time = EnginePolicy(concurrency=1, open_dialogues=1, **policy)
-    return engine(Model(answer), log or Log(), policy=one_at_a_time)
+    one_at_a_time = EnginePolicy(open_dialogues=1, **policy)
+    return engine(Model(answer), log or Log(), policy=one_at_a_time, concurrency=1)
 
 
 def ended(driver: Engine, units: int) -> tuple[list[str], str]:
