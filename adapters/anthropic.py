@@ -22,10 +22,9 @@ from adapters import prices
 from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
 from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
-from adapters.conversation import Conversation, Finish, Message, Reply, Text, Tier, Usage
+from adapters.conversation import Conversation, Finish, Message, Prefixes, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure, retry_after
-from adapters.prefixes import Prefixes
 from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
@@ -175,7 +174,11 @@ class AnthropicAdapter(ApiAdapter):
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         conversation = request.conversation
-        marks = self._prefixes.marks(request) if self._worth_caching(conversation) else set()
+        marks = (
+            self._prefixes.marks(request.conversation, request.continues)
+            if self._worth_caching(conversation)
+            else set()
+        )
         system = "\n\n".join(m.text for m in conversation.messages if m.role == "system")
         body: Json = {
             "model": self._info.model,

@@ -15,11 +15,10 @@ from adapters import prices
 from adapters.api import Json, hosted
 from adapters.chat_completions import ChatAdapter, ServedModel, on_record, served
 from adapters.contract import Adapter, AdapterInfo, Fatal, Generation, ImageRule, Request
-from adapters.conversation import Reply
+from adapters.conversation import Prefixes, Reply
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.open_models import longest
 from adapters.options import Count
-from adapters.prefixes import Prefixes
 from adapters.thinking import thinking_of
 
 HOSTS = ("api.openai.com", "openai.azure.com")
@@ -257,7 +256,7 @@ class OpenAIAdapter(ChatAdapter):
 
     def _marks(self, request: Request) -> set[int]:
         marking = self._facts.marked_cache and "prompt_cache_options" not in self._refused
-        return self._prefixes.marks(request) if marking else set()
+        return self._prefixes.marks(request.conversation, request.continues) if marking else set()
 
     def _greedy(self, generation: Generation) -> bool:
         return self._facts.greedy or generation.effort == "none"

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     )
     from parsers.answers import read_answer, spell_answer
     from parsers.declaration import Average, Declaration, Group, Level, Measure
-    from parsers.geometry import in_box
     from parsers.intervals import (
         FEW,
         Interval,
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
         Scores,
         Status,
     )
-    from parsers.scoring import PointRule, ScoringRules, score
+    from parsers.scoring import PointRule, ScoringRules, in_box, score
     from parsers.token_scores import (
         VocabularyError,
         count_tokens,
@@ -128,7 +127,6 @@ _NAMES = {
     "parsers.aggregation": "PARSE_FAILURES aggregate by mean_of_groups",
     "parsers.answers": "read_answer spell_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
-    "parsers.geometry": "in_box",
     "parsers.intervals": "FEW Interval clopper_pearson cluster_t t_interval",
     "parsers.option_text": "index_of letter letters_for",
     "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
@@ -139,7 +137,7 @@ _NAMES = {
     "parsers.rates": "mean_interval",
     "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "
     "ScoredUnit Scores Status",
-    "parsers.scoring": "PointRule ScoringRules score",
+    "parsers.scoring": "PointRule ScoringRules in_box score",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -1,4 +1,11 @@
-"""Answer blocks: keyed lines that belong together, or a JSON object with these keys."""
+"""Answer blocks: keyed lines that belong together, or a JSON object with these keys.
+
+Tags and tables are first written as keyed lines, one pass for each form, in linear time:
+
+    <element>C</element>            ELEMENT: C
+    <parameter name="element">      with `</parameter>` behind the content: the same
+    | ELEMENT | C |                 the same; a row per key, or a row of keys above one of contents
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from typing import TypeGuard
 from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
 from parsers.dictionaries import object_in, read_objects
 from parsers.operations import OperationReading, read_operation
-from parsers.reply_text import Source, source, tidy
+from parsers.reply_text import Reply, Source, rewritten, source, tidy
 
 _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)
 
@@ -213,3 +220,97 @@ def outside(spans: Sequence[tuple[int, int]]) -> Callable[[int], bool]:
         return place < 0 or position >= spans[place][1]
 
     return is_outside
+
+
+_KEYS = r"ELEMENT[ _]?TYPE|ELEMENT[ _]?TEXT|ELEMENT|ACTION|VALUE|ANSWER"
+_OPENING = re.compile(
+    rf"(?:(?<=\n)|(?<=>)|\A)[ \t]{{0,20}}<(?:(?P<tag>{_KEYS})"
+    rf"|(?P<named>param(?:eter)?|arg(?:ument)?|field|key|item)(?:\s?=\s?|\s{{1,3}}name\s?=\s?)[\"']?(?P<name>{_KEYS})[\"']?"
+    rf"|(?:arg_key|dt|key)>\s{{0,3}}(?P<cell>{_KEYS}):?\s{{0,3}}</(?:arg_key|dt|key)>\s{{0,20}}"
+    r"<(?P<beside>arg_value|dd|string))\s?>",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(rf"<br ?/?>(?=[^\w<]{{0,5}}(?:{_KEYS})\b)", re.IGNORECASE)
+_LONGEST = 2_000
+_MOST = 96
+_CELL = re.compile(rf"[^\w<]*+(?:(?:the|selected|chosen|final)\s)?({_KEYS})[^\w<]*+", re.IGNORECASE)
+_BAR = re.compile(r"(?<!\\)[|\t\u2502\u2503\uff5c]")
+_ROW = re.compile(r"<tr\b[^<>]*>\s*<t[dh]\b[^<>]*>|</t[dh]>\s*</tr>", re.IGNORECASE)
+_BETWEEN = re.compile(r"</t[dh]>\s*<t[dh]\b[^<>]*>", re.IGNORECASE)
+_RULE = re.compile(r"[\s|:+=-]+")
+
+
+def as_lines(reply: Reply) -> Reply:
+    r"""Return the reply with what it says in tags and tables as keyed lines.
+
+    >>> from parsers.reply_text import open_reply
+    >>> as_lines(open_reply("| ACTION | TYPE |\n<value>Ohio</value>", "stop")).text.split("\n")
+    ['ACTION: TYPE', '', 'VALUE: Ohio', '']
+    """
+    text = reply.text
+    if "<" in text:
+        text = _BETWEEN.sub(" | ", _ROW.sub("\n", _BREAK.sub("\n", text)))
+        text = _without_tags(text)
+    if _BAR.search(text):
+        text = _without_tables(text)
+    return reply if text == reply.text else rewritten(reply, text)
+
+
+def _without_tags(text: str) -> str:
+    openings = list(_OPENING.finditer(text))
+    if len(openings) > _MOST:
+        openings = openings[: _MOST // 2] + openings[-_MOST // 2 :]
+    pieces, done = [], 0
+    for opening in openings:
+        if opening.start() < done:
+            continue
+        closing = f"</{opening['tag'] or opening['named'] or opening['beside']}>"
+        window = text[opening.end() : opening.end() + _LONGEST]
+        end = window.lower().find(closing.lower())
+        content = " ".join(window[: max(end, 0)].split())
+        if end < 0 or content.startswith("{"):
+            continue
+        key = (opening["tag"] or opening["name"] or opening["cell"]).replace("_", " ")
+        pieces += [text[done : opening.start()], f"\n{key.upper()}: {content}\n"]
+        done = opening.end() + end + len(closing)
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def _without_tables(text: str) -> str:
+    kept: list[str] = []
+    keys: list[str | None] = []
+    changed = False
+    for line in text.split("\n"):
+        cells = _cells(line) if _BAR.search(line) else []
+        named = [_key(cell) for cell in cells]
+        if sum(key is not None for key in named) > 1:
+            keys, changed = named, True
+        elif keys and len(cells) == len(keys):
+            if not _RULE.fullmatch(line):
+                pairs = zip(keys, cells, strict=True)
+                kept += [f"{key}: {cell}" for key, cell in pairs if key is not None]
+        elif len(cells) > 1 and named[0] is not None and _is_row(line, cells):
+            kept.append(f"{named[0]}: {cells[1]}")
+            keys, changed = [], True
+        else:
+            kept.append(line)
+            keys = keys if not line.strip() else []
+    return "\n".join(kept) if changed else text
+
+
+def _is_row(line: str, cells: Sequence[str]) -> bool:
+    """Return True for `| ELEMENT | C |` and `ELEMENT | C`, but not for `VALUE: | C`."""
+    return line.lstrip()[:1] in ("|", "\u2502", "\u2503", "\uff5c") or (
+        len(cells) == 2 and cells[0][-1] not in ":="
+    )
+
+
+def _cells(line: str) -> list[str]:
+    cells = [cell.strip().replace("\\|", "|") for cell in _BAR.split(line)]
+    first = 1 if not cells[0] else 0
+    return cells[first : len(cells) - (len(cells) > 1 and not cells[-1])]
+
+
+def _key(cell: str) -> str | None:
+    match = _CELL.fullmatch(cell) if len(cell) < 40 else None
+    return match[1].upper().replace("_", " ") if match else None

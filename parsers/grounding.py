@@ -14,8 +14,8 @@ from typing import Literal
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from parsers.declaration import Average, Measure
-from parsers.geometry import distance, in_polygon, within
 from parsers.records import Prediction, Status
+from parsers.scoring import distance, in_polygon, within
 
 TargetKind = Literal["box", "polygon", "absent"]
 Point = tuple[float, float]
@@ -96,7 +96,7 @@ class Target:
         return x, y
 
     def holds(self, point: Point) -> bool:
-        """Return True if a point lies in it, the borders included (`parsers.geometry`)."""
+        """Return True if a point lies in it, the borders included (`parsers.scoring`)."""
         if self.kind == "polygon":
             return in_polygon(point, self.corners)
         return self.kind == "box" and within(point, self.bounds)

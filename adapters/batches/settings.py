@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adapters.options import Count as AtLeastOne
-from adapters.settings import LeafSettings
-from adapters.settings import session_setting as _running
+from adapters.options import LeafSettings
+from adapters.options import session_setting as _running
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from adapters.options import Count as AtLeastOne
-from adapters.settings import LeafSettings, setting
+from adapters.options import LeafSettings, setting
 
 _local = partial(
     setting,

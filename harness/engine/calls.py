@@ -31,7 +31,7 @@ from harness.engine.stopping import (
 from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 if TYPE_CHECKING:
-    from harness.engine.embeds import VectorCache
+    from harness.engine.acts_and_embeds import VectorCache
 
 
 class CallLog(Protocol):
@@ -253,13 +253,13 @@ class Calls:
 
     @cached_property
     def _embedding(self) -> Maker:
-        from harness.engine.embeds import Embedding
+        from harness.engine.acts_and_embeds import Embedding
 
         return Embedding(self._lanes, self._vectors)
 
     @cached_property
     def _acting(self) -> Maker:
-        from harness.engine.acts import Acting
+        from harness.engine.acts_and_embeds import Acting
 
         policy = self._policy
         return Acting(policy.call_timeout_s, policy.failures_in_a_row, self._halt)

@@ -43,7 +43,7 @@ from harness.runs import CallRecord
 from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
 if TYPE_CHECKING:
-    from harness.engine.embeds import VectorCache
+    from harness.engine.acts_and_embeds import VectorCache
 
 MOST_OPEN = 64
 """Open dialogues where neither the model nor the user limits them."""
@@ -307,7 +307,7 @@ def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
     """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
     if isinstance(lane.model, Adapter):
         return AskLane(role, lane, session)
-    from harness.engine.embeds import EmbedLane
+    from harness.engine.acts_and_embeds import EmbedLane
 
     return EmbedLane(role, lane, session)
 

@@ -21,8 +21,7 @@ from harness.benchmarks.items import Items
 from harness.dialogue import Observation
 from harness.engine import Environment
 from harness.errors import DataError, UserError
-from harness.kinds.extras import Extras
-from harness.kinds.scoring import Scorer, scorer_of
+from harness.kinds.scoring import Extras, Scorer, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol

@@ -47,7 +47,7 @@ from harness.protocols import AskingProtocol, Role
 from harness.settings import SETTINGS, Settings, read_settings
 
 if TYPE_CHECKING:
-    from harness.engine.embeds import EmbedRequest
+    from harness.engine.acts_and_embeds import EmbedRequest
 
 LEXICAL = "lexical"
 """The embedder of a role without a named one."""

@@ -29,7 +29,6 @@ from harness.protocols.pointing import PLACE, check_pointing, located, numbers_o
 from harness.protocols.texts import PromptedProtocol, Schema, Texts
 from harness.records import Choice, Earlier, Step
 from harness.settings import Source
-from parsers.geometry import in_box
 from parsers.points import (
     FIRST,
     FORMS,
@@ -40,6 +39,7 @@ from parsers.points import (
     spell_point,
 )
 from parsers.records import Prediction
+from parsers.scoring import in_box
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy

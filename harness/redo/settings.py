@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from adapters.settings import LeafSettings
-from adapters.settings import session_setting as _running
+from adapters.options import LeafSettings
+from adapters.options import session_setting as _running
 
 Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
 """Statuses of steps that a higher token limit may help."""

@@ -33,7 +33,17 @@ from harness.runs.manifest import (
     check_same,
     difference,
 )
-from harness.runs.on_record import StepKey, read_cost, read_settled
+from harness.runs.on_record import (
+    StepKey,
+    by_role,
+    by_tier,
+    read_cost,
+    read_settled,
+    roles_of,
+    spent_on,
+    tiers_of,
+    together,
+)
 from harness.runs.records import (
     SCHEMA,
     ActRecord,
@@ -48,7 +58,6 @@ from harness.runs.records import (
     shared_unit,
 )
 from harness.runs.run import Resolver, Run, StepData, open_run
-from harness.runs.spent import by_role, by_tier, roles_of, spent_on, tiers_of, together
 from harness.runs.steps import STEP, StepDetail, StepUnit
 
 __all__ = [

@@ -30,7 +30,7 @@ from harness.runs.manifest import (
 )
 from harness.runs.on_record import OnRecord, read_on_record, read_settled
 from harness.runs.records import SCHEMA, CallRecord, Unit
-from harness.runs.table import write_table
+from harness.runs.steps import write_table
 from parsers.records import READING
 
 SUMMARY, TABLE = "summary.json", "steps.parquet"

@@ -20,7 +20,7 @@ from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey
 from harness.runs.records import CallRecord, Unit, result_of
-from harness.runs.table import latest_steps
+from harness.runs.steps import latest_steps
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from adapters.settings import LeafSettings
-from adapters.settings import session_setting as _running
+from adapters.options import LeafSettings
+from adapters.options import session_setting as _running
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.registry import Registry, UnknownName
 from harness.engine import Observer
 from harness.errors import UserError
-from harness.kinds.extras import Bounds
+from harness.kinds.scoring import Bounds
 from harness.pictures import PictureStats
 from harness.runs import Unit
 from harness.settings import Settings

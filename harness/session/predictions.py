@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from harness.benchmarks import benchmark, note_of
 from harness.errors import UserError
 from harness.kinds.contract import kind_of, unit_kind
-from harness.kinds.extras import Records
 from harness.kinds.prediction_file import read_predictions
-from harness.kinds.scoring import scorer_of
+from harness.kinds.scoring import Records, scorer_of
 from harness.printing import say
 from harness.session.report import print_result, result_grid
 from harness.session.summary import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
 from harness.kinds.contract import unit_kind
-from harness.kinds.extras import Bounds, Records
+from harness.kinds.scoring import Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.planning.reply_limit import higher, unusable_replies

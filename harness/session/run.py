@@ -40,7 +40,7 @@ from harness.tables import counted
 from parsers.records import Status
 
 if TYPE_CHECKING:
-    from harness.engine.embeds import VectorCache
+    from harness.engine.acts_and_embeds import VectorCache
     from harness.pictures.disk import DiskPictures
 
 STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
@@ -269,7 +269,7 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
         replies = ReplyCache(folder / FILE, say)
     embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
     if any(role.info.provider != LEXICAL for role in embedders):
-        from harness.engine.embeds import VECTORS_FILE, VectorCache
+        from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
 
         vectors = VectorCache(folder / VECTORS_FILE, say)
     return replies, vectors

@@ -15,7 +15,7 @@ import msgspec
 from adapters import Usage
 from harness.benchmarks import benchmark, note_of
 from harness.kinds.contract import unit_kind
-from harness.kinds.extras import Bound, Bounds, Records
+from harness.kinds.scoring import Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import SETTINGS, Settings
@@ -29,7 +29,7 @@ class Part:
     """The numbers of one set of rows.
 
     `floor` and `oracle` are what can at least and at most be reached on the rows of the headline,
-    under the run's protocol and rules (`harness.kinds.extras`); None for kinds without such
+    under the run's protocol and rules (`harness.kinds.scoring`); None for kinds without such
     bounds. `ceiling` is the oracle's main measure, or the first one where that is left open.
     `repeat_sd` is the standard deviation of the main measure between repeats, None for one repeat;
     where `repeats` are several, a unit counts once in each. `prompt_tokens` are (median, 99th

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from adapters.settings import setting
+from adapters.options import setting
 from harness.settings import values
 from harness.settings.setting import ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, make_dataclass
 from typing import TYPE_CHECKING
 
+from adapters.options import LeafSettings
 from adapters.registry import NotInstalled, Registry, UnknownName
-from adapters.settings import LeafSettings
 from harness.settings.asking import ModelSettings, QuestionSettings
 from harness.settings.running import DataSettings, RunningSettings, ScoringSettings
 

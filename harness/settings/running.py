@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from adapters.conversation import Tier
-from adapters.settings import session_setting as _running
-from adapters.settings import setting
+from adapters.options import session_setting as _running
+from adapters.options import setting
 from harness.settings import values
 from harness.settings.setting import STEPS, AtLeastOne
 from parsers.records import F1Variant, Status

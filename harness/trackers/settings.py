@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.settings import LeafSettings
-from adapters.settings import session_setting as _running
+from adapters.options import LeafSettings
+from adapters.options import session_setting as _running
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from harness import __version__
 from harness.engine import Outcome
-from harness.kinds.extras import Records
+from harness.kinds.scoring import Records
 from harness.planning.plan import Plan
 from harness.planning.reply_limit import UNUSABLE, reply_kinds
 from harness.printing import printable

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.geometry import in_box, in_polygon, within
+from parsers.scoring import in_box, in_polygon, within
 
 LEFT, TOP, RIGHT, BOTTOM = EDGES = (1422.9, 326.4, 1449.58, 354.8)
 MIDDLE = ((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)

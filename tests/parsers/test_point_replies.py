@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.geometry import within
 from parsers.points import (
     CONVENTIONS,
     DECLINES,
@@ -28,6 +27,7 @@ from parsers.points import (
     to_pixels,
 )
 from parsers.records import Status
+from parsers.scoring import within
 from tests.parsers.test_points import HOSTILE
 
 SIZE = (1920, 1080)

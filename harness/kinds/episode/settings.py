@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from adapters.options import Count as AtLeastOne
-from adapters.settings import LeafSettings, setting
-from adapters.settings import session_setting as _running
+from adapters.options import LeafSettings, setting
+from adapters.options import session_setting as _running
 from harness.settings.setting import EPISODES, OWN_PYTHON
 
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)

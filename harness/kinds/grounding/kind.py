@@ -10,10 +10,18 @@ from adapters.contract import ImageRule
 from harness.benchmarks import Dataset, actions_of, benchmark, declared
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
-from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, UnitKey, key_of
 from harness.kinds.grounding.conventions import mistaken
 from harness.kinds.protocols import as_oracle, open_with
-from harness.kinds.scoring import Scorer, scorer_of
+from harness.kinds.scoring import (
+    Bound,
+    Bounds,
+    Extras,
+    Scorer,
+    UnitBounds,
+    UnitKey,
+    key_of,
+    scorer_of,
+)
 from harness.pictures import read_size
 from harness.protocols import AskingProtocol
 from harness.runs import Unit

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from harness.benchmarks import benchmark
 from harness.errors import UserError
 from harness.kinds.contract import UnitKind
-from harness.kinds.extras import Bound, Bounds, Extras, UnitBounds, key_of
 from harness.kinds.prompt.policies import elements
 from harness.kinds.prompt.record import PromptDetail
 from harness.kinds.protocols import as_answered, open_with
-from harness.kinds.scoring import scorer_of
+from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
 from harness.runs import Unit
 from harness.settings import Settings
 from parsers.actions import Action

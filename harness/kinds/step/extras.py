@@ -13,8 +13,8 @@ from typing import Any
 from harness.benchmarks import actions_of, declared
 from harness.benchmarks.recorded import scoring_rules
 from harness.errors import UserError
-from harness.kinds.extras import Bound, Bounds, Extras, Records, unanswered
 from harness.kinds.protocols import as_answered, open_with
+from harness.kinds.scoring import Bound, Bounds, Extras, Records, unanswered
 from harness.kinds.step.listing import step_of
 from harness.kinds.step.scene import RecordedScene
 from harness.policies import Secret, chance_for

@@ -30,7 +30,7 @@ from harness.engine import (
     model_key,
     request_key,
 )
-from harness.engine.embeds import VectorCache, text_key
+from harness.engine.acts_and_embeds import VectorCache, text_key
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, say
 
 PICTURE = Picture("d", "jpeg-85", 8, 9)

@@ -1,4 +1,4 @@
-"""Turning texts into vectors; imported by runs that ask an embedder."""
+"""Turning texts into vectors and acting in environments; imported by dialogues that do either."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from adapters.checks import checked_vectors
-from adapters.contract import Fatal
+import msgspec
+
+from adapters.checks import checked_vectors, to_json
+from adapters.contract import Fatal, Fault, FaultKind
 from adapters.conversation import Picture, Reply, Usage
 from adapters.embedding import (
     Embedded,
@@ -20,12 +23,13 @@ from adapters.embedding import (
     from_bytes,
     to_bytes,
 )
-from harness.dialogue import Embed
+from harness.dialogue import Act, Embed, Observation
 from harness.engine.cache import MAX_BYTES, Cache, model_key, request_key
 from harness.engine.dialogues import Made, Pending
 from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, Lane, OpenLane, Session
-from harness.engine.stopping import ProtocolError, most_severe
-from harness.runs import EmbedRecord, digest_of, packed
+from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
+from harness.printing import printable
+from harness.runs import ActRecord, EmbedRecord, digest_of, packed
 
 LONG = 8_000
 """Characters of a call's texts beyond which its line holds their digest only."""
@@ -190,3 +194,81 @@ def _usage(replies: Sequence[Embedded]) -> Usage | None:
 def _cost(answers: Sequence[Answered[Embedded]]) -> float | None:
     costs = [answer.cost for answer in answers if answer.cost is not None]
     return sum(costs, 0.0) if len(costs) == len(answers) else None
+
+
+class Acting:
+    """Makes the calls of acts, which are neither repeated nor cached: an environment has a state.
+
+    timeout_s: limit for an action.
+    failures_in_a_row: the session ends after so many failures without an action in between.
+    """
+
+    cached = False
+
+    def __init__(self, timeout_s: float | None, failures_in_a_row: int, halt: Halt) -> None:
+        self._timeout_s = timeout_s
+        self._failures = FailuresInARow("environments", failures_in_a_row, halt)
+        self._halt = halt
+
+    def key(self, pending: Pending) -> str:
+        """Return the digest of the action: the environment's state has no hash."""
+        return pending.digest
+
+    async def make(self, pending: Pending, key: str) -> Made:
+        """Raises `ActFailed`, `Stopped`, `Fatal`, `ProtocolError`."""
+        self._halt.check()
+        act = _act(pending)
+        loop = asyncio.get_running_loop()
+        try:
+            # The wait for a free environment has no limit of time.
+            environment = await pending.dialogue.environment()
+            self._halt.check()
+            begun = loop.time()
+            async with asyncio.timeout(self._timeout_s):
+                seen = await environment.act(act.action)
+        except TimeoutError:
+            raise self._failed("timeout", f"no observation within {self._timeout_s:g} s") from None
+        except Fault as fault:
+            raise self._failed(fault.kind, printable(str(fault))) from fault
+        self._failures.reset()
+        content = _content(pending, seen)
+        digests = {name: digest_of(data) for name, data in seen.blobs.items()}
+        record = pending.record(
+            key,
+            reply=Reply("", latency_s=round(loop.time() - begun, 6)),
+            cost=0.0,
+            act=ActRecord(act.action, content, digests),
+        )
+        return Made(record, Observation(content, seen.blobs), tuple(seen.blobs.values()))
+
+    def _failed(self, kind: FaultKind, message: str) -> ActFailed:
+        failed = ActFailed(kind, 1, message)
+        self._failures.add(failed)
+        return failed
+
+    def keep(self, pending: Pending, made: Made) -> None:
+        """Keep nothing."""
+
+
+def _content(pending: Pending, seen: object) -> Any:
+    """Return what was observed as the record will give it, halves of characters replaced.
+
+    A resumed dialogue then receives the same observation. Raises `ProtocolError` for
+    a value that cannot be recorded as an observation.
+    """
+    what = f"{pending.dialogue}: what was observed at '{pending.call.place}'"
+    if not isinstance(seen, Observation):
+        raise ProtocolError(f"{what} is a {type(seen).__name__}, not an Observation")
+    if not isinstance(seen.blobs, Mapping) or not all(
+        isinstance(name, str) and isinstance(data, bytes) for name, data in seen.blobs.items()
+    ):
+        raise ProtocolError(f"{what} has other blobs than bytes by name")
+    try:
+        return msgspec.json.decode(to_json(seen.content))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ProtocolError(f"{what} has no form in JSON: {error}") from error
+
+
+def _act(pending: Pending) -> Act:
+    assert isinstance(pending.call, Act)
+    return pending.call
