@@ -77,7 +77,7 @@ LOCAL = {
         "encoder-decoder in text only, on this machine (seq2seq:HUB_ID or seq2seq:FOLDER)",
     ),
     "vllm": (
-        "adapters.vllm.factory:vllm",
+        "adapters.vllm.adapter:vllm",
         "any such checkpoint by vLLM's engine, on this machine (vllm:HUB_ID or vllm:FOLDER)",
     ),
 }

@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from adapters.conversation import Tier
-from harness.batches.estimate import WAVE_HOURS, deferring_of
+from harness.batches.leaf import WAVE_HOURS, deferring_of
 from harness.planning.estimate import estimate
 from harness.planning.plan import Plan, plan_run
 from harness.planning.tier_table import Wave, reads_cache

@@ -2,22 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Sequence
+import math
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import PictureSource
+from adapters.batches.contract import Deferrable, Deferring
+from adapters.batches.settings import BatchSettings
+from adapters.catalog import MODELS
+from adapters.contract import Fatal, PictureSource
 from harness.batches.log import BatchLog
 from harness.errors import UserError
+from harness.planning.estimated_calls import EstimatedCall
+from harness.planning.model import options_of
+from harness.planning.plan import Plan
+from harness.planning.tier_table import Traffic, Wave
 from harness.runs import RunDirectory
 from harness.runs.callers import Waiting
 from harness.settings import EPISODES, Settings
+from harness.tables import counted
 
 if TYPE_CHECKING:
     from harness.batches.passes import BatchPasses
     from harness.planning.estimated_calls import EstimatedCall
     from harness.planning.plan import Plan
     from harness.planning.tier_table import Traffic, Wave
+
+
+WAVE_HOURS = 24
+MANY_WAVES = 3
+"""More waves than this are worth a warning."""
+
+
+def batch_lines(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[str]:
+    """Describe the batches of a run."""
+    deferring = deferring_of(plan)
+    limits, days = deferring.limits, _days(deferring)
+    ratio = traffic.bytes_per_pixel(plan.settings.workers)
+    sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
+    queued = BatchSettings.of(plan.settings).queue_tokens or limits.queued_tokens
+    number = 0
+    for wave, size in zip(waves, sizes, strict=True):
+        parts = [wave.calls / limits.requests, size / limits.bytes]
+        parts += [2 * wave.prompt / queued] if queued else []
+        number = max(number, math.ceil(max(parts)))
+    most = max(wave.prompt for wave in waves)
+    seen, tokens = len(traffic.pictures), "queued tokens" if queued else "tokens"
+    by = f" (by the first {counted(seen, 'picture')})" if seen else ""
+    yield (
+        f"batch:     {counted(len(waves), 'wave')}{days and f', {days} a wave'}; at most "
+        f"{max(wave.calls for wave in waves):,.0f} requests, {max(sizes) / 1e6:,.1f} MB{by} and "
+        f"{most:,.0f} {tokens} a wave, in {number:,} batch{'' if number == 1 else 'es'}"
+    )
+    if queued and most > queued:
+        yield (
+            f"{'':<10} the provider lets {queued:,} tokens wait at a time (--queue-tokens): a wave "
+            f"is sent in {math.ceil(most / queued)} parts, one after the other"
+        )
+
+
+def _days(deferring: Deferring) -> str:
+    """How long a provider may take for a wave; "" for files that the user has answered."""
+    return f"up to {WAVE_HOURS} h" if deferring.preflights else ""
+
+
+def waves_line(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
+    """How long batches take, for the user, by the calls of a dialogue."""
+    waves, days = 1 + max((call.turn for call in calls), default=0), _days(deferring_of(plan))
+    line = f"{'batches:':<9} {counted(waves, 'wave')}{days and f', {days} each'}"
+    line += ", as far as the first step shows"
+    if waves > MANY_WAVES:
+        line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
+    return line
+
+
+def deferring_of(plan: Plan) -> Deferring:
+    """How a model is asked in batches. Raises `Fatal` for one that is not."""
+    adapter = plan.model.adapter
+    if not isinstance(adapter, Deferrable):
+        # What stands in for a model that is not loaded declares its facts only.
+        adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
+    if not isinstance(adapter, Deferrable):
+        raise Fatal(f"{plan.model.info.name} has a tier batch, but does not say how it is asked")
+    return adapter.deferring(Path())
 
 
 class Batches:
@@ -58,13 +125,11 @@ class Batches:
 
     def heading(self, plan: Plan, calls: Sequence[EstimatedCall]) -> str:
         """Say how long batches take, by the calls of a dialogue."""
-        from harness.batches.estimate import waves_line
 
         return waves_line(plan, calls)
 
     def estimate(self, plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
         """Describe the batches of a run. Raises `Fatal`."""
-        from harness.batches.estimate import batch_lines
 
         return list(batch_lines(plan, waves, traffic))
 

@@ -25,7 +25,7 @@ from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import RunDirectory, StepKey, call_id, open_run
-from harness.runs.settings import settings_of
+from harness.runs.finding import settings_of
 from harness.session.session import Session
 
 FIRST_LOOK_S, FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0, 600.0

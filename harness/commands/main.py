@@ -84,7 +84,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
         "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
         "rankers": ("harness.commands.listing:rankers", "List rankers of candidates."),
-        "trackers": ("harness.trackers.command:trackers", "List services that can track a run."),
+        "trackers": ("harness.trackers.config:trackers", "List services that can track a run."),
     },
 }
 for _heading, _commands in _BUILT_IN.items():

@@ -99,12 +99,12 @@ POLICIES.add(
 )
 POLICIES.add(
     "grounding/random",
-    "harness.kinds.grounding.policies:RandomPoint",
+    "harness.kinds.grounding.kind:RandomPoint",
     "a point drawn uniformly from the picture",
 )
 POLICIES.add(
     "grounding/centre",
-    "harness.kinds.grounding.policies:Centre",
+    "harness.kinds.grounding.kind:Centre",
     "the middle of every picture",
 )
 POLICIES.add(
@@ -113,22 +113,22 @@ POLICIES.add(
     "scripted solutions of tasks of MiniWoB++",
 )
 POLICIES.add(
-    "prompt/random", "harness.kinds.prompt.policies:RANDOM", "clicks a random element of the page"
+    "prompt/random", "harness.kinds.prompt.kind:RANDOM", "clicks a random element of the page"
 )
 POLICIES.add(
     "prompt/lexical",
-    "harness.kinds.prompt.policies:LEXICAL",
+    "harness.kinds.prompt.kind:LEXICAL",
     "clicks the element whose words overlap most with the task's",
 )
-POLICIES.add("prompt/always-scroll", "harness.kinds.prompt.policies:ALWAYS_SCROLL", "scrolls down")
+POLICIES.add("prompt/always-scroll", "harness.kinds.prompt.kind:ALWAYS_SCROLL", "scrolls down")
 POLICIES.add(
     "prompt/always-finish",
-    "harness.kinds.prompt.policies:ALWAYS_FINISH",
+    "harness.kinds.prompt.kind:ALWAYS_FINISH",
     "finishes without an answer",
 )
 POLICIES.add(
     "prompt/evade",
-    "harness.kinds.prompt.policies:EVADE",
+    "harness.kinds.prompt.kind:EVADE",
     "the right click, else `finish()`: what leaving out rows is worth",
 )
 

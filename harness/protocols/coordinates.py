@@ -23,9 +23,15 @@ from adapters.conversation import (
 )
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Needs
-from harness.protocols.families import usual_form
 from harness.protocols.groups import history_lines, limit_of
-from harness.protocols.pointing import PLACE, check_pointing, located, numbers_of, one_picture
+from harness.protocols.pointing import (
+    PLACE,
+    check_pointing,
+    located,
+    numbers_of,
+    one_picture,
+    usual_form,
+)
 from harness.protocols.texts import PromptedProtocol, Schema, Texts
 from harness.records import Choice, Earlier, Step
 from harness.settings import Source

@@ -82,22 +82,22 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "mt-mindact",
-    "harness.kinds.conversation.mt_mindact:MtMindAct",
+    "harness.kinds.conversation.self_map:MtMindAct",
     "the tournament behind all finished turns of a conversation (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "mt-mindact-car",
-    "harness.kinds.conversation.mt_mindact:MtMindActCar",
+    "harness.kinds.conversation.self_map:MtMindActCar",
     "the tournament about an instruction that another model rewrites first (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "mt-mindact-fixed",
-    "harness.kinds.conversation.mt_mindact:MtMindActFixed",
+    "harness.kinds.conversation.self_map:MtMindActFixed",
     "the tournament behind the first three turns of a conversation (MT-Mind2Web)",
 )
 PROTOCOLS.add(
     "mt-synapse",
-    "harness.kinds.conversation.mt_mindact:MtSynapse",
+    "harness.kinds.conversation.self_map:MtSynapse",
     "the tournament behind the turns with the most similar instructions (MT-Mind2Web)",
 )
 PROTOCOLS.add(
@@ -117,7 +117,7 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "verbatim",
-    "harness.kinds.prompt.verbatim:Verbatim",
+    "harness.kinds.prompt.kind:Verbatim",
     "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
 )
 

@@ -16,8 +16,7 @@ from PIL import Image
 from harness.live.clean import clean
 from harness.live.nodes import Node
 from harness.recording import candidates
-from harness.recording.candidates import Target
-from harness.recording.representations import representation
+from harness.recording.candidates import Target, representation
 
 Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 

@@ -12,9 +12,19 @@ from harness.errors import RunError
 from harness.runs.directory import is_in_use, manifest_before
 from harness.runs.manifest import MANIFEST
 from harness.runs.run import Run, open_run
+from harness.settings import Settings, from_record
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def settings_of(run: Run) -> Settings:
+    """Return the settings that a run was started with. Raises `RunError` if they cannot be read."""
+    try:
+        return from_record(run.manifest.config)
+    except ValueError as error:
+        raise RunError(f"the settings of {run.path} cannot be read: {error}") from error
+
 
 State = Literal["complete", "running", "waiting", "incomplete", "not started"]
 

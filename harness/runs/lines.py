@@ -26,11 +26,11 @@ A package that brings a kind registers a dataclass that JSON can hold, here or a
 KINDS.add("step", "harness.runs.steps:StepDetail", "a recorded step of a task on a website")
 KINDS.add("grounding", "parsers.grounding:GroundingDetail", "a place on a picture, given in words")
 KINDS.add(
-    "episode", "harness.kinds.episode.record:EpisodeDetail", "a live page and an agent in turns"
+    "episode", "harness.kinds.episode.benchmark:EpisodeDetail", "a live page and an agent in turns"
 )
 KINDS.add(
     "prompt",
-    "harness.kinds.prompt.record:PromptDetail",
+    "harness.kinds.prompt.kind:PromptDetail",
     "a finished prompt, answered with an action",
 )
 

@@ -16,11 +16,10 @@ from statistics import median
 
 from lxml import html
 
-from harness.live.elements import is_candidate
 from harness.live.nodes import Box, Node, Text, find
-from harness.recording.candidates import Target
+from harness.live.snapshot import is_candidate
+from harness.recording.candidates import Target, description, labels_of
 from harness.recording.columns import Row
-from harness.recording.representations import description, labels_of
 
 _NOWHERE = Box(0, 0, 0, 0)
 _WORD = re.compile(r"\w+")

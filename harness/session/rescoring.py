@@ -34,7 +34,7 @@ from harness.runs import (
     open_run,
     shared_unit,
 )
-from harness.runs.settings import settings_of
+from harness.runs.finding import settings_of
 from harness.session.report import Notes, print_result, result_grid
 from harness.session.summary import summarise
 from harness.settings import Settings

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.errors import UserError
 from harness.printing import say
 from harness.runs import StepUnit, open_run
-from harness.runs.settings import settings_of
+from harness.runs.finding import settings_of
 from harness.session.rescoring import rescored
 from harness.session.summary import plain
 from harness.tables import TEST_DATA_NOTE, Column, Grid, Row, Section, clean, percent, render

@@ -24,12 +24,10 @@ from adapters.processes.child import meaning
 from harness.engine import on_interrupt
 from harness.errors import UserError
 from harness.serve.settings import ServerSettings
-from harness.sweep.child import Child
+from harness.sweep.child import Child, Claim, Servers, limit_of
 from harness.sweep.expansion import CellPlan, Expansion
 from harness.sweep.file import Cell
-from harness.sweep.money import Claim, limit_of
 from harness.sweep.planning import HERE
-from harness.sweep.servers import Servers
 from harness.sweep.standing import Standing, standing_of
 
 MOST_ATTEMPTS = 10

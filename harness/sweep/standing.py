@@ -16,8 +16,7 @@ from harness.runs import (
     read_cost,
     read_settled,
 )
-from harness.runs.finding import State, state_of
-from harness.runs.settings import settings_of
+from harness.runs.finding import State, settings_of, state_of
 from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
 from harness.session.summary import aggregation_rules, part

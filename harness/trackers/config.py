@@ -10,8 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
+import click
+
 from adapters.registry import Registry, UnknownName, install
 from adapters.secrets import is_secret, words_of
+from harness.commands.listing import print_names
 from harness.errors import UserError
 from harness.trackers.contract import Tracker
 
@@ -149,3 +152,9 @@ def _checked(name: str, tracker: object) -> Tracker:
         if not hasattr(tracker, needed):
             raise UserError(f"track: {name} is not a tracker: it has no '{needed}'")
     return cast(Tracker, tracker)
+
+
+@click.command()
+def trackers() -> None:
+    """List the services that --track takes."""
+    print_names(TRACKERS.names())

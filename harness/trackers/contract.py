@@ -1,10 +1,19 @@
-"""The interface of a tracker: it receives a run's start, its course and its end."""
+"""The interface of a tracker, and the feed of each: it receives a run's start, its course and its end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
+
+from adapters.faults import cleaner
+from adapters.secrets import is_secret
+from harness import HELD
 
 PROJECT = "vlm-eval"
 """Project of a run if the user names none."""
@@ -89,3 +98,131 @@ class Tracker(Protocol):
     def finish(self, ending: Ending) -> None:
         """The end of the session; a run that is not complete may be continued in another."""
         ...
+
+
+class Point:
+    """A point of a run's course.
+
+    settled: number of units settled by then.
+    work: works out its numbers, on the thread of the tracker that first asks for them.
+    """
+
+    def __init__(self, settled: int, work: Callable[[], Mapping[str, float]]) -> None:
+        self.settled = settled
+        self._work = work
+
+    @cached_property
+    def values(self) -> Mapping[str, float]:
+        """Its numbers by name."""
+        return self._work()
+
+
+MOST_POINTS = 100
+"""Points that wait for a tracker; beyond, the oldest is dropped."""
+PATIENCE_S = 3.0
+"""Seconds after which a line says that the end of a run waits for a tracker."""
+_THREAD = "tracker of a run: "
+
+
+HELD.append(_THREAD)
+
+
+class Feed:
+    """Feeds a tracker.
+
+    name: the tracker's, for messages.
+    notice: prints a line for the user; called from the tracker's thread.
+    end_s: how long the end of a session may wait for it, in seconds. Points that it has not taken
+        after half of that are left out, so that the result still gets through.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        tracker: Tracker,
+        notice: Callable[[str], None],
+        end_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._tracker = tracker
+        self._notice = notice
+        self._end_s = end_s
+        self._clock = clock
+        self._points: deque[Point] = deque(maxlen=MOST_POINTS)
+        self._dropped = 0
+        self._ending: Ending | None = None
+        self._deadline = 0.0
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._abandoned = False
+
+    def start(self, run: TrackedRun) -> None:
+        """Start the tracker, on a thread that does not keep the process alive."""
+        work = threading.Thread(
+            target=self._work, args=(run,), name=f"{_THREAD}{self._name}", daemon=True
+        )
+        self._thread = work
+        work.start()
+
+    def log(self, point: Point) -> None:
+        """Hand over a point."""
+        with self._changed:
+            self._dropped += len(self._points) == MOST_POINTS
+            self._points.append(point)
+            self._changed.notify()
+
+    def finish(self, ending: Ending) -> None:
+        """Hand over the end; the time that `wait` allows begins to run."""
+        with self._changed:
+            self._ending = ending
+            self._deadline = self._clock() + self._end_s
+            self._changed.notify()
+
+    def wait(self) -> None:
+        """Return when the tracker has taken the end, or has had its time."""
+        if self._thread is None or self._abandoned:
+            return
+        self._thread.join(max(0.0, min(PATIENCE_S, self._deadline - self._clock())))
+        if self._thread.is_alive() and (left := self._deadline - self._clock()) > 0:
+            self._notice(f"tracker {self._name}: waiting for it, {left:.0f} s at most")
+            self._thread.join(left)
+        if self._thread.is_alive():
+            self._abandoned = True
+            self._notice(
+                f"tracker {self._name}: not finished {self._end_s:.0f} s after the run; what it "
+                "has not sent by now is lost to it"
+            )
+
+    def abandon(self) -> None:
+        """Let it go without waiting and without a word."""
+        self._abandoned = True
+
+    def _work(self, run: TrackedRun) -> None:
+        try:
+            if told := self._tracker.start(run):
+                self._say(str(told))
+            while (point := self._next()) is not None:
+                self._tracker.log(point.settled, dict(point.values))
+            with self._changed:
+                ending, dropped = self._ending, self._dropped + len(self._points)
+            if ending is not None:
+                self._tracker.finish(ending)
+            if dropped:
+                self._say(f"it is slow; {dropped} points of the run's course were left out")
+        except BaseException as error:  # An exit, too, is none of the run's business.
+            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            self._say(f"{why}; the run goes on without it")
+
+    def _next(self) -> Point | None:
+        """The next point, waited for; None when the end is next."""
+        with self._changed:
+            while not self._points and self._ending is None:
+                self._changed.wait()
+            late = self._ending and self._clock() > self._deadline - self._end_s / 2
+            return self._points.popleft() if self._points and not late else None
+
+    def _say(self, text: str) -> None:
+        if not self._abandoned:
+            keys = (value for name, value in os.environ.items() if is_secret(name))
+            self._notice(f"tracker {self._name}: {cleaner(*keys)(text)}")

@@ -18,8 +18,7 @@ from harness.session.summary import GROWTH, RunningScores, plain_part, tokens_an
 from harness.settings import Settings
 from harness.tables import POOLED
 from harness.trackers.config import open_trackers, sendable
-from harness.trackers.contract import CellValue, Ending, Table, TrackedRun
-from harness.trackers.feed import Feed, Point
+from harness.trackers.contract import CellValue, Ending, Feed, Point, Table, TrackedRun
 from harness.trackers.settings import TrackerSettings
 from parsers import Declaration
 from parsers.declaration import SPLIT

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from parsers.points.lines import places_in
 from parsers.points.located import Locate, Located, Numbers
-from parsers.points.numbers import places_in
 from parsers.points.objects import declining
 from parsers.reply_text import Source
 

@@ -10,8 +10,8 @@ from typing import Literal
 
 from parsers.dictionaries import read_literals, read_objects
 from parsers.elements import says_none
+from parsers.points.lines import NUMBER, number_list
 from parsers.points.located import Decline, Locate, Located, Numbers, is_comma, with_lines
-from parsers.points.numbers import NUMBER, number_list
 from parsers.reply_text import Source
 
 _ONE = re.compile(NUMBER)

@@ -25,8 +25,8 @@ from adapters.local import unloaded
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
 from adapters.local.options import LocalOptions
-from adapters.local.process_worker import ProcessWorker, start_workers
 from adapters.local.serving import REDUCERS, Ready
+from adapters.local.start import ProcessWorker, start_workers
 from adapters.local.work import Plan
 from adapters.local.worker import ThreadWorker
 from adapters.processes.child import receive, send
@@ -169,7 +169,7 @@ def test_what_cannot_be_loaded_is_said_in_the_words_of_the_loader(tmp_path: Path
 PARENT = """
 import sys, time
 from adapters.local.options import LocalOptions
-from adapters.local.process_worker import ProcessWorker
+from adapters.local.start import ProcessWorker
 worker = ProcessWorker(LocalOptions("hf", model_path=sys.argv[1], batch_size=2), "cpu", threads=1)
 print(worker.pid, flush=True)
 time.sleep(60)

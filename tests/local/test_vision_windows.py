@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from adapters.local import vision_windows
+import adapters.local.writer as vision_windows
 from adapters.local.contract import Loaded
 
 GRIDS = torch.tensor([[1, 10, 6], [1, 2, 22], [1, 12, 12]])

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers import chinese
-from parsers.chinese import WordsError, words
+import parsers.autowebbench as chinese
+from parsers.autowebbench import WordsError, words
 
 
 @cache
@@ -59,7 +59,7 @@ def run(code: str, folder: Path, *options: str) -> subprocess.CompletedProcess[s
 
 def test_english_loads_nothing_and_chinese_leaves_nothing(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom parsers.chinese import words\nwords('New York')\n"
+        "import sys\nfrom parsers.autowebbench import words\nwords('New York')\n"
         "assert 'jieba' not in sys.modules\n"
         "assert words('请登录您的账户') == ['请', '登录', '您', '的', '账户']\n"
     )

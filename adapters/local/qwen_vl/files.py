@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from adapters.contract import Fatal
 from adapters.hub import downloaded, hub_error
-from adapters.local.checkpoint import digest_of
+from adapters.local.checkpoint import QWEN_VL, digest_of, is_qwen_vl
 from adapters.local.options import HUB, LocalOptions
-from adapters.local.qwen_vl.recognition import foreign_kind
 from adapters.local.qwen_vl.tokenizer import FILE
 from adapters.local.qwen_vl.weights import WANTED, shards
+
+
+def foreign_kind(config: Mapping[str, object]) -> str | None:
+    """Name a checkpoint's kind, with advice, unless it is an original Qwen-VL (None)."""
+    if is_qwen_vl(config):
+        return None
+    kind = str(config.get("model_type") or "")
+    listed = config.get("architectures")
+    named = str(listed[0]) if isinstance(listed, list) and listed else ""
+    if kind == QWEN_VL:
+        if "audio" in config:
+            return "Qwen-Audio, which takes sound and no pictures"
+        return "a text-only Qwen (no vision tower in its configuration)"
+    from adapters.local.families import QWEN
+
+    if not kind and not named:
+        return "of an unknown architecture (config.json has neither model_type nor architectures)"
+    return f"{named or kind}; name it with --model {QWEN.get(kind, 'hf')}"
+
 
 CHAT: Final = HUB["qwen-vl"]
 SEECLICK: Final = HUB["seeclick"]

@@ -10,10 +10,9 @@ from transformers import DynamicCache, GenerationMixin, PreTrainedModel
 from transformers.masking_utils import create_causal_mask
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
-from adapters.local.qwen_vl.attention import QwenVLBlock, RMSNorm
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.rotary import Rotation, alphas, positions
-from adapters.local.qwen_vl.vision import VisionTower
+from adapters.local.qwen_vl.vision import QwenVLBlock, RMSNorm, VisionTower
 
 
 class Transformer(nn.Module):

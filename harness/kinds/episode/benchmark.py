@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from harness.benchmarks.contract import Benchmark
@@ -19,6 +19,35 @@ from harness.kinds.episode.settings import EpisodeSettings
 from harness.live.pool import Foreign, Limits
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes
 from harness.settings import Settings
+
+EPISODE = "episode"
+"""The kind of units that are episodes."""
+STEPS = 10
+"""Most steps of an episode whose task says nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeTask:
+    """The task of an episode.
+
+    parameters: what its world is given to begin it, in JSON.
+    max_steps: most steps before it is over.
+    """
+
+    parameters: Mapping[str, Any]
+    max_steps: int = STEPS
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeDetail:
+    """The detail of an episode.
+
+    asked: its task.
+    gold: the solution for policies, in JSON; models never see it.
+    """
+
+    asked: EpisodeTask
+    gold: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from adapters.conversation import Picture
 from harness.benchmarks import actions_of, benchmark
 from harness.dialogue import SCREENSHOT, Act, Ask, Asks, Dialogue, Observation, Replies, as_tuple
 from harness.kinds.contract import picture_policy
-from harness.kinds.episode.record import EPISODE, STEPS, EpisodeTask
+from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask
 from harness.kinds.episode.settings import EpisodeSettings
 from harness.kinds.episode.words import action_words
 from harness.kinds.step.questions import Preparer, StepQuestion

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import ImageRule
 from harness.benchmarks import Dataset, actions_of, benchmark, declared
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
-from harness.kinds.grounding.conventions import mistaken
+from harness.kinds.grounding.predictions import mistaken
 from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import (
     Bound,
@@ -22,19 +23,23 @@ from harness.kinds.scoring import (
     key_of,
     scorer_of,
 )
-from harness.pictures import read_size
+from harness.pictures import Recipe, read_size
+from harness.policies import Secret
 from harness.protocols import AskingProtocol
+from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
 from harness.tables import counted
 from parsers import Counts
-from parsers.grounding import GroundingDetail, Target
+from parsers.actions import Action
+from parsers.grounding import CLICK, KIND, GroundingDetail, Target
 from parsers.points import CONVENTIONS
-from parsers.records import Scores, Status
+from parsers.records import Prediction, Scores, Status
 from parsers.reply_text import ENDED
 
 if TYPE_CHECKING:
     from harness.kinds.grounding.predictions import GroundingPredictions
+
 
 GroundingRecord = Unit[GroundingDetail]
 UNREAD = (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.EMPTY)
@@ -171,3 +176,33 @@ def _oracle(
             return None
         found[key_of(record)] = score(prediction, record.detail)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class RandomPoint:
+    """A uniformly random point; never declines. Hits as often as targets are large."""
+
+    name: str = "random"
+    needs_gold: bool = False
+    kind: str = KIND
+
+    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+        return _at(item, chance.random(), chance.random())
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """The middle of the picture, where some replies that cannot be read are put elsewhere."""
+
+    name: str = "centre"
+    needs_gold: bool = False
+    kind: str = KIND
+
+    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+        return _at(item, 0.5, 0.5)
+
+
+def _at(item: Item[str], across: float, down: float) -> Prediction:
+    left, top, right, bottom = Recipe.parse(item.pictures[0].recipe).box
+    point = left + across * (right - left), top + down * (bottom - top)
+    return Prediction(Status.ANSWERED, Action(CLICK, point=point))

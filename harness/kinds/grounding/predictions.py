@@ -1,22 +1,139 @@
-"""Predictions about grounding items, from a file: points or boxes, in the numbers that they say."""
+"""Predictions about grounding items, from a file: points or boxes, in the numbers that they say.
+
+Answers that look as if their numbers meant something else than was declared.
+
+The declaration is never changed: numbers that fit another convention are reported, with the setting
+to change.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from adapters.conversation import Picture
 from harness.benchmarks import Dataset
 from harness.errors import UserError
 from harness.kinds.prediction_file import Predictions, with_prediction
+from harness.pictures import Recipe
 from harness.runs import Unit
 from harness.tables import counted
 from parsers.actions import Action
-from parsers.grounding import CLICK, EDGES, GroundingDetail
-from parsers.points import Convention, to_pixels
+from parsers.grounding import CLICK, EDGES, GroundingDetail, Target
+from parsers.points import CONVENTIONS, Convention, to_pixels
+from parsers.points.conventions import ALIKE, MOST
 from parsers.records import Prediction, Status
+
+FIRST_ITEMS = 20
+"""Items with a place before anything is said."""
+FITS = 0.95
+"""Share of answers that have to fit a convention."""
+CONTRADICTED = 0.25
+"""Share of answers outside of the declared convention, or of right answers outside of the other
+one, that it takes for a mistake."""
+MEANS: dict[Convention, str] = {
+    "unit": "below 1: fractions",
+    "per-mille": "between 0 and 1000: thousandths",
+    "per-999": "between 0 and 999: thousandths",
+    "absolute": "inside the picture: pixels",
+}
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The numbers of an answer, and of the right one, as the declared convention has them.
+
+    right: None where the target is absent.
+    """
+
+    numbers: Point
+    right: Point | None
+    picture: Picture
+    target: Target
+
+    def inside(self, convention: Convention, numbers: Point) -> bool:
+        size = self.picture.width, self.picture.height
+        return to_pixels(numbers, convention, size) is not None
+
+    def hits(self, convention: Convention) -> bool:
+        """Whether the answer, read by a convention, would be right."""
+        pixels = to_pixels(self.numbers, convention, (self.picture.width, self.picture.height))
+        return pixels is not None and self.target.holds(
+            Recipe.parse(self.picture.recipe).to_page(*pixels)
+        )
+
+
+def mistaken(records: Sequence[Unit[GroundingDetail]], used: Convention) -> str:
+    """Return which other convention nearly all answers fit, and how many hits it would give.
+
+    "" for fewer than `FIRST_ITEMS` places, and where the numbers do not contradict the declared
+    convention: pixels below 1000 are no mistake if the right answers lie there, too.
+    """
+    answers = [answer for record in records if (answer := _answer(record, used)) is not None]
+    if len(answers) < FIRST_ITEMS:
+        return ""
+
+    outside = _share([not one.inside(used, one.numbers) for one in answers])
+    there = [(answer, answer.right) for answer in answers if answer.right is not None]
+    now = sum(answer.hits(used) for answer in answers)
+    found: list[tuple[int, Convention, int]] = []
+    for other in CONVENTIONS:
+        if other == used or {other, used} == ALIKE:
+            continue
+        fits = sum(answer.inside(other, answer.numbers) for answer in answers)
+        hits = sum(answer.hits(other) for answer in answers)
+        beyond = _share([not one.inside(other, right) for one, right in there])
+        # Answers in one corner are all within it, which alone says nothing of what is right.
+        better = hits > now or beyond > FITS
+        contradicted = outside >= CONTRADICTED or (beyond >= CONTRADICTED and better)
+        if fits >= FITS * len(answers) and contradicted:
+            found.append((hits, other, fits))
+    if not found:
+        return ""
+    hits, other, fits = max(found, key=lambda one: one[0])
+    return (
+        f"{fits} of {len(answers)} points are {MEANS[other]}? `coordinates={other}` ({hits} would "
+        f"be hits, not {now})"
+    )
+
+
+def _share(holds: Sequence[bool]) -> float:
+    return sum(holds) / len(holds) if holds else 0.0
+
+
+def _answer(record: Unit[GroundingDetail], used: Convention) -> Answer | None:
+    said = record.prediction
+    if said is None or len(record.pictures) != 1:
+        return None
+    picture, target = record.pictures[0], record.detail.gold
+    numbers = _pair(said.parsed.get("numbers_x"), said.parsed.get("numbers_y"))
+    if numbers is None:
+        point = _pair(said.parsed.get("first_x"), said.parsed.get("first_y")) or said.point
+        numbers = None if point is None else _numbers(point, used, picture)
+    if numbers is None:
+        return None
+    right = None if target.point is None else _numbers(target.point, used, picture)
+    return Answer(numbers, right, picture, target)
+
+
+def _pair(x: object, y: object) -> Point | None:
+    if isinstance(x, int | float) and isinstance(y, int | float):
+        return float(x), float(y)
+    return None
+
+
+def _numbers(point: Point, convention: Convention, picture: Picture) -> Point:
+    """Return a point of the original in a model's numbers, not rounded."""
+    x, y = Recipe.parse(picture.recipe).to_picture(*point)
+    most = MOST[convention]
+    if most is None:
+        return x, y
+    return x * most / picture.width, y * most / picture.height
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):

@@ -36,9 +36,15 @@ from harness.kinds.grounding.packs import (
 )
 from harness.pictures import zoomed
 from harness.protocols.contract import AskingProtocol, Needs
-from harness.protocols.families import usual_form
 from harness.protocols.groups import flagged, limit_of
-from harness.protocols.pointing import PLACE, check_pointing, located, numbers_of, one_picture
+from harness.protocols.pointing import (
+    PLACE,
+    check_pointing,
+    located,
+    numbers_of,
+    one_picture,
+    usual_form,
+)
 from harness.protocols.texts import Texts
 from harness.records import Item
 from parsers.actions import Action

@@ -22,13 +22,12 @@ from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.items import Items
 from harness.benchmarks.released import fetch_released
 from harness.errors import DataError, UserError
-from harness.kinds.prompt.record import PromptDetail
+from harness.kinds.prompt.kind import PromptDetail
 from harness.runs.records import Unit
 from harness.settings import Settings
 from harness.tables import test_data_note
-from parsers.autowebbench import gold_action, scores
+from parsers.autowebbench import WordsError, check_installed, gold_action, scores
 from parsers.autowebglm import FUNCTIONS
-from parsers.chinese import WordsError, check_installed
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores
 

@@ -1,20 +1,183 @@
-"""Finished prompts: what chance and the right answers reach on them."""
+"""Finished prompts: what chance and the right answers reach on them.
+
+Baselines for finished prompts, which show a page with ids in letters and the task in a line.
+
+Every share that they reach is a share that no understanding is needed for. `evade` shows what a
+score is worth that leaves out rows: it gives the right click, and elsewhere an answer of which a
+scorer may make nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
+from adapters.conversation import Conversation, Reply, user
 from harness.benchmarks import benchmark
+from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.kinds.contract import UnitKind
-from harness.kinds.prompt.policies import elements
-from harness.kinds.prompt.record import PromptDetail
 from harness.kinds.protocols import as_answered, open_with
 from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
+from harness.policies import Secret
+from harness.policies.words import STOP
+from harness.protocols.contract import AskingProtocol, Needs
+from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
 from parsers.actions import Action
+from parsers.autowebbench import reference
+from parsers.autowebglm import FUNCTIONS, Order, read, spell
 from parsers.records import Prediction, Scores, Status
+
+PLACE = "answer"
+CHATGLM = "Q: {}\n\nA: "
+"""How ChatGLM's own code wraps a question."""
+
+
+@dataclass(frozen=True)
+class Verbatim(AskingProtocol):
+    """One user message that is the prompt; text only."""
+
+    wrapping: Literal["plain", "chatglm"] = "plain"
+    """`chatglm` writes the prompt between `Q: ` and `A: `, as AutoWebGLM was trained with it."""
+    order: Order = "position"
+    """Which of several calls counts: the first (`position`), or the one whose function the released
+    runner looks for first (`reference`)."""
+
+    name = "verbatim"
+    kind = "prompt"
+    paper = "Lai et al. 2024 (AutoWebGLM), AutoWebBench"
+    places = (PLACE,)
+    needs = Needs(pictures="none", picture_policy="none")
+    actions = FUNCTIONS
+
+    def dialogue(self, item: Item[str]) -> Dialogue:
+        """Send the prompt and read the call."""
+        text = item.content if self.wrapping == "plain" else CHATGLM.format(item.content)
+        reply = yield Ask(Conversation((user(text),)), PLACE)
+        assert isinstance(reply, Reply)
+        said = read(reply.text, finish=reply.finish.value, order=self.order)
+        return replace(said, parsed=reference(reply.text))
+
+    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
+        """Spell the reply with the call; no text without an action."""
+        return {PLACE: spell(prediction.action) if prediction.action else ""}
+
+
+ELEMENT = re.compile(r"<\w*\[([A-Z]{1,4})\]\|([^<>]*)")
+"""An element of a page that can be acted upon, with its own text."""
+TASK = "\n#Task: "
+WORD = re.compile(r"[a-z0-9]+|[\u3400-\u9fff]")
+"""A word in small letters, or a Chinese character."""
+DOWN = Action("scroll_page", arguments={"direction": "down"})
+
+
+def elements(prompt: str) -> list[tuple[str, str]]:
+    """The elements that the page of a prompt gives ids: id and text, in document order.
+
+    >>> elements("< <a[AB]| Help> <p| none> <button[C]| <i| Go> > >\\n\\n#Task: x")
+    [('AB', ' Help'), ('C', ' ')]
+    """
+    page = prompt.partition("\n\n")[0]
+    return ELEMENT.findall(page)
+
+
+def _answer(action: Action) -> Prediction:
+    return Prediction(Status.ANSWERED, action)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomElement:
+    """Clicks a uniformly random element; finishes where the page has none."""
+
+    name: str = "random"
+    needs_gold: bool = False
+    kind: str = "prompt"
+
+    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+        found = elements(item.content)
+        return _answer(Action("click", chance.choice(found)[0]) if found else Action("finish"))
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """The same action whatever is asked."""
+
+    name: str
+    action: Action
+    needs_gold: bool = False
+    kind: str = "prompt"
+
+    def predict(self, *_: Any) -> Prediction:
+        return _answer(self.action)
+
+
+@dataclass(frozen=True, slots=True)
+class Evade:
+    """Answer with the right click, or `finish()` where the right action is not a click."""
+
+    name: str = "evade"
+    needs_gold: bool = True
+    kind: str = "prompt"
+
+    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+        gold = secret.gold if secret else None
+        right = isinstance(gold, Action) and gold.name == "click"
+        return _answer(gold if isinstance(gold, Action) and right else Action("finish"))
+
+
+@dataclass(frozen=True, slots=True)
+class OverlappingElement:
+    """Clicks the element whose own text shares most words with the task, rare ones counting more
+    and long texts less; of equals the first. Scrolls down where none shares any."""
+
+    name: str = "lexical"
+    needs_gold: bool = False
+    kind: str = "prompt"
+
+    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+        found = [(one, WORD.findall(text.lower())) for one, text in elements(item.content)]
+        seen = Counter(word for _, words in found for word in set(words))
+        task = item.content.rpartition(TASK)[2].partition("\n\n")[0].lower()
+        weights = {
+            word: math.log((len(found) + 1) / seen[word])
+            for word in WORD.findall(task)
+            if seen[word] and word not in STOP
+        }
+
+        def points(words: list[str]) -> float:
+            return sum(weights.get(word, 0.0) for word in set(words)) / math.sqrt(1 + len(words))
+
+        best = max(found, key=lambda one: points(one[1]), default=("", []))
+        return _answer(Action("click", best[0]) if points(best[1]) > 0 else DOWN)
+
+
+RANDOM = RandomElement()
+LEXICAL = OverlappingElement()
+EVADE = Evade()
+ALWAYS_SCROLL = Always("always-scroll", DOWN)
+ALWAYS_FINISH = Always("always-finish", Action("finish"))
+
+
+@dataclass(frozen=True, slots=True)
+class PromptDetail:
+    """The detail of a unit that is a finished prompt, answered with an action.
+
+    asked: the prompt, in full.
+    gold: the right action.
+    target: the right answer as the data has it, for scorers that read it in their own way.
+    """
+
+    asked: str
+    gold: Action
+    target: str
+
 
 PromptRecord = Unit[PromptDetail]
 

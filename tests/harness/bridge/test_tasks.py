@@ -17,9 +17,8 @@ from inspect_ai.model import GenerateConfig, ModelOutput, StopDetails
 from inspect_ai.scorer import SampleScore, Score
 
 from adapters.inspect.model import Known
-from harness.bridge.arguments import INSPECT, Arguments
 from harness.bridge.scoring import macro, scores, whole
-from harness.bridge.solving import bridged
+from harness.bridge.solving import INSPECT, Arguments, bridged
 from harness.bridge.tasks import mm_mind2web
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.records import Row

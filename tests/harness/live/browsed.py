@@ -62,9 +62,9 @@ class Table:
         """Begin an episode on a page with this body."""
         path = self.folder / "index.html"
         path.write_text(f"<!DOCTYPE html><meta charset=utf-8><body>{body}</body>")
-        from harness.live import files
+        from harness.live import browsing
 
-        files._file.cache_clear()
+        browsing._file.cache_clear()
         return self.take(self.world.begin({"page": path.name, **episode}))
 
     def do(self, name: str, to: str | tuple[float, float] | None = None, **given: Any) -> Seen:

@@ -19,7 +19,7 @@ from harness.protocols.coordinates import (
     Coordinates,
     smallest_under,
 )
-from harness.protocols.families import usual_form
+from harness.protocols.pointing import usual_form
 from harness.records import Choice, Earlier, Step
 from parsers import OPERATIONS, Operation, ScoringRules, score
 from parsers.points import CONVENTIONS, FIRST, FORMS, Convention, Form

@@ -20,7 +20,7 @@ from harness.kinds.grounding.packs import open_pack, pack_of_model, shipped
 from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, Recipe, zoomed
 from harness.protocols import open_protocol
-from harness.protocols.families import usual_form
+from harness.protocols.pointing import usual_form
 from harness.records import Item
 from parsers.actions import Action
 from parsers.grounding import CLICK, POINTING, GroundingDetail, Target, hit

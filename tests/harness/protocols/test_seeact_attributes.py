@@ -12,8 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.page import Box
-from harness.protocols.matcher import described_as, match, normal, texts_of, types_of
-from harness.protocols.seeact_attributes import SeeActAttributes
+from harness.protocols.seeact_attributes import (
+    SeeActAttributes,
+    described_as,
+    match,
+    normal,
+    texts_of,
+    types_of,
+)
 from harness.records import Choice
 from parsers import OPERATIONS, Operation
 from parsers.records import Description, Prediction, Status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from harness.live.elements import is_candidate
 from harness.live.nodes import find
+from harness.live.snapshot import is_candidate
 from harness.recording.candidates import (
     negative_json,
     negatives,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.live.nodes import Node
-from harness.recording.candidates import target_of
-from harness.recording.representations import representation
+from harness.recording.candidates import representation, target_of
 from harness.sample.counts import decoys
 from tests.harness.conftest import Dom
 

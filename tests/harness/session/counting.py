@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 
 from harness.benchmarks import Items
 from harness.dialogue import Observation
-from harness.kinds.episode.benchmark import EpisodeBenchmark
-from harness.kinds.episode.record import EpisodeDetail, EpisodeTask
+from harness.kinds.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
 from harness.live.contract import LivePage, Seen, World, element
 from harness.pictures import grey
 from parsers import Declaration, Level, Measure, Prediction

@@ -17,7 +17,7 @@ from harness.errors import UserError
 from harness.kinds.step import extras as module
 from harness.kinds.step.extras import bounds_of
 from harness.runs import StepUnit, open_run
-from harness.runs.settings import settings_of
+from harness.runs.finding import settings_of
 from harness.session.summary import aggregation_rules, part
 from harness.settings import Settings
 from parsers import MIND2WEB, score

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.sweep.money import Claim, limit_of
+from harness.sweep.child import Claim, limit_of
 from tests.harness.commands.tool import call, calls, replying
 from tests.servers import WireServer
 

@@ -7,8 +7,7 @@ import threading
 import pytest
 
 from harness import is_held
-from harness.trackers.contract import Ending, TrackedRun
-from harness.trackers.feed import MOST_POINTS, Feed, Point
+from harness.trackers.contract import MOST_POINTS, Ending, Feed, Point, TrackedRun
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
 RUN = TrackedRun("a-run", {"seed": 42}, "steps", 9)

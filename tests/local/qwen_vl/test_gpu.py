@@ -18,7 +18,7 @@ from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.loading import empty_model
-from adapters.local.qwen_vl.pixels import pixel_values
+from adapters.local.qwen_vl.prompt import pixel_values
 from adapters.local.qwen_vl.weights import load_weights
 from adapters.local.unloaded import load
 from tests.local.qwen_vl.test_positions import LENGTHS, continued, row

@@ -16,10 +16,9 @@ import torch
 from PIL import Image
 
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.loading import empty_model
+from adapters.local.qwen_vl.loading import empty_model, value_count
 from adapters.local.qwen_vl.model import QwenVL
-from adapters.local.qwen_vl.pixels import pixel_values
-from adapters.local.qwen_vl.placing import value_count
+from adapters.local.qwen_vl.prompt import pixel_values
 from adapters.local.qwen_vl.weights import load_weights
 
 # The sizes that Qwen-VL-Chat's config.json gives.
@@ -120,7 +119,7 @@ def test_the_published_model_has_as_many_values_as_the_published_files() -> None
 
 
 def test_keys_and_values_of_the_published_model_take_half_a_megabyte_a_token() -> None:
-    from adapters.local.qwen_vl.family import cache_bytes
+    from adapters.local.qwen_vl.prompt import cache_bytes
 
     config = QwenVLConfig.of(PUBLISHED)
     assert cache_bytes(config, torch.bfloat16) == 2 * 32 * 32 * 128 * 2 == 2**19

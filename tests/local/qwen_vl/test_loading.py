@@ -18,9 +18,8 @@ from adapters.contract import Fatal
 from adapters.local.checkpoint import is_qwen_vl
 from adapters.local.contract import Loaded
 from adapters.local.options import LocalOptions
-from adapters.local.qwen_vl.loading import described
-from adapters.local.qwen_vl.placing import place_in
-from adapters.local.qwen_vl.recognition import foreign_kind
+from adapters.local.qwen_vl.files import foreign_kind
+from adapters.local.qwen_vl.loading import described, place_in
 from adapters.local.unloaded import load
 from tests.local.qwen_vl import tiny
 

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the extra 'local' is not installed")
 
 from PIL import Image
 
-from adapters.local.qwen_vl.pixels import MEAN, STD, pixel_values, squeezed
+from adapters.local.qwen_vl.prompt import MEAN, STD, pixel_values, squeezed
 
 Bytes = npt.NDArray[np.uint8]
 

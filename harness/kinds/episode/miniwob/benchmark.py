@@ -11,7 +11,7 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import check_splits
 from harness.benchmarks.items import Items
 from harness.errors import UserError
-from harness.kinds.episode.benchmark import EpisodeBenchmark
+from harness.kinds.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
 from harness.kinds.episode.miniwob.tasks import (
     EPISODES,
     PUBLISHED,
@@ -23,7 +23,6 @@ from harness.kinds.episode.miniwob.tasks import (
     package,
     pages,
 )
-from harness.kinds.episode.record import EpisodeDetail, EpisodeTask
 from harness.live.chromium import found
 from harness.page import MINIWOB_ATTRIBUTES
 from harness.runs.records import Unit
@@ -101,7 +100,7 @@ class MiniWoB(EpisodeBenchmark):
     note = ""
     declared: Declaration = DECLARED
 
-    world = "harness.kinds.episode.miniwob.world:MiniWoBWorld"
+    world = "harness.kinds.episode.miniwob.tasks:MiniWoBWorld"
     viewport = (SIZE[0] * SCALE, SIZE[1] * SCALE)
     attributes = MINIWOB_ATTRIBUTES
     scorers: ClassVar = SCORERS

@@ -14,8 +14,7 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.errors import DataError
-from harness.kinds.grounding.sets.boxes import target_of
-from harness.kinds.grounding.sets.declaring import declaration
+from harness.kinds.grounding.sets.boxes import declaration, target_of
 from harness.kinds.grounding.sets.folders import Folder, decoded
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group

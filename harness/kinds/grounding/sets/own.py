@@ -18,8 +18,13 @@ import msgspec
 
 from harness.benchmarks.items import Items
 from harness.errors import DataError, suggestion
-from harness.kinds.grounding.sets.boxes import CONVENTIONS, Convention, points_of
-from harness.kinds.grounding.sets.declaring import PICTURE, declaration
+from harness.kinds.grounding.sets.boxes import (
+    CONVENTIONS,
+    PICTURE,
+    Convention,
+    declaration,
+    points_of,
+)
 from harness.kinds.grounding.sets.folders import Folder, decoded_text
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group, Level

@@ -17,10 +17,15 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.parquet import opened, small_columns
 from harness.errors import DataError
-from harness.kinds.grounding.sets.clickables import Clickable, clickables, direction
-from harness.kinds.grounding.sets.declaring import PICTURE, declaration
+from harness.kinds.grounding.sets.boxes import PICTURE, declaration
+from harness.kinds.grounding.sets.clickables import (
+    BLOCK_ROW,
+    Clickable,
+    clickables,
+    direction,
+    jpeg_rows,
+)
 from harness.kinds.grounding.sets.folders import Folder
-from harness.kinds.grounding.sets.jpeg_rows import BLOCK_ROW, jpeg_rows
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from harness.kinds.grounding.sets.parquet_pictures import Cell, ParquetPictures
 from harness.page import Page

@@ -17,7 +17,7 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.parquet import opened, small_columns
 from harness.kinds.grounding.sets import screenspot_pro
-from harness.kinds.grounding.sets.declaring import declaration
+from harness.kinds.grounding.sets.boxes import declaration
 from harness.kinds.grounding.sets.folders import Folder, converted, decoded
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group

@@ -8,7 +8,7 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.parquet import opened, small_columns
-from harness.kinds.grounding.sets.declaring import declaration
+from harness.kinds.grounding.sets.boxes import declaration
 from harness.kinds.grounding.sets.folders import Folder, converted
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.kinds.episode.browsergym.acting import calls_of
+from harness.kinds.episode.browsergym.program import calls_of
 from harness.live.acting import NotDone
 from parsers.calls import read_calls
 from parsers.live import BROWSER_ACTIONS

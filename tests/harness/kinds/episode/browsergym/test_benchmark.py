@@ -12,8 +12,8 @@ import pytest
 import harness
 from harness.benchmarks import benchmark, open_benchmark
 from harness.errors import DataError, UserError
+from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.kinds.episode.browsergym.suites import SUITES
-from harness.kinds.episode.record import EpisodeDetail, EpisodeTask
 from harness.settings import Settings, read_settings
 from parsers import Prediction, Status
 from reports.published import published_rows

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from harness.benchmarks import benchmark
-from harness.kinds.episode.browsergym.acting import calls_of
 from harness.kinds.episode.browsergym.benchmark import BrowserGym
+from harness.kinds.episode.browsergym.program import calls_of
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.live.pool import Episode, Worlds
 from harness.settings import read_settings

@@ -8,8 +8,7 @@ import pytest
 
 import harness
 from harness.kinds.episode.miniwob.oracles.turn import Turn
-from harness.kinds.episode.miniwob.tasks import episode_of, pages
-from harness.kinds.episode.miniwob.world import MiniWoBWorld
+from harness.kinds.episode.miniwob.tasks import MiniWoBWorld, episode_of, pages
 from harness.records import Step
 from parsers.points import spell_point
 from parsers.records import StepInfo

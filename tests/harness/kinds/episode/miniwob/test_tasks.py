@@ -11,9 +11,9 @@ import pytest
 
 from harness.benchmarks import open_benchmark
 from harness.benchmarks.items import Items
+from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.kinds.episode.miniwob import tasks
 from harness.kinds.episode.miniwob.benchmark import BENCHMARK
-from harness.kinds.episode.record import EpisodeDetail, EpisodeTask
 from harness.settings import Settings
 from parsers import Prediction, Status
 from reports.published import published_rows
