@@ -109,7 +109,7 @@ BATCHES: Registry[Any] = Registry("kind of batches", "vlm_eval.batches", has=("c
 BATCHES.add("openai", "adapters.batches.openai:OpenAIBatches", "OpenAI's API and servers like it")
 BATCHES.add("anthropic", "adapters.batches.anthropic:AnthropicBatches", "Anthropic's API")
 BATCHES.add("google", "adapters.batches.google:GoogleBatches", "the Gemini API")
-BATCHES.add("file", "adapters.batches.file:FileBatches", "files for `vllm run-batch`")
+BATCHES.add("file", "adapters.vllm.file:FileBatches", "files for `vllm run-batch`")
 
 
 @dataclass(frozen=True, slots=True)

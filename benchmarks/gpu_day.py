@@ -36,8 +36,8 @@ import torch
 sys.path.append(str(Path(__file__).parents[1]))
 
 from adapters.local.contract import Loaded
-from adapters.local.devices import full_precision
 from adapters.local.memory import COHORTS, free_bytes, typical_tokens, worked_per_token
+from adapters.local.options import full_precision
 from adapters.local.worker import planned
 from benchmarks import local_two_rounds
 from benchmarks.local_agreement import differing

@@ -27,8 +27,16 @@ import numpy as np
 
 from benchmarks.simulated_steps import Clustered, clustered, lengths, sites_of_tasks, successes
 from parsers import clopper_pearson
-from parsers.bootstrap import accelerated, draws, generator, studentised
-from parsers.clusters import Floats, mean_and_error, special, t_quantile
+from parsers.bootstrap import (
+    Floats,
+    accelerated,
+    draws,
+    generator,
+    mean_and_error,
+    special,
+    studentised,
+    t_quantile,
+)
 from parsers.rates import ASSUMED
 
 TASKS = (15, 30, 142, 694)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parsers.bootstrap import generator
-from parsers.clusters import Floats
+from parsers.bootstrap import Floats, generator
 from parsers.rates import WITHIN_GROUPS, WITHIN_TASKS
 
 
@@ -23,7 +22,7 @@ from parsers.rates import WITHIN_GROUPS, WITHIN_TASKS
 class Clustered:
     """Simulated benchmarks (rows) by cluster (columns), in one average.
 
-    totals, sizes: as in `parsers.clusters`, of tasks or of their groups.
+    totals, sizes: as in `parsers.bootstrap`, of tasks or of their groups.
     apart: sum of the squared weights of steps, which add up to 1.
     moved: the number of clusters with a success and a failure, the smaller one.
     assumed: the correlation that `parsers.rates` assumes.

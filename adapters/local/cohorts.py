@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from adapters.contract import Dialogue
-from adapters.local.cache import cache_bytes, copy_rows, select_rows
 from adapters.local.contract import Encoded, Family, Padded
 from adapters.local.work import Work
+from adapters.local.writer import cache_bytes, copy_rows, select_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,7 @@ from adapters.conversation import Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
 from adapters.hub import downloaded
 from adapters.local.checkpoint import SMALL, digest_of, folder_of
-from adapters.local.devices import devices_of, full_precision
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, devices_of, full_precision
 from adapters.options import Count
 from adapters.registry import install
 

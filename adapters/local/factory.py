@@ -65,7 +65,7 @@ class Seq2SeqFactory:
             raise Fatal(f"which model? name it like {EXAMPLES['seq2seq']} or seq2seq:FOLDER")
         check_installed()
         from adapters.local.checkpoint import fetch_weights, locate
-        from adapters.local.devices import devices_of
+        from adapters.local.options import devices_of
         from adapters.local.processors import check_torchvision
         from adapters.local.seq2seq import (
             Seq2SeqAdapter,
@@ -118,7 +118,7 @@ seq2seq = Seq2SeqFactory()
 def describe(options: LocalOptions, *, loads: bool = False) -> Described:
     """Return a local model's declaration and a loader; see `LocalFactory.describe`."""
     check_installed()
-    from adapters.local.devices import devices_of
+    from adapters.local.options import devices_of
     from adapters.local.unloaded import declared, read
 
     model = read(options, devices_of(options)[0])

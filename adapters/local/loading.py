@@ -15,10 +15,8 @@ from adapters.contract import Fatal
 from adapters.local import footprint
 from adapters.local.checkpoint import Checkpoint, fetch_weights
 from adapters.local.contract import Loaded
-from adapters.local.devices import full_precision
-from adapters.local.errors import line
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, full_precision, line
 from adapters.local.processors import load_processor
 
 if TYPE_CHECKING:

@@ -1,15 +1,46 @@
 """The options of a local model, each declared once. What changes replies is part of a run's
-identity."""
+identity. The devices that a model runs on, and errors of other libraries in one line."""
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
+from adapters.contract import Fatal
 from adapters.open_models import OpenModel, open_model
 from adapters.options import Count
+
+if TYPE_CHECKING:
+    import torch
+
+
+LONGEST = 300
+"""Characters of an error of another library that are shown."""
+_SENTENCE = re.compile(r"[.!?](?=\s)")
+
+
+def line(error: BaseException) -> str:
+    """Return an error in one line: its first sentences, as many as fit into `LONGEST` characters.
+
+    >>> line(ValueError("No such backend. See\\nhttps://example.org. " + 300 * "x"))
+    'No such backend. See https://example.org.'
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    if len(text) <= LONGEST:
+        return text
+    ends = [match.end() for match in _SENTENCE.finditer(text[:LONGEST])]
+    return text[: ends[-1]].rstrip() if ends else text[: LONGEST - 4].rpartition(" ")[0] + " ..."
+
+
+def model_failed(device: str, error: BaseException) -> str:
+    """Explain an error that a model raised when it was called."""
+    return f"the model failed on {device}: {type(error).__name__}: {line(error)}"
+
 
 HUB = {
     "qwen-vl": "Qwen/Qwen-VL-Chat",
@@ -75,3 +106,68 @@ class Seq2SeqOptions:
     end_tokens: Literal["last", "pieces"] = "last"
     """End tokens of an input: at its end only, or after each text but pages, as Self-MAP's were
     trained."""
+
+
+def devices_of(options: LocalOptions) -> tuple[str, ...]:
+    """Torch's device for every worker: those that the user named, else every GPU, else the CPU.
+
+    A model that is spread by a device map has one worker. Raises `Fatal` for an unknown device.
+    """
+    import torch
+
+    if options.device_map is not None:
+        if options.devices is not None:
+            raise Fatal("--device-map spreads one model over all GPUs: leave --devices out")
+        if not torch.cuda.is_available():
+            raise Fatal("--device-map spreads a model over GPUs, and torch sees none here")
+        return ("cuda:0",)
+    names = options.devices or _all()
+    for name in names:
+        _check(name)
+    return tuple(names)
+
+
+def visible(devices: Sequence[str]) -> dict[str, str]:
+    """Return variables that show a child these GPUs only; none for other devices."""
+    numbers = [int(name.partition(":")[2] or 0) for name in devices if name.startswith("cuda")]
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [name.strip() for name in seen.split(",")] if seen else None
+    chosen = ",".join(names[number] if names else str(number) for number in numbers)
+    return {"CUDA_VISIBLE_DEVICES": chosen} if numbers else {}
+
+
+def full_precision(dtype: torch.dtype) -> None:
+    """For a model in float32, turn TF32 off: CUDA's libraries would round its numbers to 10 bits.
+
+    cuDNN, which prepares pictures' patches, does so unless told otherwise.
+    """
+    import torch
+
+    if dtype == torch.float32:
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cuda.matmul.allow_tf32 = False
+
+
+def _all() -> tuple[str, ...]:
+    import torch
+
+    if torch.cuda.is_available():
+        return tuple(f"cuda:{number}" for number in range(torch.cuda.device_count()))
+    return ("mps",) if torch.backends.mps.is_available() else ("cpu",)
+
+
+def _check(name: str) -> None:
+    import torch
+
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise Fatal(f"unknown device '{name}' (examples: cuda:0, cpu, mps)") from error
+    if device.type == "cuda":
+        count = torch.cuda.device_count()
+        if (device.index or 0) >= count:
+            raise Fatal(f"no device '{name}': torch sees {count or 'no'} GPUs here")
+    elif device.type == "mps" and not torch.backends.mps.is_available():
+        raise Fatal(f"no device '{name}' on this machine")
+    elif device.type not in ("cpu", "mps", "xpu", "npu"):
+        raise Fatal(f"unsupported device '{name}' (examples: cuda:0, cpu, mps)")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.contract import Fatal
-from adapters.local.errors import line
+from adapters.local.options import line
 
 UNUSED = ("video_processor", "feature_extractor", "audio_processor")
 """Parts of processors for video and sound."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adapters.contract import Fatal
 from adapters.conversation import Conversation, Message, Picture, Text, user
 from adapters.local.chat import Guard, escaped, guarded, reply_ids
-from adapters.local.errors import line
+from adapters.local.options import line
 
 if TYPE_CHECKING:
     from PIL.Image import Image

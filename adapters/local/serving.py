@@ -14,8 +14,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Fault
-from adapters.local.errors import line
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, line
 from adapters.local.work import Generated, Plan, WorkerStats
 from adapters.processes.child import Receive, Reducers, Send
 from adapters.processes.exchange import Answer

@@ -22,9 +22,8 @@ import torch
 from adapters.contract import AdapterInfo, Fault
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded, Unloaded
-from adapters.local.devices import devices_of, visible
 from adapters.local.memory import free_bytes
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, devices_of, visible
 from adapters.local.serving import REDUCERS, Answered, Job, Ready, Release
 from adapters.local.work import Generated, Plan, Work, Worker, WorkerStats
 from adapters.local.worker import thread_worker

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 from adapters.contract import Fatal, Fault
 from adapters.local.contract import Loaded
-from adapters.local.errors import model_failed
 from adapters.local.generate import Generator
 from adapters.local.memory import (
     CPU_ROWS,
@@ -21,7 +20,7 @@ from adapters.local.memory import (
     typical_tokens,
     worked_per_token,
 )
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, model_failed
 from adapters.local.work import Generated, Plan, Work, WorkerStats
 
 Results = list[Generated | Fault]

@@ -245,7 +245,7 @@ vllm = VllmFactory()
 def _described(model: str, options: VllmOptions, loads: bool) -> Described:
     from adapters.local import footprint, loading
     from adapters.local.checkpoint import locate
-    from adapters.local.devices import devices_of, visible
+    from adapters.local.options import devices_of, visible
     from adapters.local.processors import check_torchvision
     from adapters.local.unloaded import declared
 

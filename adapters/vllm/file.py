@@ -2,15 +2,21 @@
 them.
 
 The model's name says as much as for one behind a server (`adapters.chat_completions`).
+
+The file of lines stays where it was written, the user has it answered into another file in the same
+folder, and that one is read once it is whole. Written against vllm 0.33, November 2026.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters.api import hosted
+from adapters.api import ApiAdapter, hosted
+from adapters.batches.contract import PackLimits, RemoteBatch
+from adapters.batches.openai import ChatLines
 from adapters.catalog import BATCHES
 from adapters.chat_completions import ServedModel, on_record, served
 from adapters.contract import Adapter, Fatal, PictureSource, Request
@@ -18,6 +24,94 @@ from adapters.conversation import Reply
 from adapters.endpoints import Endpoint, need_model
 from adapters.options import Count
 from adapters.thinking import thinking_of
+from adapters.transport import PADDING
+
+LIMITS = PackLimits(requests=100_000, bytes=4_000_000_000, open=1_000)
+REQUESTS, ANSWERS = ".requests.jsonl", ".answers.jsonl"
+
+
+class FileBatches(ChatLines):
+    """Lines in files of a folder. A batch is known by its file's name: the folder may move between
+    machines."""
+
+    preflights = False
+    limits = LIMITS
+
+    def __init__(self, adapter: ApiAdapter, folder: Path) -> None:
+        super().__init__(adapter)
+        self._folder = folder
+
+    async def upload(self, token: str, path: Path) -> str:
+        return ""
+
+    async def find_upload(self, token: str) -> str | None:
+        return None
+
+    async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
+        return self._state(path.name)
+
+    async def find(
+        self, token: str, since: float, total: int, known: Collection[str]
+    ) -> RemoteBatch | None:
+        return None
+
+    async def poll(self, id: str) -> RemoteBatch:
+        return self._state(id)
+
+    async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
+        path = self._answers(batch.id)
+        if path.exists():
+            with path.open("rb") as file:
+                for line in file:
+                    # Torn lines are of a batch that was given up.
+                    if line.endswith(b"\n") and (whole := line.strip(PADDING)):
+                        yield whole
+
+    async def cancel(self, id: str) -> None:
+        """Stop waiting for further answers."""
+        self._requests(id).unlink(missing_ok=True)
+
+    async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
+        self._requests(batch.id).unlink(missing_ok=True)
+        self._answers(batch.id).unlink(missing_ok=True)
+
+    def told(self, path: Path) -> str | None:
+        """Return the command that answers a file."""
+        model, answers = self._adapter.info.model, self._answers(path.name)
+        words = ["vllm", "run-batch", "-i", path, "-o", answers, "--model", model]
+        return shlex.join(str(word) for word in words)
+
+    def _state(self, id: str) -> RemoteBatch:
+        requests, answers = self._requests(id), self._answers(id)
+        done = _lines(answers)
+        if not requests.exists():
+            return RemoteBatch(id, "given up", True, done, done, where=(answers.name,))
+        total = _lines(requests)
+        return RemoteBatch(
+            id,
+            "answered" if done >= total else "waiting for its answers",
+            ended=done >= total,
+            total=total,
+            answered=min(done, total),
+            where=(answers.name,),
+        )
+
+    def _requests(self, id: str) -> Path:
+        if not id.endswith(REQUESTS) or "/" in id or "\\" in id:
+            raise Fatal(f"{id[:80]!r} is not a file of requests")
+        return self._folder / id
+
+    def _answers(self, id: str) -> Path:
+        return self._requests(id).with_name(id.removesuffix(REQUESTS) + ANSWERS)
+
+
+def _lines(path: Path) -> int:
+    """Count the whole lines of a file; a line in progress has no line break yet."""
+    try:
+        with path.open("rb") as file:
+            return sum(line.endswith(b"\n") and bool(line.strip(PADDING)) for line in file)
+    except FileNotFoundError:
+        return 0
 
 
 def file(

@@ -20,7 +20,7 @@ from typing import Any
 
 from adapters.contract import Fault, PixelPicture
 from adapters.conversation import Finish
-from adapters.local.errors import line
+from adapters.local.options import line
 from adapters.local.work import Generated
 from adapters.processes.child import Receive, Send
 from adapters.processes.exchange import Answer

@@ -76,7 +76,7 @@ def score(
             if changes:
                 wrong = written(next(iter(changes)))
                 raise UserError(f"--as {rules_of} has its own rules: leave out {wrong}")
-            from harness.session.seeclick import show_as_seeclick
+            from harness.session.predictions import show_as_seeclick
 
             return show_as_seeclick(run, console, as_json=as_json)
         return rescore_run(run, changes, console, as_json=as_json)

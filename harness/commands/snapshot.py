@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from adapters import Message, Picture, Text
+from harness.benchmarks import recorded_steps
+from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
 from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
@@ -15,7 +21,89 @@ from harness.commands.options import (
     setting_options,
 )
 from harness.errors import UserError
+from harness.kinds.step.kind import RecordedSteps
+from harness.kinds.step.questions import StepQuestion
+from harness.pictures import PictureStore
+from harness.planning.plan import Plan
 from harness.printing import say
+from harness.protocols import StepProtocol, of_steps
+from harness.settings import on_record
+from harness.tables import TEST_DATA_NOTE
+
+
+def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
+    """Write the questions of a plan to a parquet file and return their number.
+
+    Pictures are prepared as the run would send them. Raises `UserError` for a protocol other than
+    two rounds, for candidates that are not drawn and for conversations, `DataError` for a file that
+    exists.
+    """
+    if plan.dataset.whole == "conversation":
+        # Its columns have no place for them: turns would be scored as tasks.
+        raise UserError(f"a snapshot stores tasks, and {plan.dataset.benchmark} has conversations")
+    protocol = of_steps(plan.protocol)
+    if not protocol.can_be_stored:
+        raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
+    if plan.settings.candidates != "snapshot":
+        raise UserError("a snapshot stores candidates drawn by seed; leave out --candidates")
+    settings = {
+        **on_record(plan.settings),
+        **{f"protocol_{key}": value for key, value in protocol.settings().items()},
+        "pictures": plan.pictures.text,
+        "note": TEST_DATA_NOTE,
+    }
+    with asyncio.Runner() as runner:
+        store = PictureStore(plan.settings.workers)
+        try:
+            rows = _rows(plan, protocol, store, runner)
+            return write_snapshot(path, rows, settings, overwrite=overwrite)
+        finally:
+            store.close()
+
+
+def _rows(
+    plan: Plan, protocol: StepProtocol, store: PictureStore, runner: asyncio.Runner
+) -> Iterator[SnapshotRow]:
+    assert isinstance(plan.kind, RecordedSteps)
+    tasks, policy = plan.selected.tasks, plan.model.policy is not None
+    preparer = plan.kind.preparer(tasks, plan.model.info, is_policy=policy)
+    for row in recorded_steps(plan.dataset).rows():
+        question = preparer.prepare(row)
+        urls = runner.run(_encoded(store, question))
+        first, second = protocol.stored_messages(question.step, question.choices)
+        yield SnapshotRow(
+            row=row,
+            choices=question.choices,
+            first=[_plain(message, urls) for message in first],
+            second=[_plain(message, urls) for message in second],
+            recipe="\n".join(picture.recipe for picture in question.step.pictures),
+        )
+
+
+async def _encoded(store: PictureStore, question: StepQuestion) -> dict[Picture, str]:
+    """Return the pictures of a question as data URLs."""
+    pictures = question.step.pictures
+    for digest, data in question.sources.items():
+        store.add(digest, data, question.step.step_id)
+    try:
+        made = [await store.encoded(picture) for picture in pictures]
+    finally:
+        for digest in question.sources:
+            store.discard(digest)
+    return {
+        picture: f"data:{encoded.media_type};base64,{base64.b64encode(encoded.data).decode()}"
+        for picture, encoded in zip(pictures, made, strict=True)
+    }
+
+
+def _plain(message: Message, urls: dict[Picture, str]) -> dict[str, object]:
+    parts: list[dict[str, object]] = [
+        {"type": "text", "text": part.text}
+        if isinstance(part, Text)
+        else {"type": "image_url", "image_url": {"url": urls[part]}}
+        for part in message.parts
+    ]
+    return {"role": message.role, "content": parts}
 
 
 @click.command(cls=SettingsCommand)
@@ -33,7 +121,6 @@ def snapshot(out: Path, overwrite: bool, model: str, **_: Any) -> int:
     `vlm-eval --benchmark snapshot --data FILE`.
     """
     from harness.planning.plan import plan_run
-    from harness.session.snapshot import write
 
     if out.exists() and not overwrite:
         raise UserError(f"{out} exists; name another file, or pass --overwrite")

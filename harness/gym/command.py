@@ -8,7 +8,7 @@ import click
 
 from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError
-from harness.gym.options import TAKEN, OnInvalid, Transition
+from harness.gym.episode import TAKEN, OnInvalid, Transition
 from harness.printing import say, terminal
 
 

@@ -16,9 +16,8 @@ from adapters.contract import AdapterInfo
 from harness.benchmarks import StoredStep, benchmark, recorded_steps
 from harness.errors import UserError
 from harness.gym.actions import PLACE, ActionStrings, read_action
-from harness.gym.episode import Episode, Rules
+from harness.gym.episode import Episode, OnInvalid, Rules, Transition, check_one_of, completed
 from harness.gym.observing import Pixels, Unicode, observation_space, observe, screenshot_of
-from harness.gym.options import OnInvalid, Transition, check_one_of, completed
 from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion
 from harness.planning.plan import open_data

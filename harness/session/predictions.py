@@ -1,4 +1,4 @@
-"""Scoring predictions from a file, without a model.
+"""Scoring without a model: predictions from a file, and a run by SeeClick's rules.
 
 docs/predictions.md describes the file. What a line says, and what becomes of units without one,
 depends on the kind of units (`harness.kinds.prediction_file`).
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +19,34 @@ from harness.kinds.contract import kind_of, unit_kind
 from harness.kinds.prediction_file import read_predictions
 from harness.kinds.scoring import Records, scorer_of
 from harness.printing import say
+from harness.runs import StepUnit, open_run
+from harness.runs.finding import settings_of
 from harness.session.report import print_result, result_grid
+from harness.session.rescoring import rescored
 from harness.session.summary import (
     aggregation_rules,
     part,
     parts,
+    plain,
     plain_part,
     plain_parts,
 )
 from harness.settings import Settings
-from harness.tables import counted
+from harness.tables import (
+    TEST_DATA_NOTE,
+    Column,
+    Grid,
+    Row,
+    Section,
+    clean,
+    counted,
+    percent,
+    render,
+)
 from parsers import Declaration
 from parsers.declaration import SPLIT
+from parsers.records import Prediction, Status
+from parsers.seeclick import SKIPS, SeeClickScores, seeclick_scores, seeclick_step
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,3 +108,98 @@ def _summary(
         "total": plain_part(part(records, *shared, bounds=bounds)),
         "by_split": plain_parts(parts(records, SPLIT, *shared, bounds=bounds)),
     }
+
+
+PUBLISHED: dict[str, tuple[float, float, float]] = {
+    "Qwen-VL, published": (12.6, 10.1, 8.0),
+    "SeeClick, published": (23.7, 18.8, 20.2),
+}
+"""Step success on test_task, test_website, test_domain (AutoWebGLM's table quotes SeeClick's)."""
+SPLITS = ("test_task", "test_website", "test_domain")
+NOT_COMPARABLE = (
+    "The published row was measured on screenshots that the authors distribute, which are not the "
+    "full pages of Multimodal-Mind2Web; whether it is a mean over steps or over tasks is not said."
+)
+
+
+def show_as_seeclick(path: Path, console: Console, *, as_json: bool = False) -> int:
+    """Print the table; the exit code. Raises `UserError` for a run without points."""
+    run = open_run(path)
+    records = rescored(run, settings_of(run)).records
+    answers = [record.prediction for record in records if record.prediction and record.settled]
+    no_points = all(answer.point is None for answer in answers)
+    if no_points and any(answer.element is not None for answer in answers):
+        raise UserError(
+            f"{path} has no answers by coordinates, and SeeClick scores nothing else; "
+            "run with --protocol coordinates"
+        )
+    splits = list(dict.fromkeys(record.split for record in records))
+    parts = {split: scores_of([r for r in records if r.split == split]) for split in splits}
+    unsettled = sum(not record.settled and record.invalid is None for record in records)
+    if as_json:
+        content = {"note": TEST_DATA_NOTE, "unsettled": unsettled, "by_split": plain(parts)}
+        say(json.dumps(content, indent=2))
+        return 0
+    grid = _grid(parts, unsettled)
+    shown = render(grid, width=console.width, note="")
+    console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
+    return 0
+
+
+def scores_of(records: Sequence[StepUnit]) -> SeeClickScores:
+    """The scores of some lines; unsettled ones of valid rows are left out."""
+    return seeclick_scores(
+        (
+            record.parents["task"],
+            seeclick_step(
+                record.prediction or Prediction(Status.NO_REPLY),
+                record.detail.gold,
+                record.detail.page_size
+                if record.invalid is None or record.digests.get("screenshot")
+                else None,
+                record.parents["task"],
+            ),
+        )
+        for record in records
+        if record.settled or record.invalid is not None
+    )
+
+
+def _skips(part: tuple[str, SeeClickScores]) -> str:
+    split, scores = part
+    skipped = ", ".join(f"{scores.skipped[skip]} {skip.replace('_', ' ')}" for skip in SKIPS)
+    empty = f", {scores.empty_tasks} tasks left without a step" if scores.empty_tasks else ""
+    return f"{clean(split)} ({skipped}{empty})"
+
+
+def _grid(parts: dict[str, SeeClickScores], unsettled: int) -> Grid:
+    heads = ("steps", "Ele", "Operation F1", "Step SR", "Macro Ele", "Macro SR")
+    rows = []
+    for split, scores in parts.items():
+        rates = (
+            scores.element,
+            scores.operation_f1,
+            scores.success,
+            scores.macro_element,
+            scores.macro_success,
+            scores.ceiling,
+        )
+        rows.append(Row((split, str(scores.steps), *map(percent, rates))))
+        if split in SPLITS:
+            place = SPLITS.index(split)
+            rows += [
+                Row((name, "", "", "", f"{row[place]:.1f}", "", "", ""), parent=split)
+                for name, row in PUBLISHED.items()
+            ]
+    left_out = [f"{unsettled} steps have no reply yet and are left out."] if unsettled else []
+    return Grid(
+        title="",
+        columns=(Column("", "left"), *map(Column, (*heads, "2-decimal ceiling"))),
+        sections=(Section(tuple(rows)),),
+        footnotes=(
+            f"Per cent. Skipped as in SeeClick: {', '.join(map(_skips, parts.items()))}.",
+            "2-decimal ceiling: steps whose box can be hit by a click with two decimals.",
+            NOT_COMPARABLE,
+            *left_out,
+        ),
+    )

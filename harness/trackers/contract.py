@@ -1,4 +1,4 @@
-"""The interface of a tracker, and the feed of each: it receives a run's start, its course and its end."""
+"""The interface of a tracker: it receives a run's start, its course and its end."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@ never guessed from their size.
 
 from __future__ import annotations
 
-from parsers.points.conventions import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.forms import FIRST, FORMS, POINT_FORMS, USUAL, Form, PointForm
 from parsers.points.located import DECLINES, Decline
 from parsers.points.reading import PointAnswer, read_point, spell_place, spell_point
+from parsers.points.spelling import CONVENTIONS, Convention, from_pixels, to_pixels
 
 __all__ = [
     "CONVENTIONS",

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 from parsers.points import spelling
 from parsers.points.calls import by_axes, by_keys, in_calls
-from parsers.points.conventions import Convention
 from parsers.points.lines import in_boxes, in_fields, in_lines, in_tags, in_text
 from parsers.points.located import Decline, Locate, first_of
 from parsers.points.objects import in_literals, in_objects, in_parameters
+from parsers.points.spelling import Convention
 
 Form = Literal[
     "plain",

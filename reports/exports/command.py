@@ -92,7 +92,7 @@ def export(
     Nothing is sent anywhere: files are written into a folder, and the same run gives the same
     files. Options with formats in brackets are for those formats only.
     """
-    from reports.exports.write import export as export_runs
+    from reports.exports.contract import export as export_runs
 
     EXPORTS.get(to)
     ctx = click.get_current_context()

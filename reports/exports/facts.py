@@ -1,18 +1,26 @@
-"""Facts about a run other than its numbers, without control characters."""
+"""Facts about a run and its units for export formats, without control characters."""
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.runs import Run
+from adapters.conversation import Picture, placeholder
+from harness.runs import CallRecord, Run, Unit
+from harness.runs.live_steps import Sight
+from harness.settings import OF_MODEL, SETTINGS, Setting
 from harness.tables import clean, mean_text, parents_text
-from reports.exports.command_line import command_of, public_text
 from reports.exports.folder import ExportError
 from reports.settings import heading, settings_of
+from reports.view.parts import Cell, Part
 
 if TYPE_CHECKING:
     from reports.exports.results import Result
+
 
 LIBRARY = "vlm-eval"
 DISTRIBUTION = "vlm-web-eval"
@@ -96,3 +104,148 @@ def average_text(run: Run, result: Result) -> str:
         return parents_text(result.measure, declared)
     average: Any = result.average
     return mean_text(average, result.measure, declared)
+
+
+NOTHING = "–"
+"""Texts of empty lines of the page."""
+
+
+def in_order(record: Unit[Any], calls: Iterable[CallRecord]) -> list[CallRecord]:
+    """Return the calls as the dialogue asked for them; those of an unfinished one as they came
+    back."""
+    places = {id: place for place, id in enumerate(record.calls)}
+    return sorted(calls, key=lambda call: places.get(call.id, len(places)))
+
+
+def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
+    """Yield the asks with every conversation followed by those that go on from it."""
+    begun = {call.conversation for call in asks}
+    after: dict[str | None, list[CallRecord]] = {}
+    for call in asks:
+        after.setdefault(call.earlier if call.earlier in begun else None, []).append(call)
+    waiting = after.pop(None, [])[::-1]
+    while waiting:
+        call = waiting.pop()
+        yield call
+        waiting += after.pop(call.conversation, [])[::-1]
+
+
+def text_of(parts: Iterable[str | Picture]) -> str:
+    """Return the parts of a message, with a few words in the place of every picture."""
+    return "\n".join(part if isinstance(part, str) else placeholder(part) for part in parts)
+
+
+def goal_of(record: Unit[Any], calls: Iterable[CallRecord]) -> str:
+    """Return the task in words; for an episode, the first goal that its page shows."""
+    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
+    return record.goal or next(filter(None, seen), "")
+
+
+def answered(part: Part) -> str:
+    """Return the answer by the lines of the page."""
+    return _side(part, -1)
+
+
+def right_answer(part: Part) -> str:
+    """Return the right answer by the lines of the page: `element: B <button>`; "" if unknown."""
+    return _side(part, 0) if len(part.heads) > 1 else ""
+
+
+def _side(part: Part, place: int) -> str:
+    cells = ((line.name, _cell(line.cells[place])) for line in part.lines if line.cells)
+    return "\n".join(f"{name}: {text}" for name, text in cells if text not in ("", NOTHING))
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.text}{cell.code}".strip()
+
+
+def offered(part: Part) -> list[str]:
+    """Return the choices, each behind its letter; empty if none were listed under letters."""
+    for listed in part.lists:
+        if listed.items and all(item.letter for item in listed.items):
+            return [f"{item.letter}. {item.text}" for item in listed.items]
+    return []
+
+
+ALWAYS = ("model", "benchmark")
+"""Settings that a command always shows."""
+_ADDRESS = re.compile(r"\w[\w+.-]*://[^\s\"']+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
+_FOLDER = re.compile(r"(?<![\w./<~-])~?/(?:[^/\s\"'<>,;:]+/)+(?=[^/\s\"'<>,;:])")
+
+
+def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
+    """Return the command that carries out a run with these settings on record, for others to read.
+
+    Addresses and folders are private: `URL`, `FOLDER` and the mere names of files replace them,
+    and `[masked]` for secrets.
+
+    Args:
+        config: the configuration on record (`Manifest.config`).
+        data: where the data lay, if not at its usual place.
+    """
+    words = ["vlm-eval", "run", *arguments_of(config)]
+    return shlex.join([*words, "--data", "FOLDER"] if data else words)
+
+
+def arguments_of(config: Mapping[str, Any]) -> list[str]:
+    """Return the options of the recorded settings that differ from their defaults."""
+    words: list[str] = []
+    for name, setting in SETTINGS.items():
+        value = config.get(name)
+        if name in config.get(OF_MODEL, ()) or (name not in ALWAYS and _is_default(setting, value)):
+            continue
+        words += _option(setting, value)
+    return words
+
+
+def _is_default(setting: Setting, value: Any) -> bool:
+    if value is None or value in ([], {}, "") or (value is False and setting.default is None):
+        return True
+    return bool((tuple(value) if isinstance(value, list) else value) == setting.default)
+
+
+def _option(setting: Setting, value: Any) -> Iterator[str]:
+    if setting.is_switch:
+        switch = setting.option
+        yield switch if value else switch.replace("--", "--no-", 1)
+        return
+    for text in _texts(setting, value):
+        yield from (setting.option, text)
+
+
+def _texts(setting: Setting, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        known = {key: one for key, one in value.items() if one is not None}
+        return [f"{key}={public_text(key.rpartition('.')[2], one)}" for key, one in known.items()]
+    if isinstance(value, (list, tuple)):
+        listed = [public_text(setting.name, one) for one in value]
+        joint = "/" if setting.name == "shard" else ","
+        return listed if setting.repeatable else [joint.join(listed)]
+    return [public_text(setting.name, value)]
+
+
+def public_text(name: str, value: Any) -> str:
+    """Return the value of a setting as others may read it, without private addresses and folders.
+
+    >>> public_text("ranker", "/home/me/ranks.parquet"), public_text("model", "hf:/models/mine")
+    ('ranks.parquet', 'hf:mine')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    if name == "base_url":
+        return "URL"
+    provider, colon, place = text.rpartition(":")
+    if Path(place).is_absolute() and not place.startswith("//"):
+        return f"{provider}{colon}{Path(place).name}"
+    return without_places(text)
+
+
+def without_places(text: str) -> str:
+    """Return a text such as an error message without addresses and folders.
+
+    >>> without_places("http://10.0.0.1:8000/v1 has no /home/me/models/mine")
+    'URL has no mine'
+    """
+    return _FOLDER.sub("", _ADDRESS.sub("URL", text))

@@ -8,7 +8,7 @@
 
 Pure functions of plain sequences: the scores of steps, and the task of each. Intervals of a single
 run are in `parsers.intervals` (Clopper-Pearson, t, cluster-robust t) and `parsers.bootstrap`, sums
-by task in `parsers.clusters`. `docs/statistics.md` says which is used where, with measured
+by task in `parsers.bootstrap`. `docs/statistics.md` says which is used where, with measured
 coverage.
 """
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parsers import Average
-from parsers.clusters import NOTHING, clustered, mean_and_error, special, t_quantile
+from parsers.bootstrap import NOTHING, clustered, mean_and_error, special, t_quantile
 from parsers.intervals import clustered_values, few_moved
 
 

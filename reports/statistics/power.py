@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parsers.clusters import Floats, special
+from parsers.bootstrap import Floats, special
 
 POWER = 0.8
 ALPHA = 0.05

@@ -38,8 +38,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from parsers import Average
-from parsers.bootstrap import generator
-from parsers.clusters import NOTHING, Floats, clustered, special
+from parsers.bootstrap import NOTHING, Floats, clustered, generator, special
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)

@@ -19,7 +19,7 @@ import torch
 
 from adapters import make
 from adapters.contract import Fatal
-from adapters.local.errors import line
+from adapters.local.options import line
 from tests.local import zoo
 from tests.local.conftest import Checkpoint
 

@@ -11,7 +11,7 @@ from transformers import PreTrainedConfig
 
 from adapters.contract import Fatal
 from adapters.local.checkpoint import QWEN_VL
-from adapters.local.errors import line
+from adapters.local.options import line
 
 # Side of the grid of the stored position embeddings; other grids are interpolated.
 STORED_SIDE = 16

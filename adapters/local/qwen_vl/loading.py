@@ -13,16 +13,13 @@ import torch
 from adapters.contract import Fatal
 from adapters.conversation import canonical_json
 from adapters.local.contract import Loaded
-from adapters.local.devices import full_precision
-from adapters.local.errors import line
 from adapters.local.footprint import check_memory
 from adapters.local.loading import dtype_of, libraries
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, full_precision, line
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.files import Checkpoint, fetch_weights, find
 from adapters.local.qwen_vl.model import QwenVL
 from adapters.local.qwen_vl.prompt import QwenVLFamily, image_rule
-from adapters.local.qwen_vl.tokenizer import IMAGE, Tokenizer
+from adapters.local.qwen_vl.tokenizer import IMAGE, Checkpoint, Tokenizer, fetch_weights, find
 from adapters.local.qwen_vl.weights import load_weights
 from adapters.open_models import OPEN_MODELS
 

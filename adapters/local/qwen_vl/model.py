@@ -11,8 +11,14 @@ from transformers.masking_utils import create_causal_mask
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.rotary import Rotation, alphas, positions
-from adapters.local.qwen_vl.vision import QwenVLBlock, RMSNorm, VisionTower
+from adapters.local.qwen_vl.vision import (
+    QwenVLBlock,
+    RMSNorm,
+    Rotation,
+    VisionTower,
+    alphas,
+    positions,
+)
 
 
 class Transformer(nn.Module):

@@ -28,8 +28,8 @@ from adapters.contract import Coordinates, Fatal, ImageRule
 from adapters.conversation import Conversation, Message, Text
 from adapters.local.contract import Encoded, Padded
 from adapters.local.qwen_vl.config import QwenVLConfig
-from adapters.local.qwen_vl.rotary import ntk_alpha, positions
 from adapters.local.qwen_vl.tokenizer import END_OF_TEXT, IM_END, IM_START, Tokenizer
+from adapters.local.qwen_vl.vision import ntk_alpha, positions
 
 if TYPE_CHECKING:
     from adapters.local.qwen_vl.model import QwenVL

@@ -17,9 +17,8 @@ from adapters.conversation import Picture
 from harness.benchmarks import actions_of, benchmark
 from harness.dialogue import SCREENSHOT, Act, Ask, Asks, Dialogue, Observation, Replies, as_tuple
 from harness.kinds.contract import picture_policy
-from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask
+from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask, action_words
 from harness.kinds.episode.settings import EpisodeSettings
-from harness.kinds.episode.words import action_words
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError

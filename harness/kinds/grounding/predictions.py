@@ -25,7 +25,7 @@ from harness.tables import counted
 from parsers.actions import Action
 from parsers.grounding import CLICK, EDGES, GroundingDetail, Target
 from parsers.points import CONVENTIONS, Convention, to_pixels
-from parsers.points.conventions import ALIKE, MOST
+from parsers.points.spelling import ALIKE, MOST
 from parsers.records import Prediction, Status
 
 FIRST_ITEMS = 20

@@ -58,7 +58,7 @@ from parsers.points import (
     read_point,
     spell_place,
 )
-from parsers.points.conventions import MOST
+from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any
 
 from harness.runs import Run
 from harness.tables import clean, heads
-from reports.exports.command_line import public_text
 from reports.exports.facts import (
     LIBRARY,
     average_text,
@@ -22,6 +21,7 @@ from reports.exports.facts import (
     model_of,
     public_command,
     public_settings,
+    public_text,
     repository_of,
     share,
     time_of,

@@ -17,10 +17,8 @@ from typing import Any
 from harness.runs import CallRecord, Run, Unit
 from harness.runs.live_steps import Done, Sight
 from parsers import Status
-from reports.exports.command_line import without_places
 from reports.exports.eee.aggregate import SCHEMA, evaluation_name, result_id
-from reports.exports.results import Result, counted, results_of
-from reports.exports.units import (
+from reports.exports.facts import (
     answered,
     by_conversation,
     goal_of,
@@ -28,7 +26,9 @@ from reports.exports.units import (
     offered,
     right_answer,
     text_of,
+    without_places,
 )
+from reports.exports.results import Result, counted, results_of
 from reports.frames.rows import RunRows, run_rows
 from reports.view.parts import Part
 from reports.view.points import page_of

@@ -22,7 +22,7 @@ from harness.runs import Run
 from harness.tables import clean
 from reports.exports.contract import option
 from reports.exports.folder import ExportError, Folder, file_name
-from reports.exports.inspect.dates import undate
+from reports.exports.inspect.pictures import undate
 from reports.load import guarding_notes
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from harness.runs import Manifest, Run, Unit
 from harness.settings import SETTINGS
 from harness.tables import clean
 from parsers import Measure
-from reports.exports.command_line import public_text
-from reports.exports.facts import benchmark_of, created, public_command, repository_of
-from reports.exports.inspect.ids import id_of
+from reports.exports.facts import benchmark_of, created, public_command, public_text, repository_of
+from reports.exports.inspect.pictures import id_of
 from reports.exports.results import Result
 from reports.load import notes_of, unfinished_lines
 from reports.settings import settings_of

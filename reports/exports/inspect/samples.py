@@ -21,10 +21,9 @@ from parsers import Declaration
 from parsers.records import Scores
 from reports.errors.classes import SUCCESS
 from reports.errors.classifying import UnitError
-from reports.exports.command_line import public_text, without_places
-from reports.exports.inspect.ids import id_of
+from reports.exports.facts import answered, goal_of, public_text, right_answer, without_places
+from reports.exports.inspect.pictures import id_of
 from reports.exports.inspect.talk import Talk
-from reports.exports.units import answered, goal_of, right_answer
 from reports.view.parts import Part, UnitPage
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -25,8 +25,7 @@ from adapters.conversation import Finish, Picture
 from adapters.inspect.messages import Show, chat_messages, model_output
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.live_steps import Done, Sight
-from reports.exports.command_line import public_text
-from reports.exports.units import by_conversation, in_order
+from reports.exports.facts import by_conversation, in_order, public_text
 
 AS_IT_IS = ""
 """The recipe of a picture that no model was sent."""

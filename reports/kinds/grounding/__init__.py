@@ -14,8 +14,7 @@ from parsers.records import Status
 from reports.frames.units import Getter, KindColumns, predicted, unit_column
 from reports.keys import Group, Key
 from reports.kind import KindReports
-from reports.kinds.grounding.errors import GroundingErrors, GroundingRecord
-from reports.kinds.grounding.page import GroundingPage
+from reports.kinds.grounding.errors import GroundingErrors, GroundingPage, GroundingRecord
 from reports.settings import Setting as Value
 
 if TYPE_CHECKING:

@@ -147,7 +147,7 @@ def target_place(record: StepUnit) -> tuple[float, str]:
 STEP_REPORTS = KindReports(
     errors="reports.kinds.step.errors:STEP_ERRORS",
     analyses=("ceiling", "distractors", "positions"),
-    published_keys="reports.published.candidates:candidate_keys",
+    published_keys="reports.published.keys:candidate_keys",
     place=target_place,
     page="reports.kinds.step.page:STEP_PAGE",
     columns=STEP_COLUMNS,

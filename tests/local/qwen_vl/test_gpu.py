@@ -13,8 +13,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 import torch
 from PIL import Image
 
-from adapters.local.devices import full_precision
-from adapters.local.options import LocalOptions
+from adapters.local.options import LocalOptions, full_precision
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.loading import empty_model

@@ -18,8 +18,8 @@ from adapters.contract import Fatal
 from adapters.local.checkpoint import is_qwen_vl
 from adapters.local.contract import Loaded
 from adapters.local.options import LocalOptions
-from adapters.local.qwen_vl.files import foreign_kind
 from adapters.local.qwen_vl.loading import described, place_in
+from adapters.local.qwen_vl.tokenizer import foreign_kind
 from adapters.local.unloaded import load
 from tests.local.qwen_vl import tiny
 
@@ -289,7 +289,7 @@ def test_layers_on_several_devices_are_handed_their_turn() -> None:
     """What a layer is given beside its input is moved by accelerate, which knows `.to`."""
     from accelerate.utils import send_to_device
 
-    from adapters.local.qwen_vl.rotary import Rotation
+    from adapters.local.qwen_vl.vision import Rotation
 
     rotation = Rotation.at(
         torch.arange(3)[None], torch.ones(1), dim=8, base=1e4, trained=16, logn=True

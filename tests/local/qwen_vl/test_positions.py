@@ -18,7 +18,7 @@ from transformers import DynamicCache
 from adapters.local.contract import Encoded, Loaded
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.prompt import pixel_values
-from adapters.local.qwen_vl.rotary import ntk_alpha, positions
+from adapters.local.qwen_vl.vision import ntk_alpha, positions
 
 # Prompt lengths around the training length of 128 and its doublings: alpha 1, 1, 3, 3, 7.
 LENGTHS = (30, 128, 129, 200, 300)

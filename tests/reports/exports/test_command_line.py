@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.exports.command_line import arguments_of, command_of, without_places
+from reports.exports.facts import arguments_of, command_of, without_places
 from tests.harness.commands.tool import call, isolate
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from harness.runs import Unit
 from reports.kind import REPORTS, KindReports
 from reports.view.detail import DEEPEST, MOST, tree
+from reports.view.folder import call
 from reports.view.parts import Drawn, Item, Listed, Part, UnitPage
-from reports.view.script import call
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import HOSTILE, page, two_runs
 from tests.reports.view.signs import IOU, SIZE, signs

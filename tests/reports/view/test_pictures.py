@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+import reports.view.command as serve
 from adapters.conversation import Picture
 from harness.pictures import PicturePolicy, imaging, plan, read_size
 from harness.pictures.recipe import Recipe
 from harness.runs import DataGone, RunDirectory, StepUnit
 from harness.runs.pictures import made_again, sent_picture
-from reports.view import serve
 from reports.view.write import Page
 from tests.reports.runs import setup, write
 from tests.reports.view.conftest import Watched

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.view.script import call, literal, note
+from reports.view.folder import call, literal, note
 from tests.reports.view.pages import HOSTILE
 
 PLAIN = st.recursive(
