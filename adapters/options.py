@@ -51,6 +51,9 @@ class LeafSettings:
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 
+PathText = Annotated[str, msgspec.Meta(extra={"path": True})]
+"""A file or folder; from Python also a `Path`."""
+
 SWITCHES = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),

@@ -116,6 +116,7 @@ class Registry(Generic[T]):
         self._entries: dict[str, Entry[T]] = {}
         self._foreign: Mapping[str, EntryPoint] | None = None
         self._missed: set[str] = set()
+        self._put: set[str] = set()
 
     def add(
         self,
@@ -134,6 +135,20 @@ class Registry(Generic[T]):
         if known is not None and known.target != target:
             raise ValueError(f"{self.kind} '{name}' is {known.target} already")
         self._entries[name] = Entry(name, target, summary, plain, heading)
+
+    def put(self, name: str, target: T | Callable[..., T]) -> None:
+        """Add an object of the caller's for the rest of the process, or replace one put before.
+
+        Raises ValueError if the name is that of another target.
+        """
+        if name not in self._put and name in self.names():
+            raise ValueError(f"{self.kind} '{name}' is registered; give yours another name")
+        self._put.add(name)
+        self._entries[name] = Entry(name, target)
+
+    def was_put(self, name: str) -> bool:
+        """Return True if the object of a name was `put`."""
+        return name in self._put
 
     def entries(self) -> Iterator[Entry[T]]:
         """Return all entries, the built-in ones in order of addition."""

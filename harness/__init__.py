@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from harness.runs import Run, open_run
     from harness.runs.finding import list_runs
     from harness.session.evaluate import aevaluate, evaluate
+    from harness.session.run_options import RunOptions
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "aevaluate", "evaluate", "list_runs", "open_run"]
+__all__ = ["Run", "RunOptions", "__version__", "aevaluate", "evaluate", "list_runs", "open_run"]
 
 HELD: list[str] = []
 """Beginnings of the names of threads that nobody waits for, although they may never end."""
@@ -33,6 +34,7 @@ def is_held() -> bool:
 # Loaded when asked for: the command line looks whether our packages are ours before any is used.
 _MODULES = {
     "Run": "harness.runs",
+    "RunOptions": "harness.session.run_options",
     "aevaluate": "harness.session.evaluate",
     "evaluate": "harness.session.evaluate",
     "list_runs": "harness.runs.finding",

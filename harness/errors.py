@@ -38,7 +38,8 @@ class RunDiffers(RunError):
     def __init__(self, path: Path, lines: Sequence[str]) -> None:
         self.lines = tuple(lines)
         listed = "\n".join(f"  {line}" for line in lines)
-        super().__init__(f"{path} was started with other settings:\n{listed}")
+        one = f" {lines[0]}" if len(lines) == 1 else f"\n{listed}"
+        super().__init__(f"{path} was started with other settings:{one}")
 
 
 class DiskFull(RunError):

@@ -101,7 +101,12 @@ def test_it_goes_from_a_run_to_the_page(monkeypatch: pytest.MonkeyPatch, tmp_pat
     known: list[Any] = [(BENCHMARKS, RoadSigns), (PROTOCOLS, ReadTheSign), (KINDS, SignDetail)]
     for registry, thing in known:
         monkeypatch.setitem(registry._entries, getattr(thing, "name", "sign"), Entry("", thing))
-    run = {"benchmark": "road-signs", "out": "driver", "preflight": False, "concurrency": 1}
+    run: harness.RunOptions = {
+        "benchmark": "road-signs",
+        "out": "driver",
+        "preflight": False,
+        "concurrency": 1,
+    }
     asleep, awake = Driver(2), Driver()
     with pytest.raises(Fatal, match="asleep"):
         harness.evaluate(asleep, **run)

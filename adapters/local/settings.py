@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from adapters.options import Count as AtLeastOne
-from adapters.options import LeafSettings, setting
+from adapters.options import LeafSettings, PathText, setting
 
 _local = partial(
     setting,
@@ -33,7 +33,7 @@ def _auto(text: str) -> int | None:
 class LocalSettings(LeafSettings):
     """Settings that load a model, and its devices."""
 
-    model_path: str | None = _local(
+    model_path: PathText | None = _local(
         None, "Folder with the model's checkpoint.", recorded="never", heading="never"
     )
     revision: str | None = _local(None, "Commit, branch or tag of the model on the hub.")

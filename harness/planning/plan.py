@@ -14,6 +14,7 @@ from harness.kinds.contract import Question, UnitKind, kind_of
 from harness.kinds.protocols import open_with, with_protocol
 from harness.kinds.scoring import check_variant
 from harness.pictures import PicturePolicy
+from harness.planning import objects
 from harness.planning.model import Model, model_of, open_model, open_policy, with_wrapper
 from harness.planning.reply_limit import default_limit, place_of
 from harness.planning.resolve import check_model, complete
@@ -285,6 +286,7 @@ def setup_of(plan: Plan) -> Setup:
     return Setup(
         config={
             **on_record(settings),
+            **objects.on_record(settings),
             **plan.kind.described(names),
             **({"role_models": roles} if roles else {}),
             **_of_model(plan),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from adapters.options import LeafSettings
+from adapters.options import LeafSettings, PathText
 from adapters.options import session_setting as _running
 
 Redoable = Literal["truncated", "empty", "parse_error", "no_element"]
@@ -22,7 +22,7 @@ class RedoSettings(LeafSettings):
         "again with a higher token limit; may be repeated.",
         needs=("questions",),
     )
-    redo_from: str | None = _running(
+    redo_from: PathText | None = _running(
         None,
         "Run that is taken over. Default: the one that the other settings name.",
         option="--from",

@@ -20,6 +20,7 @@ from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey
 from harness.runs.records import CallRecord, Unit, result_of
+from harness.runs.scores import RunScores, scores_of
 from harness.runs.steps import latest_steps
 
 if TYPE_CHECKING:
@@ -104,6 +105,14 @@ class Run:
             return self._final_summary
         summarise: Callable[[Run], dict[str, Any]] = load(SUMMARY_OF)
         return {"complete": False, **summarise(self)}
+
+    @property
+    def scores(self) -> RunScores:
+        """The headline scores of `summary`: `run.scores.task_success.value`.
+
+        Raises `RunError`.
+        """
+        return scores_of(self.summary, self.manifest.declaration, f"scores of {self.path}")
 
     def table(self) -> Grid:
         """Return the table of results that is printed after a run. Raises `RunError`."""

@@ -2,6 +2,7 @@
 
 run = harness.evaluate(model="lexical", benchmark="sample", limit=2)
 run.summary["total"]        # the numbers of summary.json, also of an incomplete run
+run.scores.step.value       # a headline score, with .interval and .n
 run.table()                 # the table of results, which a notebook shows as HTML
 run.steps()                 # a data frame with a row per step
 """
@@ -12,9 +13,11 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from typing import Unpack
 
 from adapters import Adapter
 from harness.errors import UserError
+from harness.planning import objects
 from harness.planning.plan import plan_run
 from harness.planning.spending import check_confirmed, check_cost_limit, lines_before
 from harness.policies import Policy
@@ -22,18 +25,21 @@ from harness.runs import Run, open_run
 from harness.session.display import Display
 from harness.session.observers import OBSERVERS, open_observers
 from harness.session.run import carry_out
+from harness.session.run_options import RunOptions
 from harness.settings import read_settings
 
 
-def evaluate(model: str | Adapter | Policy, **settings: object) -> Run:
+def evaluate(model: str | Adapter | Policy, **settings: Unpack[RunOptions]) -> Run:
     """Evaluate a model, or go on with the same evaluation where it was interrupted.
 
     Args:
         model: a name as for `--model`, or your own adapter or policy. An adapter is
             identified by its `info`, a policy by its name and class; neither is pickled.
         settings: the options of `vlm-eval run` by their names (`limit=2`, `max_cost=5`,
-            `split="test_task"`), with the same defaults. `track` takes a name, a tracker of your
-            own, or a list of both.
+            `split="test_task"`), with the same defaults; `RunOptions` lists and types them.
+            `benchmark` and `protocol` also take objects: a benchmark is identified by its name,
+            class, fields and data, a protocol by its name, class and fields. `track` takes a
+            name, a tracker of your own, or a list of both.
 
     Returns:
         The run, complete or not (`run.complete`). Steps whose calls failed are left unsettled, and
@@ -70,7 +76,7 @@ def evaluate(model: str | Adapter | Policy, **settings: object) -> Run:
         raise
 
 
-async def aevaluate(model: str | Adapter | Policy, **settings: object) -> Run:
+async def aevaluate(model: str | Adapter | Policy, **settings: Unpack[RunOptions]) -> Run:
     """As `evaluate`, in the running event loop. Cancel the task to stop it."""
     return await _evaluate(model, settings, _Stop())
 
@@ -101,9 +107,21 @@ class _Stop:
             self._loop.call_soon_threadsafe(self._task.cancel)
 
 
-async def _evaluate(model: str | Adapter | Policy, values: dict[str, object], stop: _Stop) -> Run:
+async def _evaluate(
+    model: str | Adapter | Policy, values: Mapping[str, object], stop: _Stop
+) -> Run:
     stop.begins()
     named, observers = _named(values)
+    with objects.named(named) as plain:
+        return await _carried_out(model, plain, observers, stop)
+
+
+async def _carried_out(
+    model: str | Adapter | Policy,
+    named: Mapping[str, object],
+    observers: Mapping[str, object],
+    stop: _Stop,
+) -> Run:
     try:
         settings = read_settings({**named, "model": _name_of(model)})
     except ValueError as error:

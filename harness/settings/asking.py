@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from adapters.options import setting
+from adapters.options import PathText, setting
 from harness.settings import values
 from harness.settings.setting import ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
 
@@ -162,7 +162,7 @@ class QuestionSettings:
         left_open=True,
         told_by="candidates",
     )
-    ranker: str | None = _question(
+    ranker: PathText | None = _question(
         None,
         "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
         fixed_as="choices",
@@ -203,7 +203,7 @@ class QuestionSettings:
     order: AtLeastZero = _drawn(
         0, "Number of the shuffle that orders the listed choices.", metavar="N"
     )
-    prompts: str | None = _question(
+    prompts: PathText | None = _question(
         None,
         "File with prompt texts that replace the protocol's.",
         fixed_as="prompts",

@@ -75,6 +75,8 @@ FACTS: dict[str, Setting] = {
             follows=("candidates", "ranker"),
         ),
         _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
+        _fact("benchmark_object", about="data", forbids_ranking=True, follows=("benchmark",)),
+        _fact("protocol_class", about="question", forbids_ranking=True, follows=("protocol",)),
         _fact("role_models", forbids_ranking=True, follows=("roles",)),
         _fact("redone", forbids_ranking=True, heading="unusual"),
         _fact(

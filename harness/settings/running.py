@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from adapters.conversation import Tier
+from adapters.options import PathText, setting
 from adapters.options import session_setting as _running
-from adapters.options import setting
 from harness.settings import values
 from harness.settings.setting import STEPS, AtLeastOne
 from parsers.records import F1Variant, Status
@@ -32,7 +32,7 @@ class DataSettings:
         common=True,
         heading="always",
     )
-    data: str | None = _data(
+    data: PathText | None = _data(
         None,
         "Local file or folder to read instead of the hub's copy.",
         common=True,
@@ -155,7 +155,7 @@ class ScoringSettings:
 class RunningSettings:
     """Settings that change no result."""
 
-    out: str | None = _running(
+    out: PathText | None = _running(
         None, "Run directory. Default: runs/<name made from the settings>.", short="-o", common=True
     )
     concurrency: AtLeastOne | None = _running(
@@ -198,7 +198,7 @@ class RunningSettings:
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
         None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
     )
-    prices: str | None = _running(None, "File with prices that replace the built-in list.")
+    prices: PathText | None = _running(None, "File with prices that replace the built-in list.")
     yes: bool = _running(False, "Do not ask for confirmation before spending money.", short="-y")
     settle_failures: bool = _running(
         False, "Score steps whose calls failed as zero, to complete the run."
@@ -215,7 +215,7 @@ class RunningSettings:
         metavar="GB",
         needs=("adapter", "remote model"),
     )
-    cache_dir: str | None = _running(
+    cache_dir: PathText | None = _running(
         None, "Folder of the reply cache, and of prepared pictures.", needs=("reply cache",)
     )
     workers: AtLeastOne | None = _running(

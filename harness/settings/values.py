@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from adapters.conversation import Tier
-from adapters.options import SWITCHES
+from adapters.options import SWITCHES, PathText
 
 
 def read(kind: Any, value: object) -> Any:
@@ -102,6 +102,11 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
     return (kind,)
 
 
+def is_path(kind: Any) -> bool:
+    """Return True if the type is a file or folder (`adapters.options.PathText`)."""
+    return PathText in (kind, *get_args(kind))
+
+
 def choices(kind: Any) -> tuple[str, ...]:
     """Return the values that a type lists, as text; () where it lists none."""
     kinds = [member for member in alternatives(kind) if member is not type(None)]
@@ -134,7 +139,7 @@ def describe(kind: Any) -> str:
     listed = choices(kind)
     if listed:
         return f"one of {', '.join(listed)}"
-    least, most = _bounds(kind)
+    least, most = bounds(kind)
     words = []
     for member in alternatives(kind):
         if member is type(None):
@@ -159,7 +164,8 @@ _PLAIN: dict[Any, str] = {
 }
 
 
-def _bounds(kind: Any) -> tuple[float | None, float | None]:
+def bounds(kind: Any) -> tuple[float | None, float | None]:
+    """Return the least and the largest value of a type; None where there is none."""
     for member in (kind, *get_args(kind)):
         if get_origin(member) is Annotated:
             for meta in get_args(member)[1:]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from adapters.options import Count as AtLeastOne
-from adapters.options import LeafSettings, setting
+from adapters.options import LeafSettings, PathText, setting
 from adapters.options import session_setting as _running
 from harness.settings.setting import EPISODES, OWN_PYTHON
 
@@ -42,7 +42,7 @@ class EpisodeSettings(LeafSettings):
         metavar="N",
         needs=(EPISODES,),
     )
-    env_python: str | None = _running(
+    env_python: PathText | None = _running(
         None,
         "Python of the environment that BrowserGym is installed in (docs/browsergym.md).",
         metavar="PATH",

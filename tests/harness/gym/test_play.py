@@ -71,7 +71,12 @@ def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
 def test_a_strict_game_goes_as_far_as_the_report_of_a_whole_run_says(
     tmp_path: Path, invalid: str, on_invalid: str
 ) -> None:
-    usual = {"benchmark": "sample", "split": "test", "distractors": 2, "invalid": invalid}
+    usual: dict[str, Any] = {
+        "benchmark": "sample",
+        "split": "test",
+        "distractors": 2,
+        "invalid": invalid,
+    }
     run = harness.evaluate("lexical", out=str(tmp_path / "run"), progress="off", **usual)
     strict = made(split="test", distractors=2, on_invalid=on_invalid, transition="strict")
     games = list(play(strict, policy_named("lexical", "step")))

@@ -74,7 +74,13 @@ def test_an_observation_holds_what_is_recorded_of_the_step() -> None:
 
 
 def test_choices_are_those_of_a_run_with_the_same_seed(tmp_path: Path) -> None:
-    settings = {"benchmark": "sample", "split": "dev", "limit": 4, "distractors": 5, "seed": 7}
+    settings: dict[str, Any] = {
+        "benchmark": "sample",
+        "split": "dev",
+        "limit": 4,
+        "distractors": 5,
+        "seed": 7,
+    }
     run = harness.evaluate("random", out=str(tmp_path / "run"), progress="off", **settings)
     stored = {
         record.detail.action_uid: [(c.letter, c.id, c.text) for c in record.detail.choices]

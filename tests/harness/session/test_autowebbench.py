@@ -52,7 +52,7 @@ class Answers(Echo):
 
 
 def evaluated(model: Any, out: str = "r", **settings: Any) -> Run:
-    usual = {
+    usual: dict[str, Any] = {
         "benchmark": "autowebbench",
         "data": "data",
         "split": "en-ind",
@@ -264,7 +264,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     folder.mkdir(exist_ok=True)
     with FileLock(folder / "lock"), pytest.MonkeyPatch.context() as patch:
         isolate(patch, folder)
-        usual = {"benchmark": "autowebbench", "data": str(data), "progress": "off"}
+        usual: dict[str, Any] = {"benchmark": "autowebbench", "data": str(data), "progress": "off"}
         return {
             name: harness.evaluate(name, out=str(folder / name), **usual)
             for name in ("oracle", "evade", "always-scroll", "always-finish")

@@ -86,7 +86,7 @@ def test_a_model_points_until_it_is_rewarded(tmp_path: Path) -> None:
 
     player = Player(answer)
     options = {"coordinates": "absolute", "form": "plain"}
-    done = harness.evaluate(player, protocol="coordinates", protocol_options=options, **RUN)
+    done = harness.evaluate(player, protocol="coordinates", protocol_option=options, **RUN)
     assert done.complete
     assert ends(done) == [(1.0, 2, {"success": 1.0})] * 3
     assert set(player.sizes) == {(200, 40)}

@@ -49,7 +49,12 @@ class Pointer(Echo):
 
 
 def run(model: Any, out: str, **settings: Any) -> harness.Run:
-    shared = {"benchmark": "screens", "out": out, "preflight": False, "concurrency": 1}
+    shared: dict[str, Any] = {
+        "benchmark": "screens",
+        "out": out,
+        "preflight": False,
+        "concurrency": 1,
+    }
     if isinstance(model, str):
         shared = {"benchmark": "screens", "out": out}
     return harness.evaluate(model, **shared, **settings)
@@ -63,7 +68,7 @@ def summary(out: str) -> dict[str, Any]:
 @pytest.mark.parametrize("form", FORMS)
 def test_the_oracle_is_right_up_to_the_rounding_of_the_form(form: str, coordinates: str) -> None:
     options = {"form": form, "coordinates": coordinates}
-    done = run("oracle", "oracle", protocol_options=options)
+    done = run("oracle", "oracle", protocol_option=options)
     hits = {record.unit_id: (record.scores or {})["hit"] for record in done.records()}
     # SeeClick's dictionaries have no word for none.
     right = {name: float(form != "seeclick" or name != "gone") for name in TARGETS}
@@ -96,10 +101,10 @@ def test_random_points_hit_as_often_as_chance(monkeypatch: pytest.MonkeyPatch) -
 def test_a_form_that_is_too_coarse_has_a_ceiling(monkeypatch: pytest.MonkeyPatch) -> None:
     small = {**TARGETS, "tiny": ("wide", "a dot", Target("box", (1003, 503, 1006, 506)))}
     monkeypatch.setattr(grounding, "TARGETS", small)
-    run("oracle", "unit", protocol_options={"coordinates": "unit"})
+    run("oracle", "unit", protocol_option={"coordinates": "unit"})
     total = summary("unit")["total"]
     assert total["ceiling"] == total["metrics"]["valid"]["hit"]["micro"]["value"] == 5 / 6
-    run("oracle", "zoomed", protocol_options={"coordinates": "unit", "zoom": "crop"})
+    run("oracle", "zoomed", protocol_option={"coordinates": "unit", "zoom": "crop"})
     assert summary("zoomed")["total"]["ceiling"] == 5 / 6
     run("oracle", "pixels")
     assert summary("pixels")["total"]["ceiling"] == 1
@@ -116,10 +121,10 @@ def test_windows_are_prepared_asked_about_and_read_again() -> None:
     options = {"coordinates": "unit", "zoom": "crop", "zoom_share": 0.25}
     asleep = Pointer(says, last=4)
     with pytest.raises(Fatal, match="asleep"):
-        run(asleep, "zoom", protocol_options=options)
+        run(asleep, "zoom", protocol_option=options)
     assert "0 of 1 predictions read differently" in call("score", "zoom").out
     awake = Pointer(says)
-    done = run(awake, "zoom", protocol_options=options)
+    done = run(awake, "zoom", protocol_option=options)
     assert len(list(done.calls())) == 9, "four items twice, and one that was declined at once"
     assert len(awake.seen) < 9 and all(seen[3] == b"\xff\xd8\xff\xe0" for seen in awake.seen)
     assert {seen[1:3] for seen in awake.seen} == {(1920, 1080), (600, 1000)}
@@ -130,11 +135,11 @@ def test_windows_are_prepared_asked_about_and_read_again() -> None:
     assert "0 of 5 predictions read differently" in call("score", "zoom").out
     assert harness.open_run("zoom").complete
     wider = {**options, "zoom_share": 0.5}
-    run(Pointer(says), "first", protocol_options=options)
+    run(Pointer(says), "first", protocol_option=options)
     cached = Pointer(says)
-    run(cached, "again", protocol_options=options)
+    run(cached, "again", protocol_option=options)
     assert cached.seen == [], "the cache knows windows"
-    run(cached, "wider", protocol_options=wider)
+    run(cached, "wider", protocol_option=wider)
     assert [place for place, *_ in cached.seen] == ["zoom"] * 4
 
 
@@ -152,7 +157,7 @@ def test_what_became_of_answers_is_counted() -> None:
         text = request.conversation.messages[-1].text
         return next(replies[name] for words, name in asked.items() if words in text)
 
-    done = run(Pointer(says), "counts", protocol_options={"coordinates": "absolute"})
+    done = run(Pointer(says), "counts", protocol_option={"coordinates": "absolute"})
     hits = {record.unit_id: (record.scores or {})["hit"] for record in done.records()}
     assert hits == {"search": 1, "menu": 0, "edge": 0, "map": 0, "gone": 0}
     out = " ".join(call("score", "counts").out.split())
@@ -205,7 +210,7 @@ def test_a_run_with_a_pack_of_ones_own_is_read_again_without_the_file() -> None:
     )
     replies = {"gone": "[-1, -1]", "menu": "[0, 999]", "edge": "[999, 999]"}
     pointer = Pointer(lambda request: replies.get(request.unit_id, "[1, 1]"))
-    done = run(pointer, "own", prompts=str(pack), protocol_options={"refusals": "offered"})
+    done = run(pointer, "own", prompts=str(pack), protocol_option={"refusals": "offered"})
     hits = {record.unit_id: (record.scores or {})["hit"] for record in done.records()}
     assert hits == {"search": 0, "menu": 0, "edge": 1, "map": 0, "gone": 1}
     pack.unlink()

@@ -46,7 +46,7 @@ def run(
     return harness.evaluate(
         Pointer(told),
         benchmark="sample-grounding",
-        protocol_options={"coordinates": coordinates, "form": "plain"},
+        protocol_option={"coordinates": coordinates, "form": "plain"},
         limit=limit,
         out="run",
         preflight=False,

@@ -90,10 +90,10 @@ def test_what_a_family_answers_is_scored(
         done = harness.evaluate(
             f"openai:{family.model}",
             benchmark="sample-grounding",
-            splits=("dev",),
-            step_ids=UNITS,
+            split="dev",
+            step_id=UNITS,
             base_url=wire.base_url("openai"),
-            protocol_options=options,
+            protocol_option=options,
             out="run",
             preflight=False,
             workers=1,

@@ -74,7 +74,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
         model = Pointer(texts, settings.pop("thought", ""))
         usual = {"benchmark": "screens", "preflight": False, "concurrency": 1, "cache": False}
         harness.evaluate(
-            model, out=str(tmp_path / name), protocol_options=options, **{**usual, **settings}
+            model, out=str(tmp_path / name), protocol_option=options, **{**usual, **settings}
         )
         return tmp_path / name
 

@@ -36,7 +36,7 @@ def run(model: str, says: str, out: str, **options: str) -> None:
         limit=8,
         out=out,
         preflight=False,
-        protocol_options=options,
+        protocol_option=options,
     )
 
 

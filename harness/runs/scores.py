@@ -1,0 +1,155 @@
+"""The headline scores of a run as attributes: `run.scores.step_success.value`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from harness.errors import suggestion
+from parsers.declaration import Declaration, Measure
+from parsers.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A headline score.
+
+    Attributes:
+        name: its name in tables of results.
+        value: a share between 0 and 1; None if there is none.
+        interval: its confidence interval; None without a value.
+        n: number of the things it averages, or of complete parents (task success).
+        over: these things, in words (`tasks`).
+        reason: why there is no value; "" with one.
+    """
+
+    name: str
+    value: float | None
+    interval: Interval | None
+    n: int
+    over: str
+    reason: str = ""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self._text}>"
+
+    @property
+    def _text(self) -> str:
+        if self.value is None:
+            return f"none, {self.reason}"
+        text = f"{100 * self.value:.1f} %"
+        if self.interval is not None:
+            text += f" [{100 * self.interval.low:.1f}, {100 * self.interval.high:.1f}]"
+        return f"{text}, n = {self.n:,} {self.over}"
+
+
+class RunScores(Mapping[str, Score]):
+    """The headline scores of a run by name, as items and as attributes.
+
+    The names are those of declared measures in tables of results (`step_success`), which may be
+    shortened as long as only one begins so (`step`). Measures without a value are there, too, with
+    the reason. An unknown name raises `KeyError` or `AttributeError` with the known ones.
+    """
+
+    __slots__ = ("_scores", "_title")
+
+    _scores: dict[str, Score]
+    _title: str
+
+    def __init__(self, scores: Mapping[str, Score], title: str = "scores") -> None:
+        object.__setattr__(self, "_scores", dict(scores))
+        object.__setattr__(self, "_title", title)
+
+    def __getitem__(self, name: str) -> Score:
+        found = [name] if name in self._scores else [one for one in self if one.startswith(name)]
+        if len(found) != 1 or not name:
+            which = f"may be {' or '.join(found)}" if name and found else suggestion(name, self)
+            raise KeyError(f"no score '{name}'; {which}")
+        return self._scores[found[0]]
+
+    def __getattr__(self, name: str) -> Score:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("the scores of a run are read only")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._scores
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._scores]
+
+    def __repr__(self) -> str:
+        width = max(map(len, self._scores), default=0)
+        lines = (f"  {name:{width}}  {score._text}" for name, score in self._scores.items())
+        return "\n".join([f"{self._title}:", *lines])
+
+
+def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> RunScores:
+    """Return the headline scores that a summary holds, those of the main measure first."""
+    metrics = summary["total"]["metrics"]
+    strict = metrics["rules"]["invalid"] == "fail"
+    measures = [one for one in declared.measures if one.averages]
+    measures.sort(key=lambda one: not one.main)
+    found = {}
+    for measure in measures:
+        if measure.all_of:
+            rates = metrics.get(measure.key) or {}
+            score = _of_parents(rates.get("strict" if strict else "default"), measure, declared)
+        else:
+            rates = metrics["strict" if strict else "valid"][measure.key]
+            rate = rates[measure.averages[0]]
+            score = _of_units(rate, measure, declared, metrics["counts"]["n_settled"])
+        found[measure.result] = score
+    return RunScores(found, title)
+
+
+def _of_units(
+    rate: Mapping[str, Any], measure: Measure, declared: Declaration, settled: int
+) -> Score:
+    average = measure.averages[0]
+    cells = " x ".join(measure.cells) + " cells"
+    many = declared.level(measure.over).many
+    over = {"macro": many, "micro": declared.units, "cells": cells}[average]
+    reason = ""
+    if rate["value"] is None:
+        none = f"no {declared.unit} has {'this score' if settled else 'been scored'}"
+        reason = (rate["n"] and _why_open(measure, declared)) or none
+    return _score(measure, rate, rate["n"], over, reason)
+
+
+def _of_parents(rate: Mapping[str, Any] | None, measure: Measure, declared: Declaration) -> Score:
+    level = declared.level(measure.over)
+    if rate is None:
+        reason = _why_open(measure, declared) or "not measured"
+        return Score(measure.result, None, None, 0, level.many, reason)
+    complete, total = rate["complete"], rate["total"]
+    reason = ""
+    if rate["value"] is None:
+        reason = f"no {level.one} has been scored"
+        if complete < total:
+            reason = f"withheld until every {level.one} is complete ({complete:,} of {total:,})"
+    return _score(measure, rate, complete, level.many, reason)
+
+
+def _why_open(measure: Measure, declared: Declaration) -> str:
+    return dict(declared.flags).get(measure.unmeasured, "")
+
+
+def _score(measure: Measure, rate: Mapping[str, Any], n: int, over: str, reason: str) -> Score:
+    interval = msgspec.convert(rate["interval"], Interval | None)
+    return Score(measure.result, rate["value"], interval, n, over, reason)

@@ -1,0 +1,184 @@
+"""The settings of a run as types for Python callers and as a page, written from their declarations.
+
+    python -m notebooks.settings
+
+writes `harness/session/run_options.py` and `docs/reference/settings.md`.
+"""
+
+from __future__ import annotations
+
+import enum
+import keyword
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from harness.session.observers import OBSERVERS
+from harness.settings import GROUPS, SETTINGS, Setting
+from harness.settings.values import alternatives, bounds, choices, is_path
+
+HOUSE = Path(__file__).resolve().parents[1]
+TYPES = HOUSE / "harness" / "session" / "run_options.py"
+PAGE = HOUSE / "docs" / "reference" / "settings.md"
+
+OBJECTS = {"benchmark": "Benchmark", "protocol": "AskingProtocol"}
+"""Types of the objects that `harness.evaluate` also takes for a setting."""
+
+HEAD = '''\
+"""The settings of `harness.evaluate` as a type. Written by `python -m notebooks.settings`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from harness.benchmarks import Benchmark
+    from harness.protocols import AskingProtocol
+    from parsers.records import Status
+
+
+class RunOptions(TypedDict, total=False):
+    """Settings of a run by name, as `harness.evaluate` takes them; the model comes apart.
+
+    Each has the default of its option of `vlm-eval run`.
+    """
+'''
+
+INTRO = """\
+# Settings
+
+Every setting of `vlm-eval run`, written from its declaration by `python -m notebooks.settings`. A
+setting has the same name as an option (`--max-cost`), in a file (`max-cost`) and as an argument of
+`harness.evaluate` (`max_cost`; `--from` is `redo_from`). *Session* settings, as all under Running,
+change no result and may differ when a run is resumed.
+[Configuration](../configuration.md) has more on files, roles, token limits, prices and prompts.
+"""
+
+KINDS = {"int": "N", "float": "X"}
+"""Words for values, as in the help."""
+
+
+def python_name(setting: Setting) -> str:
+    """Return the name of a setting in Python: its option's, or its field's where that is a keyword.
+
+    >>> python_name(SETTINGS["splits"]), python_name(SETTINGS["redo_from"])
+    ('split', 'redo_from')
+    """
+    name = setting.option.strip("-").replace("-", "_")
+    return setting.name if keyword.iskeyword(name) else name
+
+
+def python_type(setting: Setting) -> str:
+    """Return the type of what a Python caller may give, as it is written."""
+    if setting.name in OBSERVERS.names():
+        return "object | Sequence[object]"
+    members: list[str] = []
+    for member in alternatives(setting.type):
+        inner = get_args(member)
+        if get_origin(member) is not tuple:
+            members.append(_written(member))
+        elif inner[-1] is not Ellipsis:
+            members += [f"tuple[{', '.join(map(_written, inner))}]", "str"]
+        elif get_origin(inner[0]) is tuple:
+            members += ["Mapping[str, Any]", "Sequence[str]"]
+        else:
+            members += [_written(inner[0]), f"Sequence[{_written(inner[0])}]"]
+    if is_path(setting.type):
+        members.insert(1, "Path")
+    if setting.name in OBJECTS:
+        members.append(OBJECTS[setting.name])
+    return " | ".join(members)
+
+
+def _written(kind: Any) -> str:
+    (kind,) = alternatives(kind)
+    if kind is type(None):
+        return "None"
+    if get_origin(kind) is Literal:
+        return f"Literal[{', '.join(map(_quoted, get_args(kind)))}]"
+    if issubclass(kind, enum.Enum):
+        values = ", ".join(_quoted(member.value) for member in kind)
+        return f"{kind.__name__} | Literal[{values}]"
+    return str(kind.__name__)
+
+
+def _quoted(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def types() -> str:
+    """Return the module with the type of all settings except the model, laid out by ruff."""
+    lines = [HEAD]
+    for setting in SETTINGS.values():
+        if setting.name != "model":
+            lines.append(f"    {python_name(setting)}: {python_type(setting)}")
+            lines.append(_docstring(setting.help))
+    ruff = [sys.executable, "-m", "ruff", "format", "--line-length", "100", "-"]
+    text = "\n".join(lines) + "\n"
+    return subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def _docstring(text: str) -> str:
+    if len(text) <= 100 - 10:
+        return f'    """{text}"""'
+    wrapped = textwrap.fill(
+        f'"""{text}', 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    )
+    return f'{wrapped}"""' if len(wrapped.splitlines()[-1]) <= 97 else f'{wrapped}\n    """'
+
+
+def page() -> str:
+    """Return the page with a table for each group of settings."""
+    return INTRO + "".join(_tables())
+
+
+def _tables() -> Iterator[str]:
+    for group in GROUPS:
+        yield f"\n## {group}\n| setting | values | default | meaning |\n|---|---|---|---|\n"
+        for setting in SETTINGS.values():
+            if setting.group == group:
+                yield f"| {' | '.join(map(_cell, _row(setting)))} |\n"
+
+
+def _row(setting: Setting) -> tuple[str, str, str, str]:
+    names = [f"`{setting.option}`", *([f"`{setting.short}`"] if setting.short else [])]
+    session = "*Session.* " if setting.about == "session" and setting.group != "Running" else ""
+    return ", ".join(names), _values(setting), _default(setting), session + setting.help
+
+
+def _values(setting: Setting) -> str:
+    if setting.is_switch:
+        return "switch"
+    if listed := choices(setting.type):
+        return ", ".join(f"`{value}`" for value in listed)
+    kind = str(alternatives(setting.type)[0].__name__)
+    word = setting.metavar or ("PATH" if is_path(setting.type) else KINDS.get(kind, "TEXT"))
+    least, most = bounds(setting.type)
+    limits = [f"at least {least:g}"] if least else []
+    limits += [f"at most {most:g}"] if most else []
+    return ", ".join([f"`{word}`", *limits])
+
+
+def _default(setting: Setting) -> str:
+    if setting.is_switch and setting.default is not None:
+        return "on" if setting.default else "off"
+    return f"`{setting.default}`" if setting.default not in (None, (), "") else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    """Write both files."""
+    TYPES.write_text(types(), "utf-8")
+    PAGE.write_text(page(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

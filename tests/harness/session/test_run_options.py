@@ -1,0 +1,128 @@
+"""`harness.evaluate` is typed by the declarations of settings, and its scores are attributes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, assert_type
+
+import pytest
+
+import harness
+from harness.errors import UserError
+from harness.runs.scores import RunScores, scores_of
+from harness.session.run_options import RunOptions
+from harness.settings import LEAVES, SETTINGS, field_of, read_settings
+from notebooks.settings import PAGE, TYPES, page, python_name, types
+from parsers.declaration import Declaration, Measure
+from tests.harness.commands.tool import call
+
+TASKS: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 2, "progress": "off"}
+
+
+@pytest.mark.parametrize(("path", "made"), [(TYPES, types), (PAGE, page)])
+def test_what_is_written_from_the_declarations_is_up_to_date(path: Path, made: object) -> None:
+    assert callable(made)
+    assert path.read_text("utf-8") == made(), "python -m notebooks.settings writes it anew"
+
+
+def test_every_setting_is_there_with_its_help_and_those_of_leaves_too() -> None:
+    keys = RunOptions.__annotations__
+    assert {field_of(key) for key in keys} == SETTINGS.keys() - {"model"}
+    text = " ".join(TYPES.read_text("utf-8").split())
+    for setting in SETTINGS.values():
+        if setting.name != "model":
+            assert f"{python_name(setting)}: " in text and f'"""{setting.help}"""' in text
+    assert {"track", "max_steps", "with_server", "redo_from", "wait", "dtype"} <= keys.keys()
+    assert len(LEAVES.names()) == 6
+
+
+def test_paths_and_lists_are_taken_as_the_types_say(tmp_path: Path) -> None:
+    options: RunOptions = {
+        "out": tmp_path / "run",
+        "split": ["dev"],
+        "max_tokens": [800, 300],
+        "shard": (1, 4),
+        "role": {"planner": {"model": "oracle"}},
+        "adapter_option": ["detail=low"],
+        "history": "all",
+    }
+    read = read_settings(options)
+    assert (read.out, read.splits, read.max_tokens) == (
+        str(tmp_path / "run"),
+        ("dev",),
+        (800, 300),
+    )
+    assert (read.shard, read.roles) == ((1, 4), (("planner", "oracle"),))
+    assert (read.adapter_options, read.history) == ((("detail", "low"),), "all")
+
+
+def test_a_misspelt_or_misused_setting_is_found_by_mypy_and_when_it_runs() -> None:
+    # Without the mistake, mypy would complain about the comment.
+    with pytest.raises(UserError) as misspelt:
+        harness.evaluate("lexical", benchmrk="sample")  # type: ignore[call-arg]
+    assert str(misspelt.value) == "unknown setting 'benchmrk'; did you mean 'benchmark'?"
+    with pytest.raises(UserError) as misused:
+        harness.evaluate("lexical", benchmark="sample", limit="few")  # type: ignore[arg-type]
+    assert str(misused.value) == "limit: expected a whole number of at least 1, not 'few'"
+
+
+def test_scores_are_those_of_the_summary(place: Path) -> None:
+    run = harness.evaluate("lexical", **TASKS)
+    scores = run.scores
+    assert_type(scores.element.value, float | None)
+    assert list(scores) == [
+        *("step_success", "element", "operation_f1", "operation_exact", "task_success")
+    ]
+    valid = run.summary["total"]["metrics"]["valid"]
+    assert scores.step.value == scores["step_success"].value == valid["success"]["macro"]["value"]
+    assert scores.step.interval is not None
+    assert scores.step.interval.low == valid["success"]["macro"]["interval"]["low"]
+    assert (scores.step.n, scores.step.over) == (2, "tasks")
+    table = call("score", str(run.path)).out
+    assert f"{100 * (scores.element.value or 0):.1f}" in table
+    shown = repr(scores).splitlines()
+    assert shown[0] == f"scores of {run.path}:"
+    assert shown[1].split()[:2] == ["step_success", f"{100 * (scores.step.value or 0):.1f}"]
+
+
+def test_a_score_that_does_not_exist_is_refused_with_those_that_do(place: Path) -> None:
+    scores = harness.evaluate("lexical", **TASKS).scores
+    with pytest.raises(AttributeError, match="no score 'elment'; did you mean 'element'"):
+        _ = scores.elment
+    with pytest.raises(KeyError, match="no score 'operation'; may be operation_f1 or"):
+        scores["operation"]
+    with pytest.raises(AttributeError, match="read only"):
+        scores.element = scores.step
+    assert scores.get("nothing") is None and "step" not in scores
+
+
+def test_a_score_without_a_value_says_why(place: Path) -> None:
+    open_ = harness.evaluate("lexical", protocol="classify", ranker="lexical", **TASKS).scores
+    assert open_.element.value is not None
+    for name in ("step_success", "operation_f1", "task_success"):
+        assert open_[name].value is None and open_[name].interval is None
+        assert open_[name].reason.startswith("only elements were asked for")
+    assert "step_success     none, only elements" in repr(open_)
+    places = harness.evaluate("oracle", benchmark="sample-grounding", limit=2, progress="off")
+    assert places.scores.declined.reason == "no item has this score"
+
+
+def test_task_success_is_withheld_until_every_task_is_complete() -> None:
+    rate = {"value": None, "interval": None, "n": 3}
+    whole = {"value": None, "interval": None, "successes": 1, "complete": 2, "total": 3}
+    measures = (
+        Measure("hit", main=True, averages=("micro",)),
+        Measure("all_hit", all_of="hit"),
+    )
+    declared = Declaration(measures, unit="item", units="items")
+    metrics = {
+        "rules": {"invalid": "valid"},
+        "counts": {"n_settled": 0},
+        "valid": {"hit": {"micro": {**rate, "n": 0}}},
+        "all_hit": {"default": whole, "strict": {**whole, "total": 9}},
+    }
+    scores = scores_of({"total": {"metrics": metrics}}, declared, "scores")
+    assert isinstance(scores, RunScores)
+    assert scores.hit.reason == "no item has been scored"
+    assert scores.all_hit.reason == "withheld until every task is complete (2 of 3)"
+    assert scores.all_hit.n == 2
