@@ -73,21 +73,32 @@ class Checked:
     Attributes:
         problems: problems of rows, in order of their first rows.
         counts: the rows that can be read.
+        counted: where these are.
+        bad: the rows with errors.
         unused: columns that are not read, each with a suggestion of the one meant ("" if none).
     """
 
     problems: dict[str, Problem] = field(default_factory=dict)
     counts: RowCounts = field(default_factory=RowCounts)
+    counted: set[str] = field(default_factory=set)
+    bad: set[str] = field(default_factory=set)
     unused: dict[str, str] = field(default_factory=dict)
 
     @property
     def errors(self) -> list[Problem]:
         return [problem for problem in self.problems.values() if problem.error]
 
+    def count(self, row: Row, entry: StoredStep) -> None:
+        """Count a row that can be read."""
+        self.counts.add(row, entry)
+        self.counted.add(str(entry.detail))
+
     def add(self, text: str, where: str, *, error: bool = True) -> None:
         """Note a problem of a row."""
         problem = self.problems.setdefault(text, Problem(text, error, where))
         problem.rows += 1
+        if error:
+            self.bad.add(where)
 
     def lines(self) -> Iterator[str]:
         """Yield the findings as lines, errors first."""
@@ -98,13 +109,18 @@ class Checked:
         for name, hint in self.unused.items():
             yield f"warning: column '{name}' is not used" + (f"; {hint}" if hint else "")
         yield from self.counts.lines()
-        if self.errors:
-            yield (
-                "fix the errors first: a run stops at the first row that cannot be read "
-                "(--skip-bad-rows counts it as invalid)"
+        yield self.last_line
+
+    @property
+    def last_line(self) -> str:
+        """The number of rows, of those with errors, and what a run would do."""
+        rows = counted(len(self.bad | self.counted), "row")
+        if self.bad:
+            return (
+                f"{rows}, {len(self.bad):,} with errors: a run would stop at the first of them "
+                "(--skip-bad-rows counts them as invalid)"
             )
-        else:
-            yield f"a run would ask about {counted(self.counts.valid, 'step')}"
+        return f"{rows}, no errors: a run would ask about {counted(self.counts.valid, 'step')}"
 
 
 def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked:
@@ -138,28 +154,48 @@ def check_rows(dataset: StepDataset, declared: Declaration) -> Checked:
         except (DataError, PageError) as error:
             checked.add(str(error).removeprefix(f"{entry.detail!s}: "), str(entry.detail))
         else:
-            checked.counts.add(row, entry)
+            checked.count(row, entry)
     return checked
 
 
 def _scan(layout: StepsLayout, path: Path, checked: Checked) -> list[Scanned]:
-    if layout.loader is None and path.suffix == ".parquet":
+    """Return the rows that have all required columns."""
+    if layout.is_table(path):
         with opened(path) as file:
             _note_unused(layout.columns, column_names(file), checked)
     sound = []
-    for scanned, problem in layout.lines(path):
-        if problem:
-            checked.add(problem, f"{path}, row {scanned.row}")
-        else:
-            sound.append(scanned)
+    try:
+        for scanned, problem in layout.lines(path):
+            if problem:
+                where = f"{path}, row {scanned.row}"
+                checked.add(problem, where)
+                _add_faults(layout, path, scanned, checked)
+            else:
+                sound.append(scanned)
+    except DataError as error:
+        checked.add(str(error).removeprefix(f"{path}: "), str(path))
     return sound
+
+
+def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: Checked) -> None:
+    """Note everything that is wrong with a row that cannot be read."""
+    where = f"{path}, row {scanned.row}"
+    try:
+        ((_, record),) = layout.records(path, scanned.group, {scanned.offset})
+    except DataError:
+        return  # Not a record; reported already.
+    if not layout.is_table(path):
+        _note_unused(layout.columns, record, checked)
+    for text in layout.columns.faults(record, where, path.parent):
+        checked.add(text.removeprefix(f"{where}: "), where)
 
 
 def _note_unused(columns: StepColumns, present: Collection[str], checked: Checked) -> None:
     used = columns.stored()
     for name in present:
-        if name not in used:
-            hint = suggestion(name, [known.name for known in COLUMNS])
+        if name not in used and name not in checked.unused:
+            missing = [one.name for one in COLUMNS if columns.name_of(one.name) not in present]
+            hint = suggestion(name, missing)
             checked.unused[name] = hint if hint.startswith("did you mean") else ""
 
 
@@ -172,8 +208,8 @@ def _entries(layout: StepsLayout, benchmark: str, checked: Checked) -> Iterator[
             where = f"{path}, row {scanned.row}"
             try:
                 key = in_order(layout.key(scanned.record, where), lengths)
-            except DataError as error:
-                checked.add(str(error).removeprefix(f"{where}: "), where)
+            except DataError:
+                _add_faults(layout, path, scanned, checked)
                 continue
             if (key.task_id, key.action_uid) in seen:
                 names = " and ".join(f"'{layout.columns.name_of(n)}'" for n in ("task_id", "step"))
@@ -184,16 +220,17 @@ def _entries(layout: StepsLayout, benchmark: str, checked: Checked) -> Iterator[
 
 
 def _check_row(layout: StepsLayout, entry: StoredStep, checked: Checked) -> None:
-    where = str(entry.detail)
+    at, where = entry.detail, str(entry.detail)
     try:
-        ((_, record),) = layout.records(*entry.detail.group, {entry.detail.offset})
-        if layout.loader is not None or entry.detail.file.suffix != ".parquet":
-            _note_unused(layout.columns, record, checked)
+        ((_, record),) = layout.records(*at.group, {at.offset})
         row = layout.decode(record, entry)
-    except DataError as error:
-        checked.add(str(error).removeprefix(f"{where}: "), where)
+    except DataError:
+        scanned = Scanned(at.row, at.row_group, at.offset, {})
+        _add_faults(layout, at.file, scanned, checked)
         return
-    checked.counts.add(row, entry)
+    if not layout.is_table(at.file):
+        _note_unused(layout.columns, record, checked)
+    checked.count(row, entry)
     for text, is_error in _problems(row):
         checked.add(text, where, error=is_error)
 

@@ -6,7 +6,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -113,8 +113,8 @@ class StepColumns:
     def key(self, record: Record, where: str) -> Key:
         """Return the key that identifies a step. Raises `DataError`."""
         for column in COLUMNS:
-            if column.required and column.narrow and not self.text(record, column.name, where):
-                raise DataError(f"{where}: no '{self.name_of(column.name)}'")
+            if column.required and column.narrow:
+                self._present(record, column.name, where)
         task = self.text(record, "task", where)
         return Key(
             task_id=self.text(record, "task_id", where)
@@ -174,6 +174,40 @@ class StepColumns:
             source=where,
             invalid=next(iter(problems), None),
         )
+
+    def faults(self, record: Record, where: str, folder: Path) -> list[str]:
+        """Return what keeps a record from being read, but for required columns that it lacks."""
+        found: dict[str, None] = {}
+
+        def tried(read: Callable[..., Any], *arguments: object) -> Any:
+            try:
+                return read(*arguments)
+            except DataError as error:
+                return found.setdefault(str(error))
+
+        readers = {"text": self.text, "elements": self._elements, "texts": self._list}
+        lacking = {name for name in self.required() if name not in record}
+        there = [c for c in COLUMNS if self.name_of(c.name).partition(".")[0] not in lacking]
+        for column in there:
+            if column.type in readers:
+                tried(readers[column.type], record, column.name, where)
+            if column.required and column.narrow:
+                tried(self._present, record, column.name, where)
+        tried(whole, self.value(record, "step"), self.name_of("step"), where)
+        tried(self._picture, record, where, folder)
+        names, nodes = [column.name for column in there], None
+        operation = self.value(record, "operation")
+        if isinstance(operation, str) and operation:
+            tried(decode_operation, {"op": self._operation(operation), "value": ""}, where)
+        if "html" in names and (html := tried(self._html, record, where, folder)):
+            nodes = tried(_nodes, html, f"{where}: '{self.name_of('html')}'")
+        if "positives" in names:
+            tried(self._candidates, record, where, nodes or {})
+        return list(found)
+
+    def _present(self, record: Record, column: str, where: str) -> None:
+        if not self.text(record, column, where):
+            raise DataError(f"{where}: no '{self.name_of(column)}'")
 
     def _operation(self, written: str) -> str:
         return self.operations.get(written, written).strip().upper()

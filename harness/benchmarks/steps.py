@@ -90,9 +90,13 @@ class StepsLayout(TableLayout):
     def key(self, record: Record, where: str) -> Key:
         return self.columns.key(record, where)
 
+    def is_table(self, path: Path) -> bool:
+        """Return True for a parquet file, whose columns are known without reading a row."""
+        return self.loader is None and path.suffix == ".parquet"
+
     def lines(self, path: Path) -> Iterator[Line]:
         """Yield the records of a file with their narrow columns, including unreadable ones."""
-        if self.loader is None and path.suffix == ".parquet":
+        if self.is_table(path):
             yield from map(Line, TableLayout.scan(self, path))
         elif self.loader is not None:
             for number, record in enumerate(_loaded(self.loader, path)):
@@ -114,7 +118,7 @@ class StepsLayout(TableLayout):
         yield from self.scanned[path]
 
     def largest_group(self, path: Path) -> int:
-        if self.loader is None and path.suffix == ".parquet":
+        if self.is_table(path):
             return TableLayout.largest_group(self, path)
         return 0
 
@@ -213,6 +217,15 @@ class SimpleBenchmark(StepBenchmark):
             origin=origin,
             notices=tuple(notices),
         )
+
+    def holds(self, data: Path) -> bool:
+        """Return True for a file of JSON lines, and for a schema of steps."""
+        if self.data is not None or not data.is_file():
+            return False
+        try:
+            return data.suffix == SUFFIXES[0] or bool(data.suffix in SCHEMAS and _read_schema(data))
+        except DataError:
+            return False
 
     def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
         """Return the layout of the files, and the files themselves. Raises `DataError`."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from adapters import Adapter, AdapterInfo
-from harness.benchmarks import Dataset, Filters, benchmark, open_benchmark
+from harness.benchmarks import Dataset, Filters, benchmark, holding, open_benchmark
+from harness.errors import DataError
 from harness.kinds.contract import Question, UnitKind, kind_of
 from harness.kinds.protocols import open_with, with_protocol
 from harness.kinds.scoring import check_variant
@@ -250,12 +251,18 @@ def _loaded(plan: Plan) -> Plan:
 
 def open_data(settings: Settings) -> Selected:
     """The units of a run. Raises `DataError`."""
-    opened = open_benchmark(
-        settings.benchmark,
-        splits=settings.splits or None,
-        data=Path(settings.data) if settings.data else None,
-        settings=settings,
-    )
+    data = Path(settings.data) if settings.data else None
+    try:
+        opened = open_benchmark(
+            settings.benchmark, splits=settings.splits or None, data=data, settings=settings
+        )
+    except DataError as error:
+        reading = [one.name for one in holding(data)] if data else []
+        if not reading or "benchmark" in settings.given:
+            raise
+        raise DataError(
+            f"{error}; to read it as another benchmark, add --benchmark {' or '.join(reading)}"
+        ) from error
     among = {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects}
     for key, _, value in (condition.partition("=") for condition in settings.only):
         among[key] = (*among.get(key, ()), value)

@@ -330,9 +330,47 @@ def test_check_tells_each_problem_once_with_its_rows_and_the_first(tmp_path: Pat
         f"warning: 1 row: TYPE without a value {where} 6)",
         "warning: column 'colour' is not used",
         "local: 4 rows, 2 tasks; 3 CLICK, 1 TYPE, 4 valid",
-        "fix the errors first: a run stops at the first row that cannot be read "
-        "(--skip-bad-rows counts it as invalid)",
+        "8 rows, 6 with errors: a run would stop at the first of them (--skip-bad-rows counts them "
+        "as invalid)",
     ]
+
+
+def test_check_tells_everything_that_is_wrong_with_a_row(tmp_path: Path) -> None:
+    wrong = step(operation="PRESS", step="first", positives="go", screenshot="none.png", valu=1)
+    lacking = {"task": ["a"], "html": "<p>", "operatio": "CLICK", "negatives": 3}
+    path = lines(tmp_path / "s.jsonl", wrong, lacking)
+    called = call("data", "check", path)
+    assert called.code == 2
+    assert set(called.out.splitlines()) == {
+        f"{line} (first: {path}, row {row})" if row else line
+        for row, line in (
+            (1, "error: 1 row: column 'operation' has op 'PRESS', not one of CLICK, TYPE, SELECT"),
+            (1, "error: 1 row: column 'step' is 'first', not a step number"),
+            (1, "error: 1 row: 'positives' is 'go', not a list or JSON"),
+            (1, "error: 1 row: 'screenshot' is 'none.png', not a picture or its file"),
+            (2, "error: 1 row: no 'operation', 'positives'"),
+            (2, "error: 1 row: 'task' is ['a'], not a text"),
+            (2, "error: 1 row: 'negatives' is 3, not a list"),
+            (0, "warning: column 'valu' is not used; did you mean 'value'?"),
+            (0, "warning: column 'operatio' is not used; did you mean 'operation'?"),
+            (
+                0,
+                "2 rows, 2 with errors: a run would stop at the first of them (--skip-bad-rows "
+                "counts them as invalid)",
+            ),
+        )
+    }
+
+
+def test_check_of_a_table_without_a_required_column_says_which_may_be_meant(
+    tmp_path: Path,
+) -> None:
+    table = {"task": ["t"], "htm": ["<p>"], "operation": ["CLICK"], "positives": [["1"]]}
+    pq.write_table(pa.table(table), tmp_path / "s.parquet")
+    called = call("data", "check", tmp_path / "s.parquet")
+    assert called.code == 2
+    assert "has no column 'html'" in called.out.splitlines()[0]
+    assert "warning: column 'htm' is not used; did you mean 'html'?" in called.out.splitlines()
 
 
 def test_check_of_sound_data_says_what_a_run_would_ask(tmp_path: Path) -> None:
@@ -345,7 +383,7 @@ def test_check_of_sound_data_says_what_a_run_would_ask(tmp_path: Path) -> None:
         "warning: 1 row: no screenshot: asked about only with --image-policy none --lost-rows "
         f"(first: {tmp_path / 's.jsonl'}, row 2)",
         "local: 2 rows, 2 tasks; 2 CLICK, 1 no_screenshot, 1 valid",
-        "a run would ask about 1 step",
+        "2 rows, no errors: a run would ask about 1 step",
     ]
 
 
@@ -366,3 +404,16 @@ def test_the_document_has_every_column() -> None:
     text = (Path(__file__).parents[3] / "docs" / "own-data.md").read_text(encoding="utf-8")
     for column in COLUMNS:
         assert f"| `{column.name}` | {column.type} |" in text
+
+
+def test_data_without_a_benchmark_suggests_the_one_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines(Path("s.jsonl"), step())
+    Path("schema.toml").write_text('data = "s.jsonl"', encoding="utf-8")
+    for name in ("s.jsonl", "schema.toml"):
+        called = call("run", "--model", "lexical", "--data", name)
+        assert called.code == 2
+        assert called.err.endswith("; to read it as another benchmark, add --benchmark steps\n")
+    assert "--benchmark" not in call("run", "--model", "lexical", "--data", "no.jsonl").err
