@@ -1,4 +1,4 @@
-"""Dictionaries in a text: JSON objects, and flat dictionaries in Python notation.
+"""Objects in a text: JSON, and dictionaries in Python notation.
 
 Neither is evaluated. The number of attempts is limited, and each reads a bounded window of the
 text, so parsing takes linear time.
@@ -7,22 +7,16 @@ text, so parsing takes linear time.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from parsers.literals import DEPTH, LENIENT, Literals, NotLiteral
-
-Value = str | float | tuple[float, ...] | None
 T = TypeVar("T")
 
 ATTEMPTS = 48
 _OBJECT_WINDOW = 65_536
-_LITERAL_WINDOW = 8_192
 # Numbers stay strings as written: a zip code typed as 10203 must not become 10203.0.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-_MOST_NUMBERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +43,11 @@ def read_objects(
     def attempt(position: int, covered: int) -> tuple[T, int] | None:
         if skip(position, covered):
             return None
-        found = _json(text, position) or _python(text, position)
+        found = _object(text, position)
         content = read(found[0]) if found else None
         return None if content is None or found is None else (content, found[1])
 
-    return _attempts(text, attempt)
+    return attempts(text, attempt)
 
 
 def object_in(text: str) -> dict[str, object] | None:
@@ -63,52 +57,21 @@ def object_in(text: str) -> dict[str, object] | None:
     ({'n': '1.50', 'by': {'name': 'Ohio'}}, None)
     """
     text = text.strip()
-    found = (_json(text, 0) or _python(text, 0)) if text.startswith("{") else None
+    found = _object(text, 0) if text.startswith("{") else None
     return found[0] if found and found[1] == len(text) else None
 
 
-def _json(text: str, start: int) -> tuple[dict[str, object], int] | None:
+def _object(text: str, start: int) -> tuple[dict[str, object], int] | None:
     try:
         decoded, length = _DECODER.raw_decode(text[start : start + _OBJECT_WINDOW])
     except (ValueError, RecursionError):
-        return None
+        from parsers.literals import python_object
+
+        return python_object(text, start)
     return decoded, start + length
 
 
-def _python(text: str, start: int) -> tuple[dict[str, object], int] | None:
-    reader = Literals(text, LENIENT, start, start + _LITERAL_WINDOW)
-
-    def value(depth: int) -> object:
-        if depth < DEPTH:
-            if reader.skip("{"):
-                return dict(reader.items("}", lambda: entry(depth + 1)))
-            for opening, closing in ("[]", "()"):
-                if reader.skip(opening):
-                    return reader.items(closing, lambda: value(depth + 1))
-        return reader.written()
-
-    def entry(depth: int) -> tuple[str, object]:
-        key = reader.written()
-        reader.need(":")
-        return str(key), value(depth)
-
-    try:
-        reader.need("{")
-        return dict(reader.items("}", lambda: entry(1))), reader.position
-    except NotLiteral:
-        return None
-
-
-def read_literals(text: str) -> list[Found[dict[str, Value]]]:
-    """Return the flat dictionaries in a text, in order.
-
-    Keys are strings, and values are strings, numbers, or tuples (or lists) of numbers; dictionaries
-    with anything else are skipped.
-    """
-    return _attempts(text, lambda position, _: _read(text, position))
-
-
-def _attempts(text: str, attempt: Callable[[int, int], tuple[T, int] | None]) -> list[Found[T]]:
+def attempts(text: str, attempt: Callable[[int, int], tuple[T, int] | None]) -> list[Found[T]]:
     """Return the readings at the first opening braces of a text and at the last ones, in order."""
     found: list[Found[T]] = []
     position, tries = text.find("{"), 0
@@ -130,49 +93,3 @@ def _last_braces(text: str) -> int:
     for _ in range(ATTEMPTS):
         position = max(text.rfind("{", 0, position), 0)
     return position
-
-
-def _read(text: str, start: int) -> tuple[dict[str, Value], int] | None:
-    reader = Literals(text, LENIENT, start, start + _LITERAL_WINDOW)
-
-    def entry() -> tuple[str, Value]:
-        key = reader.value()
-        reader.need(":")
-        if not isinstance(key, str):
-            raise NotLiteral
-        return key, value()
-
-    def value() -> Value:
-        for opening, closing in ("()", "[]"):
-            if reader.skip(opening):
-                numbers = reader.items(closing, lambda: _finite(reader.value()))
-                if len(numbers) > _MOST_NUMBERS:
-                    raise NotLiteral
-                return tuple(numbers)
-        plain = reader.value()
-        return plain if plain is None or isinstance(plain, str) else _finite(plain)
-
-    try:
-        reader.need("{")
-        return dict(reader.items("}", entry)), reader.position
-    except NotLiteral:
-        return None
-
-
-def _finite(value: object) -> float:
-    try:
-        if isinstance(value, int | float) and math.isfinite(value) and not isinstance(value, bool):
-            return float(value)
-    except OverflowError:
-        pass
-    raise NotLiteral
-
-
-def literal_text(text: str) -> str:
-    """Quote a text for `read_literals`.
-
-    >>> literal_text('say "so"')
-    '"say \\\\"so\\\\""'
-    """
-    plain = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + plain.replace("\n", "\\n").replace("\r", "\\r") + '"'

@@ -231,3 +231,32 @@ def _number(token: str) -> int | float:
         return float(token)
     except ValueError:
         raise NotLiteral from None
+
+
+LITERAL_WINDOW = 8_192
+"""Longest dictionary that is read, in characters."""
+
+
+def python_object(text: str, start: int) -> tuple[dict[str, object], int] | None:
+    """Return the dictionary that begins at `start`, and where it ends; numbers as written."""
+    reader = Literals(text, LENIENT, start, start + LITERAL_WINDOW)
+
+    def value(depth: int) -> object:
+        if depth < DEPTH:
+            if reader.skip("{"):
+                return dict(reader.items("}", lambda: entry(depth + 1)))
+            for opening, closing in ("[]", "()"):
+                if reader.skip(opening):
+                    return reader.items(closing, lambda: value(depth + 1))
+        return reader.written()
+
+    def entry(depth: int) -> tuple[str, object]:
+        key = reader.written()
+        reader.need(":")
+        return str(key), value(depth)
+
+    try:
+        reader.need("{")
+        return dict(reader.items("}", lambda: entry(1))), reader.position
+    except NotLiteral:
+        return None

@@ -19,18 +19,11 @@ from harness.tables import (
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
-from reports.grid import Field, described, interval, plain_records
+from reports.grid import Field, benchmarks_of, described, interval, plain_records
 from reports.settings import Differences, about, unranked
 
-BENCHMARK = "benchmark"
 ORDER = "Per cent, in the order of the runs. Whether two models differ says `vlm-eval compare`."
 _ASKED = ("question", "model", "scoring")
-
-
-def benchmarks_of(table: pd.DataFrame) -> dict[str, str]:
-    """Return the benchmark of each run of a table by split; empty unless there are several."""
-    named = table.attrs.get("differences", {}).get(BENCHMARK, {})
-    return {label: str(name) for label, name in named.items()}
 
 
 def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:

@@ -39,8 +39,7 @@ from harness.tables import (
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
-from reports.board import benchmarks_of, board
-from reports.grid import described_grid, frame_data, plain_records
+from reports.grid import benchmarks_of, described_grid, frame_data, plain_records
 from reports.settings import about
 
 __all__ = [
@@ -116,7 +115,11 @@ def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
 
     Of several benchmarks, the table by model follows (`reports.board`).
     """
-    of_models = [described_grid(board(table, average))] if _is_by_split(table) else []
+    of_models = []
+    if _is_by_split(table):
+        from reports.board import board
+
+        of_models = [described_grid(board(table, average))]
     blocks = _blocks(table)
     if len(blocks) < 2:
         return [grid(table, average), *of_models]

@@ -178,3 +178,12 @@ def _cell(row: Mapping[str, Any], name: str, style: Style) -> str | Cell:
     if low is None or high is None:
         return shown(value, number)
     return Cell(shown(value, number), bounds(low, high, few=few, style=number))
+
+
+BENCHMARK = "benchmark"
+
+
+def benchmarks_of(table: pd.DataFrame) -> dict[str, str]:
+    """Return the benchmark of each run of a table by split; empty unless there are several."""
+    named = table.attrs.get("differences", {}).get(BENCHMARK, {})
+    return {label: str(name) for label, name in named.items()}

@@ -12,10 +12,10 @@ from harness.tables import POOLED, main_column, partly_measured, result_records
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
-from reports.board import benchmarks_of, board
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
 from reports.frames.units import Column, Kind, typed, union
+from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare, unranked
@@ -173,6 +173,8 @@ def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame
     `RunError` if the benchmarks of the runs declare different measures.
     """
     if benchmarks_of(table):
+        from reports.board import board
+
         return board(table, average)
     declared = table.attrs["declared"]
     for label, other in table.attrs["declarations"].items():

@@ -18,16 +18,20 @@ from __future__ import annotations
 from harness.page._candidates import Candidate, decode_candidates
 from harness.page._page import ChoiceText, Page, Snippet
 from harness.page._prune import SEGMENT, Pruning
-from harness.page._refine import (
+from harness.page._render import CUT_MARK, Brackets, RankingText
+from harness.page._tree import (
     BASIC_ATTRIBUTES,
     MIND2WEB_ATTRIBUTES,
     MINIWOB_ATTRIBUTES,
+    NODE_ID,
     WEBARENA_ATTRIBUTES,
     Attributes,
+    NodeFacts,
+    PageNode,
     Style,
+    TextNodeCandidate,
+    UnknownNode,
 )
-from harness.page._render import CUT_MARK, Brackets, RankingText
-from harness.page._tree import NODE_ID, NodeFacts, PageNode, TextNodeCandidate, UnknownNode
 from parsers.cleaned_page import PageError
 from parsers.records import Box
 

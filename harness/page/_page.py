@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Self
 
 from harness.page._prune import MINDACT, SEGMENT, Limits, Pruning, collected, outline
-from harness.page._refine import MIND2WEB_ATTRIBUTES, Attributes, Style, axtree, refine
 from harness.page._render import Brackets, RankingText, Wording, compact, ranking_text, render
 from harness.page._tree import (
+    MIND2WEB_ATTRIBUTES,
     NODE_ID,
+    Attributes,
     Element,
     NodeFacts,
     PageNode,
+    Style,
     TextNodeCandidate,
     Tree,
     UnknownNode,
@@ -169,6 +171,8 @@ class Page:
         """
         shown = self._shown(ids)
         kept = None if pruning is None else collected(shown, pruning)
+        from harness.page._refine import axtree, refine
+
         if style == "axtree":
             return axtree(self._tree.nodes, kept, shown)
         return refine(self._tree.nodes, kept, shown, attributes, style)
@@ -189,6 +193,8 @@ class Page:
         (node,) = self._candidates([node_id])
         shown = self._shown(ids)
         kept = collected([node], pruning)
+        from harness.page._refine import refine
+
         return refine(self._tree.nodes, kept, shown, attributes, style)
 
     def compact(

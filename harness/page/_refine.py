@@ -13,54 +13,15 @@ blanks and line breaks become one blank, and `]|` is broken up.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-from harness.page._tree import Element, is_text, name_of
-
-Style = Literal["refine", "xml", "axtree"]
+from harness.page._tree import Attributes, Element, Style, is_text, name_of
 
 LONGEST = 500
 """Longest text of an element, and longest value of an attribute, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
-    """Attributes that are shown, in order.
-
-    option_values: True if an `option` shows its value as well.
-    """
-
-    names: tuple[str, ...]
-    option_values: bool = True
-
-
-BASIC_ATTRIBUTES = Attributes(("title", "value", "placeholder"))
-WEBARENA_ATTRIBUTES = Attributes((*BASIC_ATTRIBUTES.names, "selected"))
-_ENTERED = ("input_value", "text_value", "input_checked", "option_selected")
-MINIWOB_ATTRIBUTES = Attributes(
-    ("id", "type", "class", "value", *_ENTERED, "rgba", "size"), option_values=False
-)
-MIND2WEB_ATTRIBUTES = Attributes(
-    (
-        "alt",
-        "aria_description",
-        "aria_label",
-        "aria_role",
-        "input_checked",
-        "input_value",
-        "label",
-        "name",
-        "option_selected",
-        "placeholder",
-        "role",
-        "text_value",
-        "title",
-        "type",
-        "value",
-    )
-)
 _SILENT_ROLES = frozenset({"presentation", "none", "link"})
 
 

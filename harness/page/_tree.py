@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from parsers.cleaned_page import parse_page
 
@@ -175,3 +175,52 @@ def nodes_of(tree: Tree) -> list[PageNode]:
             PageNode(node_id, name_of(node), parent, end, attributes, node.text or "")
         )
     return page_nodes
+
+
+Style = Literal["refine", "xml", "axtree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """Attributes that are shown, in order.
+
+    option_values: True if an `option` shows its value as well.
+    """
+
+    names: tuple[str, ...]
+    option_values: bool = True
+
+
+BASIC_ATTRIBUTES = Attributes(("title", "value", "placeholder"))
+
+
+WEBARENA_ATTRIBUTES = Attributes((*BASIC_ATTRIBUTES.names, "selected"))
+
+
+_ENTERED = ("input_value", "text_value", "input_checked", "option_selected")
+
+
+MINIWOB_ATTRIBUTES = Attributes(
+    ("id", "type", "class", "value", *_ENTERED, "rgba", "size"), option_values=False
+)
+
+
+MIND2WEB_ATTRIBUTES = Attributes(
+    (
+        "alt",
+        "aria_description",
+        "aria_label",
+        "aria_role",
+        "input_checked",
+        "input_value",
+        "label",
+        "name",
+        "option_selected",
+        "placeholder",
+        "role",
+        "text_value",
+        "title",
+        "type",
+        "value",
+    )
+)

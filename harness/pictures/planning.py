@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.pictures import marks
 from harness.pictures.policy import PicturePolicy
-from harness.pictures.recipe import Crop, Draft, Recipe, libraries
+from harness.pictures.recipe import Crop, Draft, Mark, Recipe, libraries
 from harness.pictures.source import PictureError, Screenshot
 
 if TYPE_CHECKING:
@@ -77,6 +76,14 @@ def _crops(
             return (around_target(policy, width, height, target),)
 
 
+def _marks(
+    letters: Sequence[tuple[str, Box]], crop: Crop, size: tuple[int, int]
+) -> tuple[Mark, ...]:
+    from harness.pictures.marks import place
+
+    return place(letters, crop, size)
+
+
 def _picture(
     policy: PicturePolicy,
     screenshot: Screenshot,
@@ -104,7 +111,7 @@ def _picture(
         max_bytes=(rule.max_bytes or 0) if rule else 0,
         pillow=pillow,
         libjpeg=libjpeg,
-        marks=marks.place(letters, crop, size) if letters else (),
+        marks=_marks(letters, crop, size) if letters else (),
     )
     return Picture(screenshot.digest, recipe.text, *size)
 

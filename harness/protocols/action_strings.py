@@ -20,10 +20,9 @@ from adapters.conversation import Conversation, Order, Picture, Reply, illustrat
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.pictures.recipe import Recipe
-from harness.protocols.contract import Needs
-from harness.protocols.groups import history_lines, limit_of
+from harness.protocols.contract import Needs, limit_of
 from harness.protocols.seeact_annotation import can_be_marked
-from harness.protocols.texts import PromptedProtocol, Schema
+from harness.protocols.texts import PromptedProtocol, Schema, history_lines
 from harness.records import Choice, Step
 from parsers import browsergym
 from parsers.actions import Action, Counterpart, Counterparts

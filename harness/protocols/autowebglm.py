@@ -18,8 +18,7 @@ from itertools import count
 
 from adapters.conversation import Conversation, Reply, user
 from harness.dialogue import Ask, Dialogue
-from harness.protocols.contract import Needs
-from harness.protocols.groups import limit_of
+from harness.protocols.contract import Needs, limit_of
 from harness.protocols.texts import PromptedProtocol, Schema
 from harness.records import SEGMENT_ID, Choice, Earlier, Step
 from parsers import autowebglm

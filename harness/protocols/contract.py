@@ -26,8 +26,8 @@ ValueError.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -298,3 +298,13 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)
     return str(value) if isinstance(value, Path) else value
+
+
+def flagged(prediction: Prediction, flags: Iterable[str]) -> Prediction:
+    """Add flags to a prediction, sorted."""
+    return replace(prediction, flags=tuple(sorted({*prediction.flags, *flags})))
+
+
+def limit_of(max_tokens: Sequence[int], round_number: int) -> int | None:
+    """Return the token limit of a round (from 0); the last limit also applies to later rounds."""
+    return max_tokens[min(round_number, len(max_tokens) - 1)] if max_tokens else None

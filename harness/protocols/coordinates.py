@@ -22,8 +22,7 @@ from adapters.conversation import (
     system,
 )
 from harness.dialogue import Ask, Dialogue
-from harness.protocols.contract import Needs
-from harness.protocols.groups import history_lines, limit_of
+from harness.protocols.contract import Needs, limit_of
 from harness.protocols.pointing import (
     PLACE,
     check_pointing,
@@ -32,7 +31,7 @@ from harness.protocols.pointing import (
     one_picture,
     usual_form,
 )
-from harness.protocols.texts import PromptedProtocol, Schema, Texts
+from harness.protocols.texts import PromptedProtocol, Schema, Texts, history_lines
 from harness.records import Choice, Earlier, Step
 from harness.settings import Source
 from parsers.points import (

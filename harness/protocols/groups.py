@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.page import Brackets
-from harness.protocols.texts import Texts
+from harness.protocols.contract import flagged
 from harness.records import Choice, Listing, Step
 from parsers.records import Prediction, Status
 
@@ -122,24 +122,3 @@ def passed_over_notes(flags: Mapping[str, int]) -> list[str]:
         return []
     listed = ", ".join(f"{count} with {status}" for status, count in sorted(counts.items()))
     return [f"steps with an unusable reply about some group: {listed}"]
-
-
-def flagged(prediction: Prediction, flags: Iterable[str]) -> Prediction:
-    """Add flags to a prediction, sorted."""
-    return replace(prediction, flags=tuple(sorted({*prediction.flags, *flags})))
-
-
-def limit_of(max_tokens: Sequence[int], round_number: int) -> int | None:
-    """Return the token limit of a round (from 0); the last limit also applies to later rounds."""
-    return max_tokens[min(round_number, len(max_tokens) - 1)] if max_tokens else None
-
-
-def history_lines(texts: Texts, history: Sequence[str], last: int | None) -> str:
-    """Write the `last` previous actions (None: all), a line each, numbered within the task."""
-    first = 0 if last is None else max(0, len(history) - last)
-    lines = [
-        texts.fill("history_line", number=number + 1, action=action)
-        for number, action in enumerate(history)
-        if number >= first
-    ]
-    return "\n".join(lines) or texts["no_history"]

@@ -19,16 +19,8 @@ from adapters.conversation import Conversation, Reply
 from harness.candidates import SeededOrder
 from harness.dialogue import Ask, Dialogue, hold, replies_of
 from harness.page import Brackets
-from harness.protocols.contract import Needs
-from harness.protocols.groups import (
-    Group,
-    flagged,
-    group_of,
-    limit_of,
-    passed_over,
-    passed_over_notes,
-    unanswered,
-)
+from harness.protocols.contract import Needs, flagged, limit_of
+from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
 from harness.protocols.texts import PromptedProtocol
 from harness.records import Choice, Step
 from harness.settings import Source

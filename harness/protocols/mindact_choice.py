@@ -13,9 +13,9 @@ from typing import Literal
 
 from adapters.conversation import Conversation, Message, Reply, Text, system, user
 from harness.protocols.contract import Lettering, to_prediction
-from harness.protocols.groups import Group, history_lines
+from harness.protocols.groups import Group
 from harness.protocols.mindact import MindAct
-from harness.protocols.texts import Schema, Texts
+from harness.protocols.texts import Schema, Texts, history_lines
 from harness.records import Step
 from parsers import letter, read_answer
 from parsers.mindact import (

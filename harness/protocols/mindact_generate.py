@@ -20,10 +20,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adapters.conversation import Conversation, Reply, user
-from harness.protocols.groups import Group, flagged, history_lines
+from harness.protocols.contract import flagged
+from harness.protocols.groups import Group
 from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import EXAMPLES, Reader, as_written, opening
-from harness.protocols.texts import Schema
+from harness.protocols.texts import Schema, history_lines
 from harness.records import Choice, Step
 from parsers.mindact import read_element, read_element_reference, spell
 from parsers.records import Operation, Prediction, Status

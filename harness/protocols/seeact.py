@@ -29,9 +29,8 @@ from adapters.conversation import (
 )
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
-from harness.protocols.contract import Lettering, Needs, to_prediction
-from harness.protocols.groups import flagged, history_lines, limit_of
-from harness.protocols.texts import PromptedProtocol, Schema, Texts
+from harness.protocols.contract import Lettering, Needs, flagged, limit_of, to_prediction
+from harness.protocols.texts import PromptedProtocol, Schema, Texts, history_lines
 from harness.records import Choice, Step
 from harness.settings import NoneRule, Source
 from parsers import ValueStyle, letter, read_answer, spell_answer

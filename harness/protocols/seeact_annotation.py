@@ -16,8 +16,8 @@ from adapters.contract import AdapterInfo
 from adapters.conversation import Message, Reply, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
-from harness.protocols.contract import Lettering, to_prediction
-from harness.protocols.groups import Group, flagged
+from harness.protocols.contract import Lettering, flagged, to_prediction
+from harness.protocols.groups import Group
 from harness.protocols.seeact import first_messages
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import Schema

@@ -18,15 +18,8 @@ from typing import Literal
 from adapters.conversation import Message, Order, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.protocols import seeact
-from harness.protocols.contract import Lettering, Needs, to_prediction
-from harness.protocols.groups import (
-    Group,
-    flagged,
-    group_of,
-    passed_over,
-    passed_over_notes,
-    unanswered,
-)
+from harness.protocols.contract import Lettering, Needs, flagged, to_prediction
+from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
 from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol
 from harness.records import Choice, Step

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
@@ -158,3 +158,14 @@ class PromptedProtocol(StepProtocol):
         digest = self.texts.digest(self.schema.further - self.further)
         named = {"prompts": self.texts.name, "prompts_sha256": digest}
         return {"protocol": settings.pop("protocol"), **named, **settings}
+
+
+def history_lines(texts: Texts, history: Sequence[str], last: int | None) -> str:
+    """Write the `last` previous actions (None: all), a line each, numbered within the task."""
+    first = 0 if last is None else max(0, len(history) - last)
+    lines = [
+        texts.fill("history_line", number=number + 1, action=action)
+        for number, action in enumerate(history)
+        if number >= first
+    ]
+    return "\n".join(lines) or texts["no_history"]

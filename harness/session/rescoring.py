@@ -22,7 +22,7 @@ from harness.kinds.protocols import open_with
 from harness.kinds.scoring import scorer_of
 from harness.printing import say
 from harness.protocols import AskingProtocol, dialogue_about
-from harness.protocols.groups import flagged
+from harness.protocols.contract import flagged
 from harness.runs import (
     CallRecord,
     Manifest,

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from parsers.dictionaries import read_literals, read_objects
+from parsers.dictionaries import Found, attempts, read_objects
 from parsers.elements import says_none
+from parsers.literals import LENIENT, LITERAL_WINDOW, Literals, NotLiteral
 from parsers.points.lines import NUMBER, number_list
 from parsers.points.located import Decline, Locate, Located, Numbers, is_comma, with_lines
 from parsers.reply_text import Source
@@ -191,3 +192,54 @@ def in_literals(reply: Source) -> list[Located]:
             )
         )
     return answers
+
+
+Value = str | float | tuple[float, ...] | None
+
+
+_MOST_NUMBERS = 8
+
+
+def read_literals(text: str) -> list[Found[dict[str, Value]]]:
+    """Return the flat dictionaries in a text, in order.
+
+    Keys are strings, and values are strings, numbers, or tuples (or lists) of numbers; dictionaries
+    with anything else are skipped.
+    """
+    return attempts(text, lambda position, _: _read(text, position))
+
+
+def _read(text: str, start: int) -> tuple[dict[str, Value], int] | None:
+    reader = Literals(text, LENIENT, start, start + LITERAL_WINDOW)
+
+    def entry() -> tuple[str, Value]:
+        key = reader.value()
+        reader.need(":")
+        if not isinstance(key, str):
+            raise NotLiteral
+        return key, value()
+
+    def value() -> Value:
+        for opening, closing in ("()", "[]"):
+            if reader.skip(opening):
+                numbers = reader.items(closing, lambda: _finite(reader.value()))
+                if len(numbers) > _MOST_NUMBERS:
+                    raise NotLiteral
+                return tuple(numbers)
+        plain = reader.value()
+        return plain if plain is None or isinstance(plain, str) else _finite(plain)
+
+    try:
+        reader.need("{")
+        return dict(reader.items("}", entry)), reader.position
+    except NotLiteral:
+        return None
+
+
+def _finite(value: object) -> float:
+    try:
+        if isinstance(value, int | float) and math.isfinite(value) and not isinstance(value, bool):
+            return float(value)
+    except OverflowError:
+        pass
+    raise NotLiteral

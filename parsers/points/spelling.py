@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from typing import Literal, get_args
 
-from parsers.dictionaries import literal_text
 from parsers.records import Operation
 from parsers.values import written_value
 
@@ -199,3 +198,13 @@ def quoted(text: str) -> str:
     """Return a string in single quotes, as in the calls of models."""
     plain = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{plain}'"
+
+
+def literal_text(text: str) -> str:
+    """Quote a text for `read_literals`.
+
+    >>> literal_text('say "so"')
+    '"say \\\\"so\\\\""'
+    """
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + plain.replace("\n", "\\n").replace("\r", "\\r") + '"'

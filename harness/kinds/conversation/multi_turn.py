@@ -29,7 +29,7 @@ from harness.kinds.conversation.memory import (
 )
 from harness.page import Brackets
 from harness.protocols.contract import Needs
-from harness.protocols.groups import Group, history_lines
+from harness.protocols.groups import Group
 from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import (
     Reader,
@@ -39,7 +39,7 @@ from harness.protocols.mindact_choice import (
     spell_choice,
 )
 from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
-from harness.protocols.texts import Schema
+from harness.protocols.texts import Schema, history_lines
 from harness.records import Choice, Step
 from parsers import count_tokens, letter
 from parsers.records import Prediction

@@ -20,9 +20,9 @@ from adapters.conversation import Conversation, Reply, user
 from harness.dialogue import Ask, Asks, Dialogue, Embed, Replies, as_tuple, replies_of
 from harness.kinds.conversation.memory import Order, Snippet, bank, nearest
 from harness.kinds.conversation.multi_turn import RATIONALE, REWRITE, MultiTurn
-from harness.protocols.contract import Role
-from harness.protocols.groups import flagged, history_lines
+from harness.protocols.contract import Role, flagged
 from harness.protocols.mindact_choice import opening
+from harness.protocols.texts import history_lines
 from harness.records import Choice, Step
 from parsers.mindact import spell
 from parsers.records import Prediction

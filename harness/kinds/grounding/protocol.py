@@ -35,8 +35,7 @@ from harness.kinds.grounding.packs import (
     read_pack,
 )
 from harness.pictures import zoomed
-from harness.protocols.contract import AskingProtocol, Needs
-from harness.protocols.groups import flagged, limit_of
+from harness.protocols.contract import AskingProtocol, Needs, flagged, limit_of
 from harness.protocols.pointing import (
     PLACE,
     check_pointing,

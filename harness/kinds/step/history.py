@@ -185,8 +185,3 @@ def segment_of(row: Row) -> str:
     wanted = (gold.original, *gold.elements)
     found = next((one for one in wanted if one and page.elements([one])), None)
     return "" if found is None else page.segment(found, {found: SEGMENT_ID})
-
-
-def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
-    """Return the last actions, or all if `last` is None. Policies see no more than models do."""
-    return history if last is None else history[max(0, len(history) - last) :]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import AdapterInfo
-from harness.benchmarks import Benchmark, Dataset, StepDataset, recorded_steps, step_benchmark
+from harness.benchmarks import (
+    Benchmark,
+    Dataset,
+    StepDataset,
+    StoredStep,
+    recorded_steps,
+    step_benchmark,
+)
 from harness.candidates import check_distractors
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.step.extras import StepsExtras
-from harness.kinds.step.history import EarlierActions, entries_before
 from harness.kinds.step.listing import step_of, unlisted
 from harness.kinds.step.questions import (
     Preparer,
@@ -33,13 +39,13 @@ from harness.kinds.step.settings import (
 )
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, StepProtocol, of_steps, text_first
-from harness.rankers import PUBLISHED, Ranks, check_covered, open_ranks
 from harness.records import UNREADABLE
 from harness.runs import StepUnit
 from harness.settings import EPISODES, SETTINGS, Settings, written
 
 if TYPE_CHECKING:
     from harness.kinds.step.predictions import StepPredictions
+    from harness.rankers import Ranks
 
 LONGEST = 60
 """Characters of a recorded value that a list shows."""
@@ -136,6 +142,8 @@ class RecordedSteps(UnitKind):
     def open(self) -> None:
         """Open the ranks of the candidates. Raises `UserError`."""
         if self.settings.ranker is not None:
+            from harness.rankers import open_ranks
+
             self.ranks = open_ranks(self.settings.ranker)
 
     def check(self, selected: Dataset[Any]) -> None:
@@ -153,8 +161,7 @@ class RecordedSteps(UnitKind):
         if drawn and steps.layout.negatives_column is not None and steps.entries:
             check_distractors(steps, self.settings.distractors)
         _check_letters(self.protocol, self.settings)
-        if self.ranks is not None:
-            check_covered(self.ranks, [entry.unit_id for entry in steps.entries])
+        self._check_ranked(steps.entries)
 
     def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
         """Return what a run records about its candidates and its None option.
@@ -183,6 +190,8 @@ class RecordedSteps(UnitKind):
                 description += ", asked about where the ranker misses"
         if ranks is None:
             return {"candidates_told": description, "none_rule": rule}
+        from harness.rankers import PUBLISHED
+
         if ranks.name != PUBLISHED:
             description += f", by {ranks.name}"
         by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
@@ -225,13 +234,26 @@ class RecordedSteps(UnitKind):
     def _covered(self, dataset: Dataset[Any], whole: Dataset[Any]) -> StepDataset:
         selected = recorded_steps(dataset)
         if self.ranks is not None and self.protocol.needs.turns:
+            from harness.kinds.step.history import entries_before
+
             earlier = entries_before(selected.entries, recorded_steps(whole).entries)
-            check_covered(self.ranks, [entry.unit_id for entry in earlier], "earlier")
+            self._check_ranked(earlier, "earlier")
         return selected
+
+    def _check_ranked(self, entries: Iterable[StoredStep], which: str = "selected") -> None:
+        if self.ranks is not None:
+            from harness.rankers import check_covered
+
+            check_covered(self.ranks, [entry.unit_id for entry in entries], which)
 
     def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool) -> Preparer:
         """Return the preparer of rows. `whole` holds all rows of the tasks, for earlier actions."""
         tasks, needs = recorded_steps(whole), self.protocol.needs
+        earlier = None
+        if needs.earlier or needs.segments:
+            from harness.kinds.step.history import EarlierActions
+
+            earlier = EarlierActions(tasks, needs.segments)
         return Preparer(
             self.settings,
             self.protocol,
@@ -240,9 +262,7 @@ class RecordedSteps(UnitKind):
             ranks=self.ranks,
             # Baselines read choices even where models are not shown them.
             texts=needs.texts or is_policy,
-            earlier=EarlierActions(tasks, needs.segments)
-            if needs.earlier or needs.segments
-            else None,
+            earlier=earlier,
             tokens=info.text_tokens,
             conversations=tasks if needs.turns else None,
         )

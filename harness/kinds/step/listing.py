@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.candidates import (
     CandidateOptions,
@@ -19,11 +19,9 @@ from harness.candidates import (
     render,
 )
 from harness.errors import UserError
-from harness.kinds.step.history import Offered
 from harness.kinds.step.scene import RecordedScene
 from harness.page import Box, Page, PageError
 from harness.protocols import StepProtocol
-from harness.rankers import Ranks
 from harness.records import (
     NO_POSITIVE,
     NO_SCREENSHOT,
@@ -37,6 +35,10 @@ from harness.runs import StepDetail, StepUnit
 from harness.runs.steps import info_of
 from harness.settings import Settings
 from parsers.records import Gold, PastAction, Turn
+
+if TYPE_CHECKING:
+    from harness.kinds.step.history import Offered
+    from harness.rankers import Ranks
 
 
 def unlisted(row: Row, gold: Gold | None = None) -> StepUnit:

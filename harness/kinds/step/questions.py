@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
@@ -16,7 +16,6 @@ from harness.benchmarks import StepDataset, StoredStep
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.kinds.contract import Question
-from harness.kinds.step.history import EarlierActions, FinishedTurns, latest
 from harness.kinds.step.listing import Lister, step_of, target_of, turn_record, unlisted
 from harness.kinds.step.scene import PageScene, RecordedScene
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
@@ -31,11 +30,14 @@ from harness.pictures import (
 )
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, StepProtocol
-from harness.rankers import Ranks
 from harness.records import UNREADABLE, Choice, Row, RowDetail, Scene, Step
 from harness.runs import StepUnit
 from harness.settings import Settings
 from parsers.records import Prediction, Status
+
+if TYPE_CHECKING:
+    from harness.kinds.step.history import EarlierActions
+    from harness.rankers import Ranks
 
 NOT_OFFERED = Prediction(Status.NOT_OFFERED)
 """The outcome of a step whose acceptable elements a ranker does not offer."""
@@ -117,11 +119,11 @@ class Preparer:
         self._tokens = tokens
         self._attributes = attributes
         self._lister = Lister(settings, protocol, ranks, texts=texts)
-        self._turns = (
-            FinishedTurns(conversations, self._lister.offered)
-            if conversations is not None
-            else None
-        )
+        self._turns = None
+        if conversations is not None:
+            from harness.kinds.step.history import FinishedTurns
+
+            self._turns = FinishedTurns(conversations, self._lister.offered)
 
     def questions(self, dataset: StepDataset) -> Iterator[StepQuestion]:
         """Prepare the rows of a data set, in file order, one at a time.
@@ -253,3 +255,8 @@ def _sources(
     return (
         {screenshot.digest: row.detail.screenshot} if screenshot and row.detail.screenshot else {}
     )
+
+
+def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
+    """Return the last actions, or all if `last` is None. Policies see no more than models do."""
+    return history if last is None else history[max(0, len(history) - last) :]

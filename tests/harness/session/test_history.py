@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.kinds.step.history import latest
+from harness.kinds.step.questions import latest
 
 LINES = ("first", "second", "third")
 
