@@ -22,7 +22,6 @@ from harness.benchmarks.index import StoredStep
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 from harness.errors import DataError
-from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
@@ -210,16 +209,10 @@ def actions_of(name: str) -> ActionSpace | None:
 
 
 def open_benchmark(
-    name: str,
-    *,
-    splits: Sequence[str] | None = None,
-    data: Path | None = None,
-    settings: Settings | None = None,
+    source: str | Benchmark, *, splits: Sequence[str] | None = None, data: Path | None = None
 ) -> Dataset[Any]:
-    """Open a benchmark by name; see `Benchmark.open`. `settings` are those of a run."""
-    found = benchmark(name)
-    if settings is not None:
-        found = found.of_run(settings)
+    """Open a benchmark, by its name or as it is for a run (`of_run`); see `Benchmark.open`."""
+    found = benchmark(source) if isinstance(source, str) else source
     opened = found.open(splits=splits, data=data)
     return replace(opened, declared=opened.declared or found.declared)
 

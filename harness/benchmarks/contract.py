@@ -252,7 +252,8 @@ class Benchmark(ABC):
         """Return the benchmark with the settings of a run that it needs, such as a seed."""
         return self
 
-    def first(self, settings: Settings) -> int | None:
+    @property
+    def first(self) -> int | None:
         """Return how many units of each innermost parent a run asks about; None: all."""
         return None
 

@@ -223,7 +223,8 @@ class Bridge:
             return adapter, Asked(adapter, generation(settings))
         other = get_model(role=role)
         config, known = other.config, self.known(other, is_main=False)
-        limits = (config.max_tokens,) if config.max_tokens else default_limit(settings, known.info)
+        usual = default_limit(known.info, settings.effort, settings.thinking_budget)
+        limits = (config.max_tokens,) if config.max_tokens else usual
         of_role = replace(
             settings,
             max_tokens=limits,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from harness.benchmarks import benchmark
 from harness.errors import UserError, suggestion
 from harness.gym.actions import ActionStrings, ParsedAction
 from harness.kinds.protocols import check_asks
@@ -56,8 +57,9 @@ def completed(chosen: Mapping[str, object], *, zero: bool) -> Settings:
     if others := read.given.difference(TAKEN):
         raise UserError(f"{sorted(others)[0]} has no effect on an environment; leave it out")
     settings = RecordedSteps.given(replace(read, invalid="fail" if zero else "exclude"))
-    check_asks(settings, protocol)
-    refuse_without_effect(settings, RecordedSteps.lacks(settings, protocol, is_policy=True))
+    check_asks(benchmark(settings.benchmark), protocol)
+    lacks = RecordedSteps.lacks(settings, protocol, is_policy=True)
+    refuse_without_effect(settings.given, lacks)
     return replace(settings, **RecordedSteps.completed(settings, protocol))
 
 

@@ -326,9 +326,9 @@ def unit_kind(kind: str) -> type[UnitKind]:
     return found
 
 
-def kind_of(settings: Settings) -> type[UnitKind]:
-    """The kind of the units of a run. Raises `DataError` for an unknown benchmark."""
-    return unit_kind(benchmark(settings.benchmark).kind)
+def kind_of(name: str) -> type[UnitKind]:
+    """The kind of the units of a benchmark. Raises `DataError` for an unknown one."""
+    return unit_kind(benchmark(name).kind)
 
 
 def _groups(source: Benchmark) -> frozenset[str]:

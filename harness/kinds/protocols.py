@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from adapters import AdapterInfo, Reply
 from adapters.embedding import stand_in
-from harness.benchmarks import benchmark
+from harness.benchmarks import Benchmark
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.kinds.contract import Question, kind_of
@@ -32,26 +31,18 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
         if setting.to_protocol and value is not None:
             shared[name] = value
     protocol = open_protocol(settings.protocol, shared, options, model=info)
-    return kind_of(settings).asks_with(protocol, settings, info)
+    return kind_of(settings.benchmark).asks_with(protocol, settings, info)
 
 
-def check_asks(settings: Settings, protocol: AskingProtocol) -> None:
+def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
     """Raise `UserError` if the protocol asks about other units than those of the benchmark, or
     answers with actions that say nothing there."""
-    source = benchmark(settings.benchmark)
     if protocol.kind != source.kind:
         raise UserError(
             f"{written('protocol')} {protocol.name} asks about units of kind '{protocol.kind}', "
             f"and those of {source.name} are of kind '{source.kind}': ask with {source.protocol}"
         )
     check_actions(protocol, source.declared.actions)
-
-
-def with_protocol(settings: Settings) -> Settings:
-    """The settings with the benchmark's own protocol, if the user named none."""
-    if "protocol" in settings.given or settings.protocol != SETTINGS["protocol"].default:
-        return settings
-    return replace(settings, protocol=benchmark(settings.benchmark).protocol)
 
 
 def as_oracle(

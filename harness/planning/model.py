@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -118,14 +118,14 @@ def may_spend(sheet: PriceSheet, info: ModelInfo) -> bool:
 
 
 def open_policy(
-    settings: Settings, protocol: AskingProtocol, instance: Policy | None = None
+    named: str | Policy, protocol: AskingProtocol, benchmark: str, seed: int, prices: str | None
 ) -> Model:
-    """The policy named in the settings, which answers in the protocol's format.
+    """A policy, by its name or an object of the caller's, which answers in the protocol's format.
 
-    `instance` is a policy object of the caller instead, recorded by its name and class. Raises
-    `UserError` for a policy that answers units of another kind.
+    An object is recorded by its name and class. Raises `UserError` for a policy that answers units
+    of another kind.
     """
-    policy = instance or policy_named(settings.model, protocol.kind)
+    policy = policy_named(named, protocol.kind) if isinstance(named, str) else named
     kind = getattr(policy, "kind", "step")
     answers = {protocol.kind}
     if protocol.step_kind == protocol.kind or not policy.needs_gold:
@@ -135,24 +135,24 @@ def open_policy(
         does = f"answers units of kind '{kind}'" if kind else "repeats the recorded answer"
         others = ", ".join(policies_for(protocol.kind, protocol.step_kind))
         raise UserError(
-            f"the policy '{policy.name}' {does}, and those of {settings.benchmark} are of kind "
+            f"the policy '{policy.name}' {does}, and those of {benchmark} are of kind "
             f"'{protocol.kind}': ask a model, or a policy for them ({others})"
         )
     adapter = PolicyAdapter(
         policy,
         protocol,
-        settings.seed,
-        space=actions_of(settings.benchmark),
-        identified=instance is not None,
+        seed,
+        space=actions_of(benchmark),
+        identified=not isinstance(named, str),
     )
-    return Model(adapter, adapter, prices_of(settings))
+    return Model(adapter, adapter, prices_of(prices))
 
 
-def model_of(adapter: Adapter, settings: Settings) -> Model:
+def model_of(adapter: Adapter, prices: str | None, tiers: tuple[Tier, ...]) -> Model:
     """An adapter object of the caller, recorded by its `info`."""
-    sheet = prices_of(settings)
-    check_tiers(settings, adapter.info, sheet)
-    return Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
+    sheet = prices_of(prices)
+    check_tiers(tiers, adapter.info, sheet)
+    return Model(adapter, None, sheet, is_borrowed=True, tiers=tiers)
 
 
 def open_model(settings: Settings, *, asks: bool = True) -> Model:
@@ -166,7 +166,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
-        refuse_without_effect(settings, _missing(settings.model, here))
+        refuse_without_effect(settings.given, _missing(settings.model, here))
         if wrapper is not None:
             options = wrapper.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
@@ -174,8 +174,8 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
     info = described.info
-    sheet = prices_of(settings)
-    check_tiers(settings, info, sheet)
+    sheet = prices_of(settings.prices)
+    check_tiers(settings.tier, info, sheet)
     return Model(
         Unasked(info),
         None,
@@ -228,15 +228,15 @@ def _around(wrapper: Wrapper, load: Callable[[], Adapter]) -> Callable[[], Adapt
     return lambda: wrapper.around(load())
 
 
-def prices_of(settings: Settings) -> PriceSheet:
+def prices_of(file: str | None) -> PriceSheet:
     """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
-    return PriceSheet.read(Path(settings.prices)) if settings.prices else PriceSheet()
+    return PriceSheet.read(Path(file)) if file else PriceSheet()
 
 
 def options_of(settings: Settings) -> dict[str, Any]:
     """Return the adapter's options. Raises `UserError` for one that is a setting itself."""
-    _refuse_secrets(settings)
     options: dict[str, Any] = dict(settings.adapter_options)
+    _refuse_secrets(options, settings.base_url)
     for name, setting in SETTINGS.items():
         if not setting.to_adapter:
             continue
@@ -258,14 +258,14 @@ def _missing(model: str, here: bool) -> dict[str, str]:
     }
 
 
-def _refuse_secrets(settings: Settings) -> None:
+def _refuse_secrets(options: Mapping[str, Any], base_url: str | None) -> None:
     """A run writes its settings down, so a key must not be among them."""
-    if any(name == "api_key" for name, _ in settings.adapter_options):
+    if "api_key" in options:
         raise UserError(
             "keys are read from the environment only, since a run writes its options down"
         )
     try:
-        parts = urlsplit(settings.base_url or "")
+        parts = urlsplit(base_url or "")
     except ValueError:  # The adapter complains about addresses that are none.
         return
     hidden = {"a user or password": "@" in parts.netloc, "a query": parts.query or parts.fragment}

@@ -12,14 +12,14 @@ from adapters import Adapter, AdapterInfo
 from harness.benchmarks import Dataset, Filters, benchmark, holding, open_benchmark
 from harness.errors import DataError
 from harness.kinds.contract import Question, UnitKind, kind_of
-from harness.kinds.protocols import open_with, with_protocol
+from harness.kinds.protocols import open_with
 from harness.kinds.scoring import check_variant
 from harness.pictures import PicturePolicy
 from harness.planning import objects
 from harness.planning.model import Model, model_of, open_model, open_policy, with_wrapper
-from harness.planning.reply_limit import default_limit, place_of
+from harness.planning.reply_limit import begun_limit, default_limit
 from harness.planning.resolve import check_model, complete
-from harness.planning.roles import LEXICAL, OpenRole, identity_of, open_roles, with_roles
+from harness.planning.roles import LEXICAL, OpenRole, identity_of, open_roles, roles_of
 from harness.planning.starts import Start, starts_of
 from harness.planning.tiers import with_time
 from harness.policies import Policy, is_policy
@@ -176,30 +176,40 @@ def plan_run(
     starts_asked = starts_of(settings)
     if starts_asked:
         settings = starts_asked[-1].settings
-    settings = with_wrapper(with_time(with_protocol(settings)))
-    asked = settings = kind_of(settings).given(settings)
+    source = benchmark(settings.benchmark)
+    if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
+        settings = replace(settings, protocol=source.protocol)
+    settings = with_wrapper(with_time(settings))
+    asked = settings = kind_of(settings.benchmark).given(settings)
     model, policy = None, None
     if isinstance(instance, Adapter):
-        model = model_of(instance, settings)
+        model = model_of(instance, settings.prices, settings.tier)
     elif instance is not None:
         policy = instance
     elif not is_policy(settings.model):
         model = open_model(settings, asks=asks)
     info = model.info if model else None
     settings, protocol, directory = _completed(settings, info, folder, is_own=instance is not None)
-    kind = kind_of(settings)(settings, protocol)
+    kind = kind_of(settings.benchmark)(settings, protocol)
     kind.open()
     if model is None:
-        model = open_policy(settings, protocol, policy)
+        named = policy or settings.model
+        model = open_policy(named, protocol, settings.benchmark, settings.seed, settings.prices)
     check_model(protocol, model.info, kind.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
-    roles = open_roles(settings, protocol, asks=asks)
+    roles = open_roles(
+        settings.roles,
+        protocol,
+        timeout_s=settings.timeout_s if "timeout_s" in settings.given else None,
+        prices=settings.prices,
+        asks=asks,
+    )
     selected = open_data(settings)
     kind.check(selected.part)
-    check_variant(settings, benchmark(settings.benchmark).declared)
+    check_variant(settings, source.declared)
     if asks:
-        benchmark(settings.benchmark).check_installed()
+        source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
     plan = Plan(settings, selected, kind, model, directory, roles=roles, starts=starts_asked)
@@ -226,14 +236,16 @@ def _completed(
         limited = replace(settings, max_tokens=limits)
         protocol = open_with(limited, info)
         whole = complete(limited, protocol, is_policy=info is None, is_own=is_own)
-        return with_roles(whole, protocol, is_policy=info is None), protocol
+        roles = roles_of(whole.roles, protocol, is_policy=info is None)
+        return replace(whole, roles=roles), protocol
 
     if settings.max_tokens is not None:
         whole, protocol = opened(settings.max_tokens)
         return whole, protocol, directory_of(whole, folder)
-    whole, protocol = opened(default_limit(settings, info))
-    directory, begun = place_of(whole, folder)
-    if begun is not None:
+    whole, protocol = opened(default_limit(info, settings.effort, settings.thinking_budget))
+    directory = directory_of(whole, folder)
+    begun = begun_limit(directory)
+    if begun not in (None, whole.max_tokens):
         whole, protocol = opened(begun)
     return whole, protocol, directory
 
@@ -251,11 +263,10 @@ def _loaded(plan: Plan) -> Plan:
 
 def open_data(settings: Settings) -> Selected:
     """The units of a run. Raises `DataError`."""
+    source = benchmark(settings.benchmark).of_run(settings)
     data = Path(settings.data) if settings.data else None
     try:
-        opened = open_benchmark(
-            settings.benchmark, splits=settings.splits or None, data=data, settings=settings
-        )
+        opened = open_benchmark(source, splits=settings.splits or None, data=data)
     except DataError as error:
         reading = [one.name for one in holding(data)] if data else []
         if not reading or "benchmark" in settings.given:
@@ -270,7 +281,7 @@ def open_data(settings: Settings) -> Selected:
         Filters(
             among,
             unit_ids=settings.step_ids,
-            first=benchmark(settings.benchmark).first(settings),
+            first=source.first,
             limit=settings.limit,
         )
     )

@@ -15,7 +15,7 @@ from adapters import AdapterInfo, Reply
 from adapters.contract import Generation
 from adapters.conversation import Finish
 from harness.runs import Unit, manifest_before
-from harness.settings import RUNS, SETTINGS, Settings, directory_of
+from harness.settings import SETTINGS, Settings
 from parsers import PARSE_FAILURES
 from parsers.records import Status
 from parsers.reply_text import ends_in_thought, without_thinking
@@ -32,34 +32,35 @@ Limits = tuple[int, ...]
 """A limit for all rounds, or one per round."""
 
 
-def default_limit(settings: Settings, info: AdapterInfo | None) -> Limits:
-    """The limit of a run that begins without one; `info` is None where a policy answers."""
-    thinks = info is not None and info.thinking.happens(settings.effort, settings.thinking_budget)
+def default_limit(info: AdapterInfo | None, effort: str | None, budget: int | None) -> Limits:
+    """The limit of a run that begins without one; `info` is None where a policy answers.
+
+    Effort and budget (in tokens) of thinking are those asked for.
+    """
+    thinks = info is not None and info.thinking.happens(effort, budget)
     return (THINKING if thinks else USUAL,)
 
 
-def place_of(settings: Settings, folder: Path = RUNS) -> tuple[Path, Limits | None]:
-    """The directory of a run whose limit was left open, and the limit if it was begun with another.
+def begun_limit(directory: Path) -> Limits | None:
+    """The limit that a run was begun with and goes on with; None if it was not begun.
 
-    A run that was begun goes on with its own limit. Raises `RunError` for a run that cannot be
-    read.
+    Raises `RunError` for a run that cannot be read.
     """
-    place = directory_of(settings, folder)
-    begun = manifest_before(place)
+    begun = manifest_before(directory)
     if begun is None:
-        return place, None
+        return None
     try:
         limits: Limits | None = SETTINGS["max_tokens"].read(begun.config.get("max_tokens"))
     except ValueError:  # Reported as a difference when the run is opened.
-        limits = None
-    return place, limits if limits != settings.max_tokens else None
+        return None
+    return limits
 
 
 def heading(settings: Settings, info: AdapterInfo) -> str | None:
     """Describe a limit that was not given; None if there is nothing to say."""
     if "max_tokens" in settings.given or settings.max_tokens is None:
         return None
-    usual = default_limit(settings, info)
+    usual = default_limit(info, settings.effort, settings.thinking_budget)
     if settings.max_tokens != usual:
         return (
             f"{written(settings.max_tokens)} tokens a reply, as when this run was begun "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from adapters import AdapterInfo
@@ -25,11 +25,21 @@ def complete(
     `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
     Raises `UserError` for settings that do not go together.
     """
-    check_asks(settings, protocol)
-    kind = kind_of(settings)
+    source = benchmark(settings.benchmark)
+    check_asks(source, protocol)
+    kind = kind_of(settings.benchmark)
     lacks = kind.lacks(settings, protocol, is_policy=is_policy)
-    lacks |= _missing(settings, protocol, is_policy=is_policy, is_own=is_own)
-    refuse_without_effect(settings, lacks)
+    lacks |= _missing(settings.model, protocol, is_policy=is_policy, is_own=is_own)
+    if not source.own_python:
+        lacks[OWN_PYTHON] = f"on {settings.benchmark}, which runs under this Python; leave it out"
+    for feature in {feature for setting in SETTINGS.values() for feature in setting.needs}:
+        if feature in SETTINGS and not getattr(settings, feature):
+            lacks[feature] = f"without {written(feature)}; add that, or leave it out"
+    for tier in CALLERS.names().keys() - set(settings.tier):
+        lacks[f"--tier {tier}"] = f"without --tier {tier}; add that, or leave it out"
+    if not settings.cache and not settings.picture_cache:
+        lacks["reply cache"] = "with --no-cache; leave one of them out"
+    refuse_without_effect(settings.given, lacks)
     for tier in settings.tier:
         if tier not in at_once([tier]):
             caller_named(tier).check(settings, lacks)
@@ -38,19 +48,19 @@ def complete(
     if settings.shuffles > 1 and not protocol.needs.shuffles:
         raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
     changes = kind.completed(settings, protocol)
-    changes["lacks"] = kind.never_has(benchmark(settings.benchmark))
+    changes["lacks"] = kind.never_has(source)
     settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
     settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
     return replace(settings, **changes, **settled)
 
 
-def refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> None:
+def refuse_without_effect(given: Collection[str], missing: Mapping[str, str]) -> None:
     """Reject settings that were given but need a feature that the run lacks.
 
     `missing` says of each such feature where it is missing and what to do. Raises `UserError`.
     """
     for name, setting in SETTINGS.items():
-        if name not in settings.given:
+        if name not in given:
             continue
         for feature in (*setting.needs, setting.selects):
             if feature in missing:
@@ -58,31 +68,22 @@ def refuse_without_effect(settings: Settings, missing: Mapping[str, str]) -> Non
 
 
 def _missing(
-    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool
+    model: str, protocol: AskingProtocol, *, is_policy: bool, is_own: bool
 ) -> dict[str, str]:
-    """The features that settings may need and a run may lack whatever it asks about."""
+    """The features that settings may need and a model or protocol lacks."""
     missing: dict[str, str] = {}
     if is_own:
         for feature in ("adapter", "local model"):
-            missing[feature] = f"on '{settings.model}', which was made by the caller; leave it out"
+            missing[feature] = f"on '{model}', which was made by the caller; leave it out"
     if is_policy:
         for feature in ("adapter", "model", "local model"):
-            missing[feature] = f"on the policy '{settings.model}'; leave it out"
+            missing[feature] = f"on the policy '{model}'; leave it out"
     if protocol.calls(1 << 10) == (0, 0):
         missing["questions"] = f"on '{protocol.name}', which makes no calls; leave it out"
     if not protocol.roles:
         missing["roles"] = (
             f"on '{protocol.name}', which asks only the model under test; leave it out"
         )
-    if not benchmark(settings.benchmark).own_python:
-        missing[OWN_PYTHON] = f"on {settings.benchmark}, which runs under this Python; leave it out"
-    for feature in {feature for setting in SETTINGS.values() for feature in setting.needs}:
-        if feature in SETTINGS and not getattr(settings, feature):
-            missing[feature] = f"without {written(feature)}; add that, or leave it out"
-    for tier in CALLERS.names().keys() - set(settings.tier):
-        missing[f"--tier {tier}"] = f"without --tier {tier}; add that, or leave it out"
-    if not settings.cache and not settings.picture_cache:
-        missing["reply cache"] = "with --no-cache; leave one of them out"
     return missing
 
 

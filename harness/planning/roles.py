@@ -161,14 +161,16 @@ def identity_of(info: ModelInfo) -> dict[str, Any]:
     }
 
 
-def with_roles(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -> Settings:
-    """Complete the settings with a model for every role that has its own, sorted by name.
+def roles_of(
+    given: Sequence[tuple[str, str]], protocol: AskingProtocol, *, is_policy: bool
+) -> tuple[tuple[str, str], ...]:
+    """Return the roles' settings with a model for every role that has its own, sorted by name.
 
     `is_policy` says whether a policy answers. Raises `UserError` for a role that the protocol does
     not have, or a setting of a role without a model.
     """
     roles = {role.name: role for role in protocol.roles}
-    chosen = dict(settings.roles)
+    chosen = dict(given)
     for key in chosen:
         name, _, option = key.partition(".")
         if name not in roles:
@@ -184,7 +186,7 @@ def with_roles(settings: Settings, protocol: AskingProtocol, *, is_policy: bool)
         default = _default(role, is_policy)
         if default is not None:
             chosen.setdefault(name, default)
-    return replace(settings, roles=tuple(sorted(chosen.items())))
+    return tuple(sorted(chosen.items()))
 
 
 def _default(role: Role, is_policy: bool) -> str | None:
@@ -194,20 +196,26 @@ def _default(role: Role, is_policy: bool) -> str | None:
 
 
 def open_roles(
-    settings: Settings, protocol: AskingProtocol, *, asks: bool = True
+    roles: Sequence[tuple[str, str]],
+    protocol: AskingProtocol,
+    *,
+    timeout_s: float | None,
+    prices: str | None,
+    asks: bool = True,
 ) -> dict[str, OpenRole]:
-    """Open the roles with their own models; `settings` are those of `with_roles`.
+    """Open the roles with their own models; `roles` are those of `roles_of`.
 
+    Each has the time limit given for the run (None: none was), in seconds, unless it has its own.
     Without `asks` no key is needed. Raises `UserError` or `Fatal` with one line.
     """
-    chosen = dict(settings.roles)
+    chosen = dict(roles)
     opened: dict[str, OpenRole] = {}
     for role in protocol.roles:
         if role.name not in chosen:
             continue
         own = {k.partition(".")[2]: v for k, v in chosen.items() if k.startswith(f"{role.name}.")}
         try:
-            of_role = _settings_of(chosen[role.name], own, settings)
+            of_role = _settings_of(chosen[role.name], own, timeout_s, prices)
             opened[role.name] = (_asked if role.kind == "ask" else _embedding)(role, of_role, asks)
         except (UserError, ValueError, UnknownName) as error:
             raise UserError(f"--role {role.name}: {error}") from error
@@ -216,7 +224,9 @@ def open_roles(
     return opened
 
 
-def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
+def _settings_of(
+    model: str, own: Mapping[str, str], timeout_s: float | None, prices: str | None
+) -> Settings:
     """The settings of a role. Raises ValueError for a value that a setting does not take."""
     values: dict[str, object] = {"model": model}
     options = []
@@ -228,17 +238,19 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
-    if "timeout_s" in run.given:
-        values = {"timeout_s": run.timeout_s, **values}
+    if timeout_s is not None:
+        values = {"timeout_s": timeout_s, **values}
     values["adapter_options"] = options
-    read = replace(read_settings(values), prices=run.prices)
+    read = replace(read_settings(values), prices=prices)
     return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
 
 
 def _asked(role: Role, settings: Settings, asks: bool) -> AskedRole:
     _check_answers(settings.model)
     model = open_model(settings, asks=asks)
-    limits = settings.max_tokens or default_limit(settings, model.info)
+    limits = settings.max_tokens or default_limit(
+        model.info, settings.effort, settings.thinking_budget
+    )
     if len(limits) > 1:
         raise UserError("max_tokens is one number: the limit of each of its replies")
     if asks and not model.on_this_machine:
@@ -265,4 +277,4 @@ def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")
     open_embedder = EMBEDDING_MODELS.make if asks else EMBEDDING_MODELS.keyless
     embedder = open_embedder(settings.model, **options_of(settings))
-    return EmbeddingRole(role.name, embedder, prices_of(settings))
+    return EmbeddingRole(role.name, embedder, prices_of(settings.prices))

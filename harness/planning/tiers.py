@@ -44,9 +44,8 @@ def retries(settings: Settings, usual: RetryPolicy) -> RetryPolicy:
     )
 
 
-def check_tiers(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> None:
+def check_tiers(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> None:
     """Raise `UserError` for tiers that make no sense together, or that the model is not sold on."""
-    tiers = settings.tier
     if not tiers:
         return
     given = f"--tier {','.join(tiers)}"

@@ -56,7 +56,7 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     """Print the scores of a prediction file. Returns the exit code."""
     from harness.planning.plan import open_data
 
-    kind = kind_of(settings).predictions(settings)
+    kind = kind_of(settings.benchmark).predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)
     selected = open_data(replace(settings, distractors=0))

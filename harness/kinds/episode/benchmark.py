@@ -57,9 +57,11 @@ class EpisodeBenchmark(Benchmark):
 
     Attributes:
         seed: the run's seed, which decides how its episodes begin.
+        first: number of episodes of a task that a run plays; None: all.
     """
 
     seed: int = 42
+    first: int | None = None
 
     protocol = "coordinates"
     pictures = True
@@ -86,10 +88,8 @@ class EpisodeBenchmark(Benchmark):
         return MIND2WEB_ATTRIBUTES
 
     def of_run(self, settings: Settings) -> Self:
-        return replace(self, seed=settings.seed)
-
-    def first(self, settings: Settings) -> int | None:
-        return EpisodeSettings.of(settings).episodes
+        episodes = EpisodeSettings.of(settings).episodes
+        return replace(self, seed=settings.seed, first=episodes)
 
     def options(self) -> Mapping[str, Any]:
         """Return the values that its world is opened with. Raises `UserError`."""

@@ -85,10 +85,11 @@ class Episodes(UnitKind):
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
         check_actions(_step_by_step(protocol).inner, actions_of(settings.benchmark))
-        source = source_of(settings, protocol)
+        source = source_of(settings.candidates, protocol)
         completed: dict[str, Any] = {"candidates": source}
         if benchmark(settings.benchmark).pictures:
-            shown = completed["image_policy"] = image_policy_of(settings, protocol)
+            shown = image_policy_of(settings.image_policy, settings.pixels, protocol)
+            completed["image_policy"] = shown
             if show_answers(shown):
                 raise UserError(
                     f"--image-policy {shown}: the right answer on a live page is unknown; "

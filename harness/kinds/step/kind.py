@@ -99,16 +99,16 @@ class RecordedSteps(UnitKind):
         cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
     ) -> dict[str, str]:
         """The choice of candidates decides which options have an effect."""
-        check_stored(settings, of_steps(protocol))
+        check_stored(settings.benchmark, settings.candidates, of_steps(protocol))
         where = f"on {settings.benchmark}, whose units are recorded steps; leave it out"
         return {EPISODES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
 
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        source = source_of(settings, protocol)
+        source = source_of(settings.candidates, protocol)
         completed: dict[str, Any] = {
             "candidates": source,
-            "image_policy": image_policy_of(settings, protocol),
+            "image_policy": image_policy_of(settings.image_policy, settings.pixels, protocol),
         }
         f1 = step_benchmark(settings.benchmark).f1_of_written
         if f1 is not None and of_steps(protocol).written and "f1" not in settings.given:

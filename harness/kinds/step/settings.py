@@ -10,10 +10,10 @@ from harness.protocols import AskingProtocol, Source, StepProtocol
 from harness.settings import Settings
 
 
-def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
+def source_of(candidates: Source | None, protocol: AskingProtocol) -> Source:
     """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
     sources = protocol.needs.sources
-    source = settings.candidates or sources[0]
+    source = candidates or sources[0]
     if source not in sources:
         raise UserError(
             f"--candidates {source}: '{protocol.name}' takes {' or '.join(sources)} only"
@@ -21,18 +21,15 @@ def source_of(settings: Settings, protocol: AskingProtocol) -> Source:
     return source
 
 
-def image_policy_of(settings: Settings, protocol: AskingProtocol) -> str:
+def image_policy_of(policy: str | None, pixels: object, protocol: AskingProtocol) -> str:
     """Return the picture policy. Raises `UserError` for one that the protocol cannot use."""
     needs = protocol.needs
     if needs.pictures == "none":
-        for option, value in (
-            ("--image-policy", settings.image_policy),
-            ("--pixels", settings.pixels),
-        ):
+        for option, value in (("--image-policy", policy), ("--pixels", pixels)):
             if value not in (None, "none"):
                 raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
         return "none"
-    text = settings.image_policy or needs.picture_policy
+    text = policy or needs.picture_policy
     if needs.sees and text.partition(":")[0] == "none":
         raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
     return text
@@ -78,16 +75,15 @@ def check_seen(name: str, protocol: StepProtocol, policy: PicturePolicy, here: s
     )
 
 
-def check_stored(settings: Settings, protocol: StepProtocol) -> None:
-    """Reject settings and protocols that do not fit a data set that stores its questions."""
-    name = settings.benchmark
+def check_stored(name: str, candidates: Source | None, protocol: StepProtocol) -> None:
+    """Reject candidates and protocols that do not fit a data set that stores its questions."""
     fixes = step_benchmark(name).fixes
     if "prompts" in fixes and not protocol.can_be_stored:
         raise UserError(
             f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
             "and needs multimodal-mind2web"
         )
-    if "choices" in fixes and settings.candidates not in (None, "snapshot"):
+    if "choices" in fixes and candidates not in (None, "snapshot"):
         raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
 
 
@@ -96,7 +92,7 @@ def lacks_of(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -
 
     See `UnitKind.lacks`: which candidates there are decides what has an effect.
     """
-    source = source_of(settings, protocol)
+    source = source_of(settings.candidates, protocol)
     name, needs = protocol.name, protocol.needs
     lacks: dict[str, str] = {}
     if source != "snapshot":

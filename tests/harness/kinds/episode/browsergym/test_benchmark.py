@@ -23,7 +23,9 @@ from tests.harness.kinds.episode.browsergym.talker import GREETER, MODEL
 
 def opened(python: str, name: str, **settings: Any) -> list[Any]:
     return list(
-        open_benchmark(name, settings=read_settings({"env_python": python, **settings})).entries
+        open_benchmark(
+            benchmark(name).of_run(read_settings({"env_python": python, **settings}))
+        ).entries
     )
 
 
@@ -191,11 +193,8 @@ def test_tasks_of_the_user_are_read_or_refused_in_one_line(
     data = tmp_path / "tasks.jsonl"
     data.write_bytes((lines or "").encode("latin-1"))
     with pytest.raises(DataError, match=told) as refused:
-        open_benchmark(
-            "browsergym:openended",
-            data=None if lines is None else data,
-            settings=read_settings({"env_python": python}),
-        )
+        source = benchmark("browsergym:openended").of_run(read_settings({"env_python": python}))
+        open_benchmark(source, data=None if lines is None else data)
     assert "\n" not in str(refused.value)
 
 

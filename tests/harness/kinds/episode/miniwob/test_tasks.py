@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import open_benchmark
+from harness.benchmarks import benchmark, open_benchmark
 from harness.benchmarks.items import Items
 from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.kinds.episode.miniwob import tasks
@@ -38,7 +38,7 @@ def test_the_published_tasks_have_a_hundred_episodes_and_all_others_are_another_
 @needs_miniwob
 def test_the_seed_of_a_page_is_a_text_that_follows_from_run_task_and_number() -> None:
     def seeds(seed: int) -> dict[str, Any]:
-        opened = open_benchmark("miniwob", settings=Settings(seed=seed))
+        opened = open_benchmark(benchmark("miniwob").of_run(Settings(seed=seed)))
         return {unit.unit_id: unit.detail.asked.parameters["seed"] for unit in opened.entries}
 
     first = seeds(7)
@@ -49,7 +49,7 @@ def test_the_seed_of_a_page_is_a_text_that_follows_from_run_task_and_number() ->
 
 def test_no_package_of_the_official_environment_is_imported() -> None:
     code = (
-        "import sys; from harness.benchmarks import open_benchmark; open_benchmark('miniwob'); "
+        "import sys; from harness.benchmarks import open_benchmark; benchmark, open_benchmark('miniwob'); "
         "sys.exit(any(name in sys.modules for name in ('miniwob', 'selenium', 'gymnasium')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
