@@ -19,6 +19,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.programs import completed
+
 HOUSE = Path(__file__).resolve().parent.parent
 FENCE = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
 """A fenced file: language and name on the first line."""
@@ -44,17 +46,9 @@ class Example:
 
     def _call(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         places = (self.folder, HOUSE)
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))}
+        environment = {"PYTHONPATH": os.pathsep.join(map(str, places))}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), "COLUMNS": "200"}
-        return subprocess.run(
-            [sys.executable, "-m", "harness", *arguments],
-            cwd=self.folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return completed("-m", "harness", *arguments, cwd=self.folder, fresh=True, **environment)
 
     def evaluate(self, *arguments: str) -> dict[str, Any]:
         """The summary of a run on one task of the sample."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,9 @@ from tests.harness.commands.tool import (
     call,
     calls,
     replying,
+    start,
 )
+from tests.programs import completed
 from tests.servers import Provider, WireServer
 
 CHILD = Path(__file__).with_name("kill.py")
@@ -50,14 +49,7 @@ def arguments(server: WireServer, provider: Provider = "openai", *more: str) -> 
 
 def killed(point: str, *args: str) -> None:
     """A session that dies at this point."""
-    process = subprocess.run(
-        [sys.executable, str(CHILD), point, *args],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-    )
+    process = completed(CHILD, point, *args)
     assert process.returncode == -signal.SIGKILL, process.stderr
 
 
@@ -238,14 +230,7 @@ def test_a_full_disk_sends_nothing(server: WireServer, monkeypatch: pytest.Monke
 def test_a_second_process_is_told_and_touches_nothing(server: WireServer) -> None:
     args = arguments(server)
     server.batches.switches.polls = 10**9
-    process = subprocess.Popen(
-        [sys.executable, "-m", "harness", *args, "--wait"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
+    process = start(*args, "--wait")
     try:
         for line in process.stderr:
             if "batch" in line and "answered" in line:

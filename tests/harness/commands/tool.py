@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.commands.main import run
+from tests.programs import Program
 from tests.servers import Answer, Ask, Reaction, WireServer
 from tests.units import flat
 
@@ -66,16 +64,9 @@ def call(*args: str | Path) -> Called:
     return Called(stopped.value.code, out.getvalue(), err.getvalue())
 
 
-def start(*args: str | Path, **environment: str) -> subprocess.Popen[str]:
+def start(*args: str | Path, **environment: str) -> Program:
     """Run a command in a process of its own, in the current folder."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *(str(arg) for arg in args)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
-    )
+    return Program("-m", "harness", *args, heard=True, environment=environment)
 
 
 def at(server: WireServer, *args: str | Path) -> tuple[str, ...]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ import pytest
 
 from harness.runs import CallRecord, open_run
 from tests.harness.engine.counting_server import CountingServer, Messages, first_round, key_of
+from tests.programs import Program
 
 HERE = Path(__file__).parent
 STEPS, CONCURRENCY = 150, 6
@@ -62,15 +61,9 @@ def kills(seed: int, rounds: int) -> list[tuple[Kind, int]]:
     return plan
 
 
-def start(command: Sequence[str], before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen(
-        [sys.executable, *before, *command],
-        # Not the checkout: what is installed is what is tested.
-        cwd=HERE.anchor,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-    )
+def start(command: Sequence[str], before: Sequence[str] = ()) -> Program:
+    # Not the checkout: what is installed is what is tested.
+    return Program(*before, *command, cwd=HERE.anchor)
 
 
 class Killer:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 
 from harness.runs import CallRecord, StepUnit, open_run
 from tests.harness.engine.counting_server import CountingServer
+from tests.programs import Program
 
 CONCURRENCY, PATIENCE_S = 6, 60
 LEXICAL = ("--ranker", "lexical", "--top-k", "18")
@@ -29,15 +28,12 @@ PROTOCOLS = {
 }
 
 
-def start(run: Path, url: str, protocol: str) -> subprocess.Popen[bytes]:
+def start(run: Path, url: str, protocol: str) -> Program:
     line = ["run", "--model", "openai:counted", "--base-url", url, "--benchmark", "sample"]
     line += ["--split", "dev", "--limit", "1", "--protocol", protocol, *PROTOCOLS[protocol]]
     line += ["--concurrency", str(CONCURRENCY), "--progress", "off", "--out", str(run)]
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", *line, "--no-cache", "--no-preflight"],
-        cwd=Path(__file__).anchor,
-        stdout=subprocess.DEVNULL,
-    )
+    words = ("-m", "harness", *line, "--no-cache", "--no-preflight")
+    return Program(*words, cwd=Path(__file__).anchor)
 
 
 def killed_after(server: CountingServer, run: Path, protocol: str, calls: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,6 +15,7 @@ from harness.runs import CallRecord, open_run
 from tests.harness.engine.child_roles import PRICES
 from tests.harness.engine.counting_server import CountingServer, Messages
 from tests.harness.engine.roles import PLACES
+from tests.programs import Program
 
 CHILD = Path(__file__).with_name("child_roles.py")
 ROLES = ("", "planner", "embedding", "environment")
@@ -29,9 +28,9 @@ def servers() -> Iterator[dict[str, CountingServer]]:
         yield {role: stack.enter_context(CountingServer()) for role in ROLES}
 
 
-def start(run: Path, servers: dict[str, CountingServer]) -> subprocess.Popen[bytes]:
+def start(run: Path, servers: dict[str, CountingServer]) -> Program:
     urls = [server.url for server in servers.values()]
-    return subprocess.Popen([sys.executable, str(CHILD), str(run), *urls])
+    return Program(CHILD, run, *urls)
 
 
 def killed_at(run: Path, servers: dict[str, CountingServer], number: int, *, after: bool) -> bool:

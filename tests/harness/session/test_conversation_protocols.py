@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -26,6 +24,7 @@ from harness.settings import Settings
 from tests.harness.benchmarks._conversations import SITE, turns_of, written
 from tests.harness.commands.tool import ONE_TASK, call, calls, summary
 from tests.harness.session.test_secrecy import sent_about, swapped
+from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer
 
 PROTOCOLS = ("mt-mindact", "mt-mindact-fixed", "mt-mindact-car", "mt-synapse", "self-map")
@@ -142,7 +141,7 @@ def test_what_a_conversation_needs_once_is_asked_once_and_its_cost_told_apart(
 
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 def test_a_run_that_is_killed_in_a_conversation_asks_for_nothing_again() -> None:
-    process: subprocess.Popen[bytes] | None = None
+    process: Program | None = None
     questions = 0
 
     def react(ask: Ask) -> Answer:
@@ -153,10 +152,8 @@ def test_a_run_that_is_killed_in_a_conversation_asks_for_nothing_again() -> None
                 process.send_signal(signal.SIGKILL)
         return Answer(text=said(ask))
 
-    def start(server: WireServer) -> subprocess.Popen[bytes]:
-        asked = line(server, "--concurrency", "2", "-o", "run")
-        command = [sys.executable, "-m", "harness", *asked]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def start(server: WireServer) -> Program:
+        return Program("-m", "harness", *line(server, "--concurrency", "2", "-o", "run"))
 
     with WireServer(react) as server:
         process = start(server)

@@ -24,6 +24,7 @@ from tests.harness.commands.tool import (
     summary,
     whole_text,
 )
+from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer, error
 
 KEY = "sk-proj-Recognisable0123456789abcdefghijklmnop"
@@ -49,7 +50,7 @@ class Held:
         return replace(replying()(ask), delay_s=1.0 if late else 0.0)
 
 
-def send(process: subprocess.Popen[str], sent: signal.Signals) -> None:
+def send(process: Program, sent: signal.Signals) -> None:
     """Ctrl-C goes to the process alone; what ends a job sends SIGTERM to its children, too."""
     children: list[str] = []
     if sent is signal.SIGTERM:

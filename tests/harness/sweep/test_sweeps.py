@@ -8,7 +8,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ import psutil
 import pytest
 
 from tests.harness.commands.tool import Called, call, calls, last_lines, replying, start
+from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer, error
 
 PATIENCE_S = 240
@@ -262,7 +262,7 @@ class Killer:
     def asked(self) -> int:
         return sum(server.count for server in self._servers)
 
-    def strike(self, process: subprocess.Popen[str]) -> None:
+    def strike(self, process: Program) -> None:
         """Wait for a random instant, and kill something."""
         goal = self.asked() + self._random.randint(0, 6)
         end = time.monotonic() + PATIENCE_S
@@ -311,9 +311,9 @@ def slowly(react: Callable[[Ask], Answer]) -> Callable[[Ask], Answer]:
     return later
 
 
-def ended(process: subprocess.Popen[str]) -> Called:
+def ended(process: Program) -> Called:
     out, err = process.communicate(timeout=PATIENCE_S)
-    return Called(process.returncode, out, err)
+    return Called(process.wait(), out, err)
 
 
 def test_a_sweep_survives_kills(servers: list[WireServer]) -> None:
