@@ -263,7 +263,7 @@ def test_cancelling_collects_and_the_run_goes_on_at_once(server: WireServer) -> 
     done = call("batches", "run", "--cancel")
     assert "Traceback" not in done.err
     [batch] = server.batches.batches.values()
-    assert batch.cancelled
+    assert batch.cancelled, done.err
     at_once = [arg for arg in args if arg not in ("--tier", "batch")]
     assert call(*at_once).code == 0
     assert server.batches.creates == 1
