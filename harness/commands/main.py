@@ -33,7 +33,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         ),
         "sweep": ("harness.sweep.command:sweep", "Carry out many runs from one file."),
         "batches": (
-            "harness.batches.command:batches",
+            "harness.batches.leaf:batches",
             "Show or cancel a run's batches at a provider.",
         ),
         "launch": ("harness.launch.command:launch", "Print scripts that run shards on a cluster."),
