@@ -1,0 +1,190 @@
+"""AndroidControl (Li et al. 2024): the test steps, from the gold file that papers score with.
+
+Two test sets are in use: all 8,444 steps, and the 7,708 that OS-Atlas reads. The third, of
+AgentCPM-GUI, has 137 episodes of the validation ids, which the gold file does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from harness.benchmarks.contract import SplitSize
+from harness.errors import DataError
+from harness.kinds.grounding.sets.folders import Folder, decoded, decoded_text, set_folder
+from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from parsers.actions import Action, Value
+from parsers.declaration import Declaration
+from parsers.screen import DIRECTIONS, Edges
+
+GOLD = ("gold.jsonl", "android_control_test.jsonl", "android_control_test.json")
+INDEX = "ac_idx.txt"
+RULES = (
+    *("strict", "os-atlas", "gui-r1", "qwen-ac", "qwen-ac-any-swipe"),
+    *("agentcpm-ac", "clawgui-ac"),
+)
+_BUTTONS = {"back": "back", "home": "home", "menu": "recents", "enter": "enter"}
+_COUNTS = {
+    "test": (5074, 1211, 632, 608, 567, 343, 9),
+    "os-atlas": (4598, 1138, 569, 554, 527, 315, 7),
+}
+_NAMES = ("click", "scroll", "type", "open_app", "wait", "back", "long_press")
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """The right answer of a step, in pixels."""
+
+    action: str
+    coordinate: tuple[float, float] | None = None
+    candidate_bbox: list[tuple[float, float, float, float]] = []
+    text: str | None = None
+    button: str = ""
+    direction: str = ""
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A step of an episode."""
+
+    step_instruction: str
+    check_options: Checked
+
+
+class Episode(msgspec.Struct, frozen=True):
+    """A line of the gold file."""
+
+    goal: str
+    episode_id: int
+    steps: list[Step]
+
+
+class Inner(msgspec.Struct, frozen=True):
+    """The episode of an entry of `android_control_test.json`."""
+
+    episode_id: int
+    goal: str
+    step_instructions: list[str]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """An entry of `android_control_test.json`."""
+
+    width: int
+    height: int
+    episode: Inner
+    step_check_pams: list[Checked]
+
+
+@dataclass(frozen=True)
+class AndroidControl(ScreenSet):
+    """The test steps of AndroidControl, from a folder with gold file and pictures."""
+
+    name: str = "androidcontrol"
+    description: str = "AndroidControl (Li et al. 2024): 8,444 recorded steps on phones"
+    splits: tuple[str, ...] = ("test", "os-atlas")
+    default_splits: tuple[str, ...] = ("test",)
+    sizes: tuple[SplitSize, ...] = (
+        SplitSize("test", 1543, 8444),
+        SplitSize("os-atlas", 1412, 7708),
+    )
+    rules: tuple[str, ...] = RULES
+    headline: Mapping[str, str] = field(
+        default_factory=lambda: {"": "qwen-ac", "os-atlas": "os-atlas"}
+    )
+    actions: Mapping[str, Mapping[str, int]] = field(
+        default_factory=lambda: {
+            split: dict(zip(_NAMES, counts, strict=True)) for split, counts in _COUNTS.items()
+        }
+    )
+    boxed: bool = True
+    declared: Declaration = declaration(RULES, "qwen-ac")
+
+    def holds(self, data: Path) -> bool:
+        found = set_folder(data, self.name) or data
+        return any((found / name).is_file() for name in GOLD[1:])
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
+        files = folder.files(name, "the gold of the test steps (docs/screen-steps.md)")
+        rows = list(_rows(folder, name))
+        if split == "os-atlas":
+            files += folder.files(INDEX, "the steps that OS-Atlas evaluates")
+            kept = set(_indexed(folder.root / INDEX))
+            if missing := sorted(kept - {(row.episode, row.step) for row in rows}):
+                raise DataError(f"{folder.root}/{INDEX}: {name} has no step {missing[0]}")
+            rows = [row for row in rows if (row.episode, row.step) in kept]
+        return Rows(rows, files)
+
+
+def _rows(folder: Folder, name: str) -> Iterator[Row]:
+    path = folder.root / name
+    if name.endswith(".jsonl"):
+        for line, one in decoded_text(path, Episode):
+            for step, told in enumerate(one.steps):
+                where = f"{name}, line {line}"
+                checked, sentence = told.check_options, told.step_instruction
+                yield _row(where, one.episode_id, step, one.goal, sentence, checked, None)
+        return
+    for entry in decoded(path, list[Entry]):
+        inner, size = entry.episode, (entry.width, entry.height)
+        if len(inner.step_instructions) != len(entry.step_check_pams):
+            raise DataError(
+                f"{path}: episode {inner.episode_id} has {len(inner.step_instructions)} sentences "
+                f"for {len(entry.step_check_pams)} steps"
+            )
+        pairs = zip(inner.step_instructions, entry.step_check_pams, strict=True)
+        for step, (sentence, checked) in enumerate(pairs):
+            yield _row(name, inner.episode_id, step, inner.goal, sentence, checked, size)
+
+
+def _row(
+    where: str,
+    episode: int,
+    step: int,
+    goal: str,
+    sentence: str,
+    checked: Checked,
+    size: tuple[int, int] | None,
+) -> Row:
+    boxes: tuple[Edges, ...] = tuple(checked.candidate_bbox)
+    return Row(
+        where=where,
+        episode=str(episode),
+        step=step,
+        pictures=(f"{episode}_{step}.png", f"{episode}/screenshot_{episode}_{step}.png"),
+        goal=goal,
+        instruction=sentence,
+        actions=(_action(checked, f"{where}, step {step} of episode {episode}"),),
+        boxes={"a11y": boxes} if boxes else {},
+        size=size,
+    )
+
+
+def _action(checked: Checked, where: str) -> Action:
+    name = checked.action
+    arguments: dict[str, Value] = {}
+    if name == "system_button":
+        name = _BUTTONS.get(checked.button.strip().lower(), "")
+    elif name == "swipe":
+        name, arguments = "scroll", {"direction": checked.direction}
+        if checked.direction not in DIRECTIONS:
+            raise DataError(f"{where}: '{checked.direction}' is none of {', '.join(DIRECTIONS)}")
+    elif name in ("type", "open"):
+        name = "open_app" if name == "open" else name
+        arguments = {"text": checked.text or ""}
+    if name not in _NAMES and name not in _BUTTONS.values():
+        raise DataError(f"{where}: unknown action '{checked.action}'")
+    return Action(name, point=checked.coordinate, arguments=arguments)
+
+
+def _indexed(path: Path) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(path.read_text("utf-8").split(), start=1):
+        parts = line.split("_")
+        if len(parts) != 4 or not (parts[1] + parts[3]).isdigit():
+            raise DataError(f"{path}, line {number}: not episode_NUMBER_screenshot_NUMBER: {line}")
+        yield parts[1], int(parts[3])
+
+
+BENCHMARK = AndroidControl()

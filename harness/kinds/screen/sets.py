@@ -1,0 +1,307 @@
+"""Sets of recorded steps on screens: what their rows become, what is measured, what is refused."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.files import DataFile, check_splits, fingerprint
+from harness.benchmarks.items import Items
+from harness.errors import DataError
+from harness.kinds.grounding.sets.folders import Folder
+from harness.runs.records import Unit
+from harness.settings import Settings
+from harness.tables import counted, test_data_note
+from parsers.actions import Action
+from parsers.declaration import Declaration, Group, Level, Measure
+from parsers.records import Prediction, Scores, Status
+from parsers.screen import KIND, SCREEN, Answers, Edges, Past, ScreenDetail, Side, Task
+from parsers.screen.rules import RULES, verdicts
+
+PHONE = (1080, 2400)
+"""The size of most pictures of AndroidControl; assumed where a set was opened without pictures."""
+SLACK_PX = 2
+EPISODE = Level("episode", extent="episodes of the same kind")
+
+
+class Row(NamedTuple):
+    """A recorded step as a file of a set has it.
+
+    where: file and place, for messages.
+    pictures: the names that its picture may have.
+    actions: those that are right, the recorded one first, in pixels.
+    """
+
+    where: str
+    episode: str
+    step: int
+    pictures: tuple[str, ...]
+    goal: str
+    instruction: str
+    actions: tuple[Action, ...]
+    boxes: Mapping[str, tuple[Edges, ...]] = {}
+    labels: Mapping[str, str] = {}
+    size: tuple[int, int] | None = None
+
+
+class Rows(NamedTuple):
+    """The rows of a split, episode by episode and in order, and the files that they are from."""
+
+    rows: Sequence[Row]
+    files: Sequence[DataFile]
+
+
+def declaration(
+    rules: Sequence[str],
+    headline: str,
+    groups: Sequence[Group] = (),
+    levels: Sequence[Level] = (),
+    cells: Sequence[str] = (),
+) -> Declaration:
+    """Return the declaration of a set whose steps are judged under these rules.
+
+    Every rule is a measure of its name; its rates of types and places are `RULE.type` and
+    `RULE.grounding`. An episode succeeds if all its steps do, each asked about on the recorded
+    screen (teacher forcing).
+    """
+    return Declaration(
+        measures=tuple(_measures(rules, headline, tuple(cells))),
+        levels=(EPISODE, *levels),
+        groups=(
+            Group("split", "the split", whole="episode"),
+            Group("action", "the right action"),
+            *groups,
+        ),
+        kind=KIND,
+        unit="step",
+        actions=SCREEN,
+    )
+
+
+def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> Iterator[Measure]:
+    for name in (headline, *(one for one in rules if one != headline)):
+        rule, main = RULES[name], name == headline
+        averages = (*(("cells",) if cells else ()), "micro", "macro")
+        yield Measure(
+            name,
+            name,
+            f"steps that are right: {rule.meaning}",
+            main=main,
+            averages=averages if main else ("micro",),
+            cells=cells if main else (),
+            partial=rule.partial,
+        )
+    for name in (headline, *(one for one in rules if one != headline)):
+        main = name == headline
+        yield Measure(
+            f"{name}.type",
+            "type",
+            f"steps with the right kind of action, by {name}",
+            averages=("micro",),
+            in_tables=main,
+            partial=True,
+        )
+        yield Measure(
+            f"{name}.grounding",
+            "place",
+            f"places that are right, by {name}",
+            averages=("micro",),
+            in_tables=main,
+            partial=True,
+        )
+        if RULES[name].raises:
+            yield Measure(
+                f"{name}.raised",
+                meaning=f"answers at which the published code of {name} stops; they count as wrong",
+                averages=(),
+            )
+    yield Measure(
+        "episode_success",
+        "episodes",
+        f"episodes whose steps are all right by {headline}, each on its recorded screen",
+        all_of=headline,
+        averages=("micro",),
+    )
+
+
+@dataclass(frozen=True)
+class ScreenSet(Benchmark):
+    """Recorded steps on screens.
+
+    Attributes:
+        rules: the rules that its steps are judged under.
+        headline: the rule of the headline, by split; "" is that of the others.
+        actions: how many steps a split has of each right action, where that is published.
+        stored: which side its files name in a scroll.
+        boxed: whether its files come with boxes.
+    """
+
+    rules: tuple[str, ...] = ("strict",)
+    headline: Mapping[str, str] = field(default_factory=lambda: {"": "strict"})
+    actions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    stored: Side = "content"
+    boxed: bool = False
+    note = test_data_note("a model that was trained on it cannot be measured with it")
+    protocol = "screen-agent"
+    pictures: ClassVar[bool] = True
+
+    @abstractmethod
+    def rows(self, folder: Folder, split: str) -> Rows:
+        """Return the rows of a split. Raises `DataError`."""
+
+    def score(self, prediction: Prediction, detail: ScreenDetail, settings: Settings) -> Scores:
+        """Return the verdicts of every rule; an answer that could not be read is wrong."""
+        said = prediction.action if prediction.status is Status.ANSWERED else None
+        scores: dict[str, float | None] = {}
+        for name, verdict in verdicts(said, detail.gold, detail.size, self.rules).items():
+            scores[name] = _number(verdict.step)
+            scores[f"{name}.type"] = _number(verdict.type)
+            scores[f"{name}.grounding"] = _number(verdict.grounding)
+            if RULES[name].raises:
+                scores[f"{name}.raised"] = float(verdict.raised)
+        return scores
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open the folder of the set, or the one above it. Raises `DataError`."""
+        check_splits(splits, self.splits, self.name)
+        folder = self.folder(data)
+        units: list[Unit[Any]] = []
+        files: dict[str, DataFile] = {}
+        assumed = False
+        wanted = list(dict.fromkeys(splits or self.default_splits))
+        for split in wanted:
+            found = self.rows(folder, split)
+            files |= {file.name: file for file in found.files}
+            there = _pictured(folder)
+            assumed = assumed or not there
+            made = list(self._units(found.rows, folder, split, pictured=there))
+            self._check_counts(made, split)
+            units += made
+        notices = [
+            f"{folder.root} has no pictures: places are judged as on screens of "
+            f"{PHONE[0]} x {PHONE[1]} pixels, and no model can be asked"
+        ] * assumed
+        opened = Items.of(
+            units,
+            whole="episode",
+            origin={**folder.origin, "files": fingerprint(list(files.values()))},
+            notices=notices,
+            pictures=lambda unit: (_picture(folder, unit.source.split(" ")[-1]),),
+        )
+        return replace(opened, declared=self.declared_for(wanted[0]))
+
+    def declared_for(self, split: str) -> Declaration:
+        """Return the declaration with the headline of a split."""
+        headline = self.headline.get(split, self.headline[""])
+        if headline == self.declared.main.name:
+            return self.declared
+        return declaration(self.rules, headline, self.declared.groups[2:])
+
+    def folder(self, data: Path | None) -> Folder:
+        """Find the set's files. Raises `DataError`."""
+        if data is None:
+            raise DataError(
+                f"{self.name} is read from a folder of yours: give it with --data "
+                "(docs/screen-steps.md says which files it holds)"
+            )
+        return Folder.given(data, self.name, ("images", ""))
+
+    def _units(
+        self, rows: Sequence[Row], folder: Folder, split: str, *, pictured: bool
+    ) -> Iterator[Unit[Any]]:
+        before: list[Past] = []
+        episode = None
+        for row in rows:
+            if row.episode != episode:
+                before, episode = [], row.episode
+            name = _found(folder, row, pictured=pictured)
+            size = row.size or (folder.size(name) if pictured else PHONE)
+            self._check_places(row, size, folder, pictured=pictured)
+            task = Task(
+                goal=row.goal,
+                instruction=row.instruction,
+                size=size,
+                before=tuple(before),
+                stored=self.stored,
+            )
+            gold = Answers(
+                actions=row.actions, boxes=row.boxes, boxed=self.boxed, stored=self.stored
+            )
+            yield self.unit(
+                f"{row.episode}_{row.step}",
+                ScreenDetail(asked=task, gold=gold),
+                split,
+                parents={"episode": row.episode},
+                labels={"action": row.actions[0].name, **row.labels},
+                goal=row.goal,
+                source=f"{row.where} {name}",
+            )
+            before.append(Past(row.actions[0], row.instruction))
+
+    def _check_places(
+        self, row: Row, size: tuple[int, int], folder: Folder, *, pictured: bool
+    ) -> None:
+        for action in row.actions:
+            if action.point is None or not pictured:
+                continue
+            if not all(
+                -SLACK_PX <= one <= side + SLACK_PX
+                for one, side in zip(action.point, size, strict=True)
+            ):
+                raise DataError(
+                    f"{folder.root}/{row.where}: the place {action} lies outside of its picture of "
+                    f"{size[0]} x {size[1]} pixels; is the picture another one, or made smaller?"
+                )
+
+    def _check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
+        published = next((size for size in self.sizes if size.split == split), None)
+        episodes = len({unit.parents["episode"] for unit in units})
+        for what, found, known in (
+            ("step", len(units), published and published.rows),
+            ("episode", episodes, published and published.tasks),
+        ):
+            if known and found != known:
+                raise DataError(
+                    f"{self.name}, {split}: {counted(found, what)} where {known:,} are published; "
+                    "are files missing, or changed?"
+                )
+        counts = Counter(unit.labels["action"] for unit in units)
+        for name, known in self.actions.get(split, {}).items():
+            if counts[name] != known:
+                raise DataError(
+                    f"{self.name}, {split}: {counts[name]:,} steps of {name} where {known:,} are "
+                    "published; are files changed?"
+                )
+
+
+def _number(verdict: bool | None) -> float | None:
+    return None if verdict is None else float(verdict)
+
+
+def _pictured(folder: Folder) -> bool:
+    """Return whether the folder has any pictures."""
+    return any((folder.root / place).is_dir() for place in folder.pictures if place)
+
+
+def _found(folder: Folder, row: Row, *, pictured: bool) -> str:
+    """Return the name of a step's picture among those that it may have."""
+    if not pictured:
+        return row.pictures[0]
+    for name in row.pictures:
+        with suppress(DataError):
+            folder.size(name)
+            return name
+    raise DataError(
+        f"{folder.root}/{row.where}: step {row.step} of episode {row.episode} has no picture "
+        f"{' or '.join(row.pictures)}"
+    )
+
+
+def _picture(folder: Folder, name: str) -> bytes:
+    return folder.picture(name)

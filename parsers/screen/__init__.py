@@ -1,0 +1,208 @@
+"""Steps on screens: the actions, a step's right answers, and how both are written in a file.
+
+Points are in pixels of the original picture, x to the right and y down. A scroll is named for where
+the view goes: `down` shows what lies below, and the finger moves up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from parsers.actions import Action, ActionKind, ActionSpace, Argument, mended
+
+KIND = "screen-step"
+Point = tuple[float, float]
+Edges = tuple[float, float, float, float]
+"""Left, top, right and bottom in pixels."""
+Side = Literal["content", "finger"]
+"""What the direction of a scroll names: where the view goes, or the finger."""
+
+DIRECTIONS = ("up", "down", "left", "right")
+OPPOSITE = {"up": "down", "down": "up", "left": "right", "right": "left"}
+
+_AT = Argument("at", "point", required=False)
+_TEXT = Argument("text", "text", required=False, compared="folded")
+_TO = tuple(
+    Argument(name, "number", required=False, compared="ignored") for name in ("to_x", "to_y")
+)
+_POINTED = ("click", "long_press", "double_click", "right_click", "hover")
+_PLAIN = ("enter", "back", "home", "recents", "wait", "impossible")
+_WORDS = ("key", "hotkey", "open_app", "answer", "call_user", "complete")
+
+SCREEN = ActionSpace(
+    "screen",
+    (
+        *(ActionKind(name, (_AT,)) for name in _POINTED),
+        *(ActionKind(name, (_AT, *_TO)) for name in ("drag", "select_text")),
+        ActionKind(
+            "scroll",
+            (Argument("direction", "choice", DIRECTIONS, required=False), _AT, *_TO),
+        ),
+        ActionKind(
+            "type",
+            (
+                _TEXT,
+                _AT,
+                Argument("submit", "flag", required=False, compared="ignored"),
+            ),
+        ),
+        *(ActionKind(name, (_TEXT,)) for name in _WORDS),
+        *(ActionKind(name) for name in _PLAIN),
+    ),
+)
+"""Everything that can be done in a step. Of a gesture, `at` is where the finger goes down and
+`to_x`, `to_y` where it goes up."""
+
+BUTTONS = ("back", "home", "enter", "recents")
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """An earlier step of the episode as it was recorded: its action and its step sentence."""
+
+    action: Action
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What a protocol may show of a step.
+
+    goal: the task of the episode.
+    instruction: this step's sentence; "" where none is recorded.
+    size: width and height of the picture.
+    before: the earlier steps, in order.
+    stored: which side the set's own files name in a scroll.
+    """
+
+    goal: str
+    instruction: str = ""
+    size: tuple[int, int]
+    stored: Side = "content"
+    before: tuple[Past, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """The right answers of a step.
+
+    actions: any of them is right; the first is the recorded one.
+    boxes: candidate boxes of the target, in the order of the file, by origin (`a11y`, `sam2`).
+    boxed: whether the set comes with boxes; rules that need them have no value elsewhere.
+    stored: which side the set's own files name in a scroll.
+    """
+
+    actions: tuple[Action, ...]
+    boxes: Mapping[str, tuple[Edges, ...]] = field(default_factory=dict)
+    boxed: bool = False
+    stored: Side = "content"
+
+    @property
+    def action(self) -> Action:
+        """The action of the recording."""
+        return self.actions[0]
+
+    @property
+    def all_boxes(self) -> tuple[Edges, ...]:
+        """The boxes of every origin."""
+        return tuple(box for boxes in self.boxes.values() for box in boxes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScreenDetail:
+    """The part of a line that only a step on a screen has."""
+
+    asked: Task
+    gold: Answers
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the picture."""
+        return self.asked.size
+
+
+def gesture(action: Action) -> tuple[Point, Point] | None:
+    """Where the finger goes down and up; None unless both are known."""
+    to = action.arguments.get("to_x"), action.arguments.get("to_y")
+    if action.point is None or not all(isinstance(one, int | float) for one in to):
+        return None
+    return action.point, (float(to[0] or 0), float(to[1] or 0))
+
+
+def finger_way(start: Point, end: Point) -> str:
+    """The main axis of a movement; the vertical one of two equal ones.
+
+    >>> finger_way((0, 0), (0.2, -0.3)), finger_way((0, 0), (1, 0.5))
+    ('up', 'right')
+    """
+    across, down = end[0] - start[0], end[1] - start[1]
+    if abs(across) > abs(down):
+        return "right" if across > 0 else "left"
+    return "down" if down > 0 else "up"
+
+
+def text_of(action: Action) -> str | None:
+    """The text of an action; None where it has none."""
+    text = action.arguments.get("text")
+    return text if isinstance(text, str) else None
+
+
+def to_object(action: Action, size: tuple[int, int]) -> dict[str, Any]:
+    """Write an action as own data and prediction files have it, points as shares of the picture.
+
+    >>> to_object(Action("click", point=(540.0, 600.0)), (1080, 2400))
+    {'type': 'click', 'at': [0.5, 0.25]}
+    """
+    written: dict[str, Any] = {"type": action.name}
+    moved = gesture(action)
+    if moved is not None:
+        written["from"], written["to"] = (_share(one, size) for one in moved)
+    elif action.point is not None:
+        written["from" if action.name in ("scroll", "drag") else "at"] = _share(action.point, size)
+    written |= {key: one for key, one in action.arguments.items() if key not in ("to_x", "to_y")}
+    return written
+
+
+def from_object(written: Mapping[str, Any], size: tuple[int, int]) -> Action:
+    """Read what `to_object` writes; `size` (1, 1) keeps the numbers as they are.
+
+    Raises ValueError, with what is wrong, for anything else.
+    """
+    name = written.get("type")
+    if not isinstance(name, str) or name not in SCREEN:
+        known = ", ".join(kind.name for kind in SCREEN.actions)
+        raise ValueError(f"an action has a type of {known}, not {name!r}")
+    space, arguments, point = SCREEN[name], {}, None
+    for key, value in written.items():
+        if key == "type" or value is None:
+            continue
+        if key in ("at", "from"):
+            if not space.places:
+                raise ValueError(f"{name} has no place: leave out {key}")
+            point = _point(value, key, size)
+        elif key == "to":
+            if "to_x" not in space.values:
+                raise ValueError(f"{name} has no end: leave out to")
+            arguments["to_x"], arguments["to_y"] = _point(value, key, size)
+        elif key not in space.values or not space.values[key].takes(value):
+            raise ValueError(f"{name} cannot have {key} = {value!r}")
+        else:
+            arguments[key] = mended(value) if isinstance(value, str) else value
+    return Action(name, point=point, arguments=arguments)
+
+
+def _share(point: Point, size: tuple[int, int]) -> list[float]:
+    return [round(one / side, 6) for one, side in zip(point, size, strict=True)]
+
+
+def _point(value: object, key: str, size: tuple[int, int]) -> Point:
+    if (
+        not isinstance(value, Sequence)
+        or len(value) != 2
+        or not all(type(one) in (int, float) and math.isfinite(one) for one in value)
+    ):
+        raise ValueError(f"{key} is two numbers, x and y, not {value!r}")
+    return float(value[0]) * size[0], float(value[1]) * size[1]

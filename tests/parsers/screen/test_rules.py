@@ -1,0 +1,144 @@
+"""Published rules against worked cases of the authors' own functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from parsers.actions import Action
+from parsers.screen import Answers, Edges, Point
+from parsers.screen.lines import judge_atlas, judge_odyssey
+from parsers.screen.rules import RULES, Verdict
+from tests.harness.page.recorded import folder
+
+PHONE = (1080, 2400)
+RECORDED = {"BACK": "back", "HOME": "home", "ENTER": "enter", "RECENT": "recents"}
+
+
+def cases(*rules: str) -> Iterator[Mapping[str, Any]]:
+    with (folder().parent / "screen-steps" / "cases.jsonl").open(encoding="utf-8") as lines:
+        found = [json.loads(line) for line in lines]
+    yield from (one for one in found if one.get("rule") in rules)
+
+
+def summed(verdict: Verdict) -> str:
+    """The verdict in the words of the cases."""
+    if verdict.raised:
+        return "crash (IndexError)"
+    if verdict.step:
+        return "right"
+    return "type only" if verdict.type else "wrong"
+
+
+def test_os_atlas_judges_lines_as_its_scripts_do() -> None:
+    for case in cases("os-atlas-ac", "os-atlas-odyssey"):
+        said = case["predicted"]
+        if isinstance(said, dict):  # A whole reply: what follows the marker is the line.
+            raw = said["raw"]
+            if raw == "actions:\n":
+                continue  # Nothing after the marker stops the script; ours calls it unreadable.
+            said = raw.partition("actions:\n")[2]
+        part = "ac" if case["rule"] == "os-atlas-ac" else "odyssey"
+        assert summed(Verdict(*judge_atlas(said, case["gold"], part))) == case["verdict"], case
+
+
+def test_gui_odyssey_judges_lines_as_its_function_does() -> None:
+    for case in cases("odyssey-ams"):
+        verdict = Verdict(*judge_odyssey(case["predicted"], case["gold"]["answer"], None))
+        assert summed(verdict._replace(raised=False)) == case["verdict"], case
+
+
+def qwen_action(written: Mapping[str, Any], size: tuple[int, int] = PHONE) -> Action:
+    sent = written.get("picture_as_sent", size)
+    at = written.get("coordinate")
+    point = (at[0] * size[0] / sent[0], at[1] * size[1] / sent[1]) if at else None
+    text = {} if "text" not in written else {"text": written["text"]}
+    name = {"open": "open_app", "system_button": written.get("button", "").strip().lower()}.get(
+        written["action"], written["action"]
+    )
+    return Action(name, point=point, arguments=text)
+
+
+def test_qwen_judges_boxes_texts_and_buttons() -> None:
+    for case in cases("qwen-ac"):
+        gold = case["gold"]
+        boxes: tuple[Edges, ...] = tuple(map(tuple, gold.get("candidate_bbox", ())))
+        answers = Answers(actions=(qwen_action(gold),), boxes={"a11y": boxes}, boxed=True)
+        verdict = RULES["qwen-ac"].verdict(qwen_action(case["predicted"]), answers, PHONE)
+        assert summed(verdict._replace(raised=False)) == case["verdict"], case
+
+
+def test_gui_r1_has_three_rates() -> None:
+    def action(written: Mapping[str, Any]) -> Action:
+        point = tuple(map(float, written["point"])) if "point" in written else None
+        if written["action"] == "scroll":
+            return Action("scroll", arguments={"direction": written["text"]})
+        text = {} if "text" not in written else {"text": written["text"]}
+        return Action(written["action"], point=point, arguments=text)  # type: ignore[arg-type]
+
+    for case in cases("gui-r1"):
+        answers = Answers(actions=(action(case["gold"]),))
+        found = RULES["gui-r1"].verdict(action(case["predicted"]), answers, PHONE)
+        assert found._asdict() == {**case["verdict"], "raised": False}, case
+
+
+def test_agentcpm_judges_in_shares() -> None:
+    def recorded(gold: Mapping[str, Any]) -> Answers:
+        name = {4: "click", 3: "type", 1: "wait", 6: "home"}[gold["result_action_type"]]
+        touch = json.loads(gold.get("result_touch_yx", "null"))
+        boxes = tuple(
+            (1000 * x, 1000 * y, 1000 * (x + w), 1000 * (y + h))
+            for y, x, h, w in json.loads(gold.get("ui_positions", "[]"))
+        )
+        text = {"text": gold["result_action_text"]} if name == "type" else {}
+        point = (1000 * touch[1], 1000 * touch[0]) if touch else None
+        action = Action(name, point=point, arguments=text)
+        return Answers(actions=(action,), boxes={"a11y": boxes}, boxed=True)
+
+    def answered(said: Mapping[str, Any]) -> Action:
+        if "POINT" in said:
+            across, down = map(float, said["POINT"])
+            return Action("click", point=(across, down))
+        if "TYPE" in said:
+            return Action("type", arguments={"text": said["TYPE"]})
+        return Action("complete" if "STATUS" in said else RECORDED[said["PRESS"]])
+
+    for case in cases("agentcpm", "agentcpm-ac"):
+        rule = RULES[case["rule"]]
+        verdict = rule.verdict(answered(case["predicted"]), recorded(case["gold"]), (1000, 1000))
+        assert summed(verdict) == case["verdict"], case
+
+
+def test_clawgui_judges_on_one_screen() -> None:
+    def action(written: Mapping[str, Any]) -> Action:
+        given = written["arguments"]
+        points = given.get("points")
+        point: Point | None = None
+        if points:
+            point = (points[0][0] * 1.08, points[0][1] * 2.4)
+        arguments = {"text": given.get("text", given.get("app"))}
+        if "direction" in given:
+            # The answer's word is the finger's; the recorded one is the content's.
+            way = given["direction"]
+            arguments = {"direction": way if written is gold else FINGER[way]}
+        return Action(written["action"], point=point, arguments=arguments)
+
+    for case in cases("clawgui-ac"):
+        gold, said = case["gold"], case["predicted"]
+        if "raw" in said:
+            said = {"action": "open_app", "arguments": {"app": "Maps"}}
+        boxes: tuple[Edges, ...] = tuple(map(tuple, gold.get("candidate_bbox", ())))
+        answers = Answers(actions=(action(gold),), boxes={"a11y": boxes}, boxed=True)
+        assert summed(RULES["clawgui-ac"].verdict(action(said), answers, PHONE)) == case["verdict"]
+
+
+FINGER = {"up": "down", "down": "up", "left": "right", "right": "left"}
+
+
+@pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.boxes])
+def test_a_rule_of_boxes_says_nothing_in_a_set_without_them(rule: str) -> None:
+    click = Action("click", point=(5.0, 5.0))
+    assert RULES[rule].verdict(click, Answers(actions=(click,)), PHONE) == Verdict(None, None, None)
