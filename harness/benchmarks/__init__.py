@@ -169,6 +169,16 @@ BENCHMARKS.add(
     f"{_GROUNDING}.sample:BENCHMARK",
     "places on pages of the sample, shipped with the package, to try things out",
 )
+BENCHMARKS.add(
+    "androidcontrol",
+    "harness.kinds.screen.androidcontrol:BENCHMARK",
+    "AndroidControl (Li et al. 2024): 8,444 recorded steps on phones, judged by seven rules",
+)
+BENCHMARKS.add(
+    "screen-steps",
+    "harness.kinds.screen.own:OwnSteps",
+    "your own recorded steps on screens, given with --data (docs/screen-steps.md)",
+)
 
 
 def benchmark(name: str) -> Benchmark:

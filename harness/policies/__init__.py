@@ -108,6 +108,20 @@ POLICIES.add(
     "the middle of every picture",
 )
 POLICIES.add(
+    "screen-step/random",
+    "harness.kinds.screen.policies:RandomTap",
+    "a tap at a point drawn uniformly from the picture",
+)
+POLICIES.add(
+    "screen-step/scroll-down", "harness.kinds.screen.policies:SCROLL_DOWN", "scrolls down always"
+)
+POLICIES.add("screen-step/wait", "harness.kinds.screen.policies:WAIT", "waits always")
+POLICIES.add(
+    "screen-step/repeat",
+    "harness.kinds.screen.policies:Repeat",
+    "the recorded action of the step before",
+)
+POLICIES.add(
     "episode/oracle",
     "harness.kinds.episode.miniwob.oracles.policy:ORACLE",
     "scripted solutions of tasks of MiniWoB++",

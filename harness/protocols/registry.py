@@ -61,6 +61,11 @@ PROTOCOLS.add(
     "point at what an instruction means on a picture, in the form of the model's family",
 )
 PROTOCOLS.add(
+    "screen-agent",
+    "harness.kinds.screen.protocol:ScreenAgent",
+    "the next action on a screen, in the form of the model's family (phones)",
+)
+PROTOCOLS.add(
     "mindact-choice",
     "harness.protocols.mindact_choice:MindActChoice",
     "text only: a tournament of five candidates at a time, with three solved examples (MindAct)",

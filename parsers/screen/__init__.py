@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from parsers.actions import Action, ActionKind, ActionSpace, Argument, mended
+from parsers.actions import Action, ActionKind, ActionSpace, Argument, Value, mended
 
 KIND = "screen-step"
 Point = tuple[float, float]
@@ -166,7 +166,7 @@ def to_object(action: Action, size: tuple[int, int]) -> dict[str, Any]:
     return written
 
 
-def from_object(written: Mapping[str, Any], size: tuple[int, int]) -> Action:
+def from_object(written: Mapping[str, Any], size: tuple[float, float]) -> Action:
     """Read what `to_object` writes; `size` (1, 1) keeps the numbers as they are.
 
     Raises ValueError, with what is wrong, for anything else.
@@ -175,7 +175,9 @@ def from_object(written: Mapping[str, Any], size: tuple[int, int]) -> Action:
     if not isinstance(name, str) or name not in SCREEN:
         known = ", ".join(kind.name for kind in SCREEN.actions)
         raise ValueError(f"an action has a type of {known}, not {name!r}")
-    space, arguments, point = SCREEN[name], {}, None
+    space = SCREEN[name]
+    arguments: dict[str, Value] = {}
+    point: Point | None = None
     for key, value in written.items():
         if key == "type" or value is None:
             continue
@@ -198,7 +200,7 @@ def _share(point: Point, size: tuple[int, int]) -> list[float]:
     return [round(one / side, 6) for one, side in zip(point, size, strict=True)]
 
 
-def _point(value: object, key: str, size: tuple[int, int]) -> Point:
+def _point(value: object, key: str, size: tuple[float, float]) -> Point:
     if (
         not isinstance(value, Sequence)
         or len(value) != 2

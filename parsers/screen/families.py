@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from parsers.points.conventions import Convention
+from parsers.points import Convention
 from parsers.screen import Side
 
 Grammar = Literal["objects", "calls", "words", "tabs"]
@@ -474,6 +474,10 @@ FAMILIES: Mapping[str, Family] = {
                 Said("open_app", "open_app", "text"),
                 Said("press_back", "back"),
                 Said("press_home", "home"),
+                Said("press_enter", "enter"),
+                Said("press_recents", "recents"),
+                Said("answer", "answer", "text"),
+                Said("ask_user", "call_user", "text"),
                 Said("wait", "wait"),
                 Said("finished", "complete"),
                 Said("impossible", "impossible"),
@@ -496,6 +500,10 @@ FAMILIES: Mapping[str, Family] = {
                 Said("open_app", "open_app", "text"),
                 Said("press_back", "back"),
                 Said("press_home", "home"),
+                Said("press_enter", "enter"),
+                Said("press_recents", "recents"),
+                Said("answer", "answer", "text"),
+                Said("ask_user", "call_user", "text"),
                 Said("wait", "wait"),
                 Said("finished", "complete"),
                 Said("impossible", "impossible"),
@@ -519,6 +527,10 @@ FAMILIES: Mapping[str, Family] = {
                 Said("open_app", "open_app", "app_name"),
                 Said("go_back", "back"),
                 Said("go_home", "home"),
+                Said("press_enter", "enter"),
+                Said("press_recents", "recents"),
+                Said("answer", "answer", "text"),
+                Said("ask_user", "call_user", "text"),
                 Said("wait_5_seconds", "wait"),
                 Said("finished", "complete"),
                 Said("impossible", "impossible"),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from parsers.actions import Action, Value, mended
 from parsers.dictionaries import read_objects
 from parsers.literals import DEPTH, LENIENT, Literals, NotLiteral
-from parsers.points.numbers import places_in
+from parsers.points.lines import places_in
 from parsers.records import Status
 from parsers.reply_text import Nothing, open_reply, refuses
 from parsers.screen import DIRECTIONS, OPPOSITE, Point, Side, finger_way, gesture, text_of

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from parsers.actions import Action
-from parsers.geometry import within
+from parsers.scoring import within
 from parsers.screen import (
     BUTTONS,
     OPPOSITE,
@@ -283,13 +283,10 @@ _CPM = {
 
 
 def _agentcpm(*, android_control: bool) -> Judge:
-    """Waiting, finishing and giving up are one type. Steps that open an app are left out, and on
-    AndroidControl a recorded long press is a click, as the authors' conversion has it."""
+    """Waiting, finishing and giving up are one type. Steps that open an app are left out."""
 
     def judge(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
         name = _CPM.get(gold.name)
-        if name == "long_press" and android_control:
-            name = "click"
         if name is None:
             return NOTHING
         missed = False if name in POINTED else None

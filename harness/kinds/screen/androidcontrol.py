@@ -77,6 +77,9 @@ class Entry(msgspec.Struct, frozen=True):
     step_check_pams: list[Checked]
 
 
+DECLARED = declaration(RULES, "qwen-ac")
+
+
 @dataclass(frozen=True)
 class AndroidControl(ScreenSet):
     """The test steps of AndroidControl, from a folder with gold file and pictures."""
@@ -99,7 +102,7 @@ class AndroidControl(ScreenSet):
         }
     )
     boxed: bool = True
-    declared: Declaration = declaration(RULES, "qwen-ac")
+    declared: Declaration = DECLARED
 
     def holds(self, data: Path) -> bool:
         found = set_folder(data, self.name) or data

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parsers.actions import Action
 from parsers.points import to_pixels
-from parsers.points.conventions import MOST
+from parsers.points.spelling import MOST
 from parsers.records import Status
 from parsers.screen import DIRECTIONS, Point, to_object
 from parsers.screen.families import FAMILIES, Family

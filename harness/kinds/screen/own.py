@@ -1,0 +1,179 @@
+"""The user's own recorded steps on screens: `screen.toml`, `steps.jsonl` and pictures in a folder.
+
+    vlm-eval --benchmark screen-steps --data my-screens --model oracle
+
+The files are documented in docs/screen-steps.md.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from harness.benchmarks.items import Items
+from harness.errors import DataError
+from harness.kinds.grounding.sets.folders import Folder, decoded_text
+from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from parsers.actions import Action
+from parsers.declaration import Declaration, Group
+from parsers.screen import OPPOSITE, Edges, Side, from_object
+from parsers.screen.rules import RULES
+
+SCHEMA, STEPS = "screen.toml", "steps.jsonl"
+JUDGED = ("strict", "os-atlas", "gui-r1", "qwen-ac", "agentcpm")
+
+
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`screen.toml`.
+
+    name: what the set is called, for the record.
+    points: what the numbers of places are.
+    scroll: what the direction of a scroll names: where the view goes, or the finger.
+    groups: labels that results are broken down by; all steps have them.
+    """
+
+    name: str
+    points: Literal["px", "unit", "per-mille"]
+    scroll: Side
+    groups: list[str] = []
+
+
+class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of `steps.jsonl`; boxes are pixels."""
+
+    image: str
+    goal: str
+    action: dict[str, Any] | list[dict[str, Any]]
+    episode: str = ""
+    step: int = 0
+    instruction: str = ""
+    boxes: list[tuple[float, float, float, float]] = []
+    labels: dict[str, str] = {}
+    split: str = "test"
+    screen: tuple[int, int] | None = None
+
+
+DECLARED = declaration(JUDGED, "strict")
+
+
+@dataclass(frozen=True)
+class OwnSteps(ScreenSet):
+    """The user's own steps."""
+
+    name: str = "screen-steps"
+    description: str = "your own recorded steps on screens, given with --data"
+    guarded = False
+    rules: tuple[str, ...] = JUDGED
+    headline: Mapping[str, str] = field(default_factory=lambda: {"": "strict"})
+    declared: Declaration = DECLARED
+
+    def holds(self, data: Path) -> bool:
+        return (data / SCHEMA).is_file()
+
+    def folder(self, data: Path | None) -> Folder:
+        if data is None:
+            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
+        if not (data / SCHEMA).is_file():
+            raise DataError(f"{data} has no {SCHEMA}, which says what the numbers of places are")
+        return Folder(data, {"origin": "local"}, ("images", "", "images.zip"))
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open a folder of steps."""
+        folder = self.folder(data)
+        schema = _schema(folder.root / SCHEMA)
+        kept = list(_stored(folder, schema))
+        known = tuple(dict.fromkeys(stored.split for _, stored in kept))
+        boxed = any(stored.boxes for _, stored in kept)
+        one = replace(
+            self, splits=known, default_splits=known[:1], boxed=boxed, stored=schema.scroll
+        )
+        opened = super(OwnSteps, one).open(splits=splits, data=data)
+        judged = [name for name in JUDGED if boxed or not RULES[name].boxes]
+        try:
+            declared = declaration(judged, "strict", [Group(name) for name in schema.groups])
+        except ValueError as error:
+            raise DataError(f"{folder.root / SCHEMA}: {error}") from error
+        return replace(opened, declared=declared, origin={**opened.origin, "set": schema.name})
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        schema = _schema(folder.root / SCHEMA)
+        files = [*folder.files(SCHEMA, "the schema"), *folder.files(STEPS, "a line per step")]
+        rows = [
+            _row(folder, schema, number, one)
+            for number, one in _stored(folder, schema)
+            if one.split == split
+        ]
+        return Rows(sorted(rows, key=_order(rows)), files)
+
+
+def _order(rows: Sequence[Row]) -> Any:
+    first: dict[str, int] = {}
+    for row in rows:
+        first.setdefault(row.episode, len(first))
+    return lambda row: (first[row.episode], row.step)
+
+
+def _schema(path: Path) -> Schema:
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Schema)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not valid TOML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise DataError(
+            f"{path}: {error}; points is px, unit or per-mille, scroll is content or finger"
+        ) from error
+
+
+def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
+    found = False
+    for number, one in decoded_text(folder.root / STEPS, Stored):
+        found = True
+        if missing := [name for name in schema.groups if name not in one.labels]:
+            raise DataError(
+                f"{folder.root / STEPS}, line {number}: no label '{missing[0]}', which {SCHEMA} "
+                "groups by"
+            )
+        yield number, one
+    if not found:
+        raise DataError(f"{folder.root / STEPS} holds no steps")
+
+
+def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
+    where = f"{STEPS}, line {number}"
+    size = one.screen or folder.size(one.image)
+    scale = {"px": (1.0, 1.0), "unit": size, "per-mille": (size[0] / 1000, size[1] / 1000)}
+    listed = one.action if isinstance(one.action, list) else [one.action]
+    if not listed:
+        raise DataError(f"{folder.root}/{where}: no action is right")
+    try:
+        actions = tuple(_action(each, schema, scale[schema.points]) for each in listed)
+    except ValueError as error:
+        raise DataError(f"{folder.root}/{where}: {error}") from error
+    boxes: tuple[Edges, ...] = tuple(one.boxes)
+    return Row(
+        where=where,
+        episode=one.episode or f"line-{number}",
+        step=one.step,
+        pictures=(one.image,),
+        goal=one.goal,
+        instruction=one.instruction,
+        actions=actions,
+        boxes={"given": boxes} if boxes else {},
+        labels=one.labels,
+        size=one.screen,
+    )
+
+
+def _action(written: dict[str, Any], schema: Schema, scale: tuple[float, float]) -> Action:
+    action = from_object(written, scale)
+    way = action.arguments.get("direction")
+    if schema.scroll == "finger" and isinstance(way, str):
+        return replace(action, arguments={**action.arguments, "direction": OPPOSITE[way]})
+    return action

@@ -1,0 +1,111 @@
+"""Predictions about steps on screens, from a file: actions, or replies of a family of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+
+from harness.benchmarks import Dataset
+from harness.errors import UserError, suggestion
+from harness.kinds.prediction_file import Predictions, with_prediction
+from harness.runs import Unit
+from parsers.actions import Action
+from parsers.points import Convention, to_pixels
+from parsers.records import Prediction, Status
+from parsers.screen import ScreenDetail, Side, from_object
+from parsers.screen.families import FAMILIES
+from parsers.screen.reading import read_action
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    """`step` is the id; `action` has shares of the picture, unless `points` says pixels."""
+
+    step: str
+    action: dict[str, Any] | None = None
+    points: Literal["unit", "px"] = "unit"
+    reply: str | None = None
+    family: str = ""
+    coordinates: Convention | None = None
+    scroll: Side | None = None
+    sent: tuple[int, int] | None = None
+
+
+class ScreenPredictions(Predictions):
+    """An action, or a reply with its family; a line with neither was not read.
+
+    A step without a line counts as wrong.
+    """
+
+    line = _Line
+    unit = "step"
+    missing = "fail"
+
+    def read(self, line: _Line, where: str) -> _Line:
+        if line.action is not None and line.reply is not None:
+            raise UserError(f"{where}: give one of action and reply")
+        if line.reply is not None:
+            if line.family not in FAMILIES:
+                raise UserError(
+                    f"{where}: family '{line.family}'; {suggestion(line.family, FAMILIES)}"
+                )
+            if FAMILIES[line.family].scroll is None and line.scroll is None:
+                raise UserError(
+                    f"{where}: {line.family} has not published what its scrolls name; add "
+                    '"scroll": "content" or "finger"'
+                )
+        if line.action is not None:
+            try:
+                from_object(line.action, (1, 1))
+            except ValueError as error:
+                raise UserError(f"{where}: {error}") from error
+        return line
+
+    def records(
+        self, lines: Mapping[str, _Line], units: Dataset[Any]
+    ) -> Iterator[Unit[ScreenDetail]]:
+        """Yield the records; steps without a line stay open unless `unattempted` is `fail`."""
+        missing = Prediction(Status.NO_REPLY) if self.settings.unattempted == "fail" else None
+        for record in units.entries:
+            line = lines.get(record.unit_id)
+            yield with_prediction(record, _prediction(line, record.detail) if line else missing)
+
+
+def _prediction(line: _Line, detail: ScreenDetail) -> Prediction:
+    if line.action is not None:
+        size = detail.size if line.points == "unit" else (1, 1)
+        return Prediction(Status.ANSWERED, from_object(line.action, size))
+    if line.reply is None:
+        return Prediction(Status.PARSE_ERROR)
+    family = FAMILIES[line.family]
+    said = line.scroll or family.scroll
+    side: Side = detail.gold.stored if said is None or said == "set" else said
+    answer = read_action(line.reply, family, side=side)
+    if answer.action is None:
+        return Prediction(answer.status, flags=answer.flags)
+    sent = line.sent or detail.size
+    placed = _placed(answer.action, line.coordinates or family.coordinates, sent, detail.size)
+    status = answer.status if placed else Status.OUT_OF_RANGE
+    return Prediction(status, placed, answer.flags)
+
+
+def _placed(
+    action: Action, convention: Convention, sent: tuple[int, int], size: tuple[int, int]
+) -> Action | None:
+    def pixels(point: tuple[float, float]) -> tuple[float, float] | None:
+        found = to_pixels(point, convention, sent)
+        return found and (found[0] * size[0] / sent[0], found[1] * size[1] / sent[1])
+
+    arguments = dict(action.arguments)
+    to_x, to_y = arguments.get("to_x"), arguments.get("to_y")
+    if isinstance(to_x, int | float) and isinstance(to_y, int | float):
+        end = pixels((to_x, to_y))
+        if end is None:
+            return None
+        arguments |= {"to_x": end[0], "to_y": end[1]}
+    if action.point is None:
+        return replace(action, arguments=arguments)
+    point = pixels(action.point)
+    return None if point is None else replace(action, point=point, arguments=arguments)

@@ -1,0 +1,281 @@
+"""Screen agent: one picture of a screen and a task, answered with the next action.
+
+The form of the answer is that of the model's family (`parsers.screen.families`); the words around
+it are this project's, or those of a file (`--prompts`). Earlier actions are shown as they were
+recorded, in the family's form or as step sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from adapters.contract import AdapterInfo
+from adapters.conversation import Conversation, Message, Picture, Reply, illustrated, system
+from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError, suggestion
+from harness.pictures import Recipe
+from harness.protocols.contract import AskingProtocol, Needs
+from harness.protocols.groups import limit_of
+from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
+from harness.protocols.texts import Schema, Texts, open_texts
+from harness.records import Item
+from parsers.actions import Action
+from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
+from parsers.points.spelling import MOST
+from parsers.records import Prediction, Status
+from parsers.screen import KIND, SCREEN, Point, Side, Task
+from parsers.screen.families import FAMILIES, Family
+from parsers.screen.reading import read_action, spell_action
+
+if TYPE_CHECKING:
+    from harness.pictures import PicturePolicy
+
+PLACE = "action"
+USUAL = "openai-computer"
+"""The form of models that no family has a word for, and of policies."""
+
+_SIZE = frozenset({"width", "height"})
+_SCHEMA = Schema(
+    "screen.toml",
+    {
+        "name": frozenset(),
+        "system": _SIZE,
+        "question": frozenset({"goal", "step", "history", "forms", "numbers", "scroll", *_SIZE}),
+        "step": frozenset({"instruction"}),
+        "history": frozenset({"actions"}),
+        "content": frozenset(),
+        "finger": frozenset(),
+        **dict.fromkeys(CONVENTIONS, _SIZE),
+    },
+    {
+        "question": frozenset({"goal"}),
+        "step": frozenset({"instruction"}),
+        "history": frozenset({"actions"}),
+    },
+)
+_MEANING = {
+    "click": "tap a place",
+    "double_click": "tap it twice",
+    "right_click": "press the right button on it",
+    "hover": "move the pointer there",
+    "long_press": "press it for a while",
+    "drag": "drag from one place to another",
+    "scroll": "scroll",
+    "type": "type a text",
+    "key": "press a key",
+    "hotkey": "press keys together",
+    "enter": "press enter",
+    "back": "go back",
+    "home": "go to the home screen",
+    "recents": "show the recent apps",
+    "wait": "wait",
+    "open_app": "open an app by its name",
+    "answer": "answer the question of the task",
+    "call_user": "ask the user",
+    "complete": "the task is done",
+    "impossible": "the task cannot be done",
+}
+_EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    "scroll": {"direction": "down"},
+    **{name: {"text": "TEXT"} for name in ("type", "answer", "call_user")},
+    "open_app": {"text": "NAME"},
+    "key": {"text": "KEY"},
+    "hotkey": {"text": "KEYS"},
+}
+
+
+@dataclass(frozen=True)
+class ScreenAgent(AskingProtocol):
+    """One question about a screen, answered with an action in the form of the model's family."""
+
+    family: str = "auto"
+    """Form of the answers; `auto` chooses by the model's name."""
+    coordinates: Convention | None = None
+    """Meaning of the model's numbers; None takes the adapter's declaration, else the family's."""
+    scroll: Literal["content", "finger", "auto"] = "auto"
+    """What the model's words for directions name; `auto` takes the family's."""
+    level: Literal["high", "low"] = "high"
+    """`high` asks with the task alone, `low` with the sentence about this step as well."""
+    past: Literal["actions", "sentences"] = "actions"
+    """How earlier steps are shown."""
+    history: int | None = None
+    """Number of earlier steps that are shown; None shows all."""
+    prompts: Path | None = None
+    """File with texts that replace the shipped ones."""
+    max_tokens: tuple[int, ...] = ()
+    """Token limit of the reply."""
+
+    name = "screen-agent"
+    kind = KIND
+    actions = SCREEN
+    places = (PLACE,)
+    needs = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
+    of_model = ("family", "coordinates", "scroll")
+    paper = "the forms that agents for phones and screens publish (docs/screen-steps.md)"
+
+    def __post_init__(self) -> None:
+        """Raise `UserError` for an unknown family."""
+        if self.family != "auto" and self.family not in FAMILIES:
+            raise UserError(f"family={self.family}: {suggestion(self.family, FAMILIES)}")
+
+    @property
+    def chosen(self) -> Family:
+        """The family."""
+        return FAMILIES[USUAL if self.family == "auto" else self.family]
+
+    @property
+    def convention(self) -> Convention:
+        """Meaning of the numbers."""
+        return self.coordinates or self.chosen.coordinates
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Texts of the question, with placeholders."""
+        return open_texts(_SCHEMA, self.prompts)
+
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """Add the family of the model's name, and what its numbers mean."""
+        filled = dict(values)
+        if filled.get("family", "auto") == "auto":
+            words = [(word, family) for family in FAMILIES.values() for word in family.words]
+            found = by_longest_word(words, model.model, model.name)
+            filled["family"] = found.name if found else "auto"
+        if filled.get("coordinates") is None:
+            filled["coordinates"] = model.coordinates
+        return filled
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` for undeclared coordinates, and for words nobody has explained."""
+        known = self.coordinates or (self.convention if self.family != "auto" else None)
+        check_pointing(self.name, known, pictures, model)
+        if self.chosen.scroll is None and self.scroll == "auto":
+            raise UserError(
+                f"whether {self.chosen.name} names the view or the finger in a scroll is not "
+                "published: say --protocol-option scroll=content or scroll=finger"
+            )
+
+    def settings(self) -> dict[str, object]:
+        """Return the fields with `auto` resolved, the texts by name and digest."""
+        settings = super().settings()
+        del settings["prompts"]
+        resolved = {
+            "family": self.chosen.name,
+            "coordinates": self.convention,
+            "scroll": str(self.chosen.scroll) if self.scroll == "auto" else self.scroll,
+        }
+        named = {"prompts": self.texts.name, "prompts_sha256": self.texts.digest()}
+        return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
+
+    def side(self, task: Task) -> Side:
+        """What a word for a direction names in answers about a task."""
+        said = self.chosen.scroll if self.scroll == "auto" else self.scroll
+        return task.stored if said in ("set", None) else said  # type: ignore[return-value]
+
+    def dialogue(self, item: Item[Task]) -> Dialogue:
+        """Ask for an action. Raises ValueError unless the item shows exactly one picture."""
+        picture = one_picture(item.pictures, f"step {item.unit_id}")
+        conversation = Conversation(self.opening(item.content, picture))
+        reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))
+        assert isinstance(reply, Reply)
+        return self._read(reply, item.content, picture)
+
+    def _read(self, reply: Reply, task: Task, picture: Picture) -> Prediction:
+        answer = read_action(
+            reply.text, self.chosen, finish=reply.finish.value, side=self.side(task)
+        )
+        action = answer.action
+        if action is None:
+            return Prediction(answer.status, flags=answer.flags)
+        placed = self._on_picture(action, picture)
+        if placed is None:
+            numbers = dict(zip(("numbers_x", "numbers_y"), action.point or (), strict=False))
+            return Prediction(Status.OUT_OF_RANGE, flags=answer.flags, parsed=numbers)
+        return Prediction(answer.status, placed, answer.flags)
+
+    def _on_picture(self, action: Action, picture: Picture) -> Action | None:
+        """The action in pixels of the original; None if a place lies outside of the picture."""
+        size, recipe = (picture.width, picture.height), Recipe.parse(picture.recipe)
+
+        def pixels(point: Point) -> Point | None:
+            found = to_pixels(point, self.convention, size)
+            if found is None:
+                return None
+            x, y = recipe.to_page(*found)
+            return round(x, 6), round(y, 6)
+
+        point, arguments = action.point, dict(action.arguments)
+        if point is not None and (point := pixels(point)) is None:
+            return None
+        to_x, to_y = arguments.get("to_x"), arguments.get("to_y")
+        if isinstance(to_x, int | float) and isinstance(to_y, int | float):
+            end = pixels((to_x, to_y))
+            if end is None:
+                return None
+            arguments |= dict(zip(("to_x", "to_y"), end, strict=True))
+        return replace(action, point=point, arguments=arguments)
+
+    def spell(self, item: Item[Task], prediction: Prediction) -> Mapping[str, str]:
+        """Return the reply with an action; empty for one that the family's form cannot say."""
+        picture = one_picture(item.pictures, f"step {item.unit_id}")
+        action = prediction.action
+        said = None if action is None else self._spelled(action, item.content, picture)
+        return {PLACE: said or ""}
+
+    def _spelled(self, action: Action, task: Task, picture: Picture) -> str | None:
+        def numbers(point: Point) -> tuple[str, str]:
+            size = picture.width, picture.height
+            place = Recipe.parse(picture.recipe).to_picture(*point)
+            if MOST[self.convention] == 1:
+                return f"{place[0] / size[0]:.4f}", f"{place[1] / size[1]:.4f}"
+            x, y = from_pixels(place, self.convention, size)
+            return str(round(x)), str(round(y))
+
+        return spell_action(action, self.chosen, numbers, task.size, side=self.side(task))
+
+    def opening(self, task: Task, picture: Picture) -> tuple[Message, ...]:
+        """Return the messages about a step."""
+        texts, size = self.texts, {"width": picture.width, "height": picture.height}
+        shown = len(task.before) if self.history is None else self.history
+        before = task.before[max(len(task.before) - shown, 0) :]
+        told = [
+            (self.past == "sentences" and one.sentence) or self._told(one.action, task, picture)
+            for one in before
+        ]
+        numbered = "\n".join(f"{place}. {one}" for place, one in enumerate(told, 1))
+        step = self.level == "low" and task.instruction
+        question = texts.fill(
+            "question",
+            goal=task.goal,
+            step=texts.fill("step", instruction=task.instruction) if step else "",
+            history=texts.fill("history", actions=numbered) if told else "",
+            forms="\n".join(self._forms(task, picture)),
+            numbers=texts.fill(self.convention, **size),
+            scroll=texts[self.side(task)],
+            **size,
+        )
+        asked = illustrated((picture,), question.strip(), order="picture-first")
+        opening = texts.fill("system", **size).strip()
+        return (system(opening), asked) if opening else (asked,)
+
+    def _told(self, action: Action, task: Task, picture: Picture) -> str:
+        said = self._spelled(action, task, picture)
+        return " ".join((said or str(action)).split())
+
+    def _forms(self, task: Task, picture: Picture) -> Iterator[str]:
+        """A line for each action of the family, with an example of how it is written."""
+        middle = task.size[0] / 2, task.size[1] / 2
+        end = {"to_x": task.size[0] / 2, "to_y": task.size[1] / 4}
+        for name in dict.fromkeys(said.name for said in self.chosen.actions):
+            example = Action(name, arguments=_EXAMPLES.get(name, {}))
+            if name == "drag":
+                example = Action(name, point=middle, arguments=end)
+            elif SCREEN[name].places and name not in ("scroll", "type"):
+                example = Action(name, point=middle)
+            said = self._spelled(example, task, picture)
+            if said is not None:
+                yield f"- {_MEANING[name]}:\n{said}"
