@@ -270,7 +270,7 @@ def test_a_form_whose_scrolls_nobody_explained_has_to_be_declared(
             Phone(*ANSWERS),
             benchmark="screen-steps",
             data=mine(tmp_path / "mine"),
-            protocol_options={"family": "mai-ui"},
+            protocol_option={"family": "mai-ui"},
         )
 
 
