@@ -18,8 +18,7 @@ from adapters.conversation import Conversation, Message, Picture, Reply, illustr
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.pictures import Recipe
-from harness.protocols.contract import AskingProtocol, Needs
-from harness.protocols.groups import limit_of
+from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
 from harness.records import Item
