@@ -134,9 +134,8 @@ def test_the_oracle_is_right_under_every_rule_in_every_form(gold: Path) -> None:
         protocol = ScreenAgent(family=family.name, scroll="content")
         for unit in units:
             question = ScreenSteps.of_record(unit)
-            if protocol.spell(
-                *question.asked, Prediction(Status.ANSWERED, unit.detail.gold.action)
-            )["action"]:
+            right = Prediction(Status.ANSWERED, unit.detail.gold.action)
+            if protocol.spell(question.asked[0], right)["action"]:
                 said = as_oracle(protocol, question, SCREEN).action
                 for rule in RULES:
                     verdict = ALL_RULES[rule].verdict(said, unit.detail.gold, PHONE)
