@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -20,7 +22,8 @@ from parsers import (
 from parsers.reply_text import without_tokens
 from parsers.values import is_missing
 
-MEGABYTE = 1_000_000
+LONG = 200_000
+"""Letters; quadratic work on them takes minutes."""
 
 PIECES = st.sampled_from(
     [
@@ -169,27 +172,26 @@ HOSTILE = [
 PREFIXES = ["", "ELEMENT: ", "ACTION: TYPE\nVALUE: ", '{"ELEMENT": "']
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("prefix", PREFIXES)
-def test_hostile_text_is_read(prefix: str) -> None:
-    # Quadratic work takes minutes here; the time limit is the assertion.
+def test_hostile_text_is_read_in_linear_time(prefix: str) -> None:
     for piece in HOSTILE:
-        text = prefix + piece * (MEGABYTE // 25 // len(piece))
+        text = prefix + piece * (LONG // 20 // len(piece))
+        started = time.process_time()
         read_answer(text, ["x"] * 30, none_letter="AE", finish="length")
         read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None)
+        assert time.process_time() - started < 1, piece
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     "piece", ["ELEMENT:", "ELEMENT:\n", "{", "<think>", "</think>\n", "H, ", "VALUE:\n", "*", " "]
 )
-def test_a_megabyte_of_one_thing_is_read(piece: str) -> None:
-    answer = read_answer(piece * (MEGABYTE // len(piece)), ["x"] * 3, none_letter=None)
+def test_much_of_one_thing_is_read(piece: str) -> None:
+    answer = read_answer(piece * (LONG // len(piece)), ["x"] * 3, none_letter=None)
     assert answer.option is None
 
 
 @pytest.mark.timeout(120)
-def test_tokens_of_a_megabyte_are_counted() -> None:
+def test_tokens_of_a_long_text_are_counted() -> None:
     for piece in ("ELEMENT:", "a", " ", "\n", "é", "ab ", "!", "\u200b", "\t ", "<|endoftext|>"):
-        text = piece * (MEGABYTE // len(piece))
+        text = piece * (LONG // len(piece))
         assert 0 < count_tokens(text) <= 3 * len(text)

@@ -1,4 +1,4 @@
-"""A hundred thousand replies put together at random, and a million under the marker `slow`."""
+"""Replies put together at random: a few here, a million under the marker `slow`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ TARGETS = ("click('A')", "type_string('A', 'Ohio', False)", "finish('x y')", "fi
 
 
 @pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 11))]
+    ("seed", "number_of_replies"),
+    [
+        (0, 25_000),
+        *(pytest.param(seed, 100_000, marks=pytest.mark.slow) for seed in range(1, 11)),
+    ],
 )
-def test_no_reply_does_any_harm(seed: int, capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_reply_does_any_harm(
+    seed: int, number_of_replies: int, capfd: pytest.CaptureFixture[str]
+) -> None:
     answered = 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for number, text in enumerate(replies(seed, 100_000)):
+        for number, text in enumerate(replies(seed, number_of_replies)):
             found = read(text, finish="length" if number % 10 == 0 else "stop")
             assert (found.action is not None) == (found.status is Status.ANSWERED), text
             parsed = reference(text)
@@ -38,5 +44,5 @@ def test_no_reply_does_any_harm(seed: int, capfd: pytest.CaptureFixture[str]) ->
             for target in TARGETS:
                 found_scores = scores(kept, target).values()
                 assert all(score is None or 0 <= score <= 1 for score in found_scores), text
-    assert answered > 3000
+    assert answered > number_of_replies * 0.03
     assert capfd.readouterr() == ("", "")

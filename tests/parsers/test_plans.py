@@ -473,18 +473,18 @@ def test_one_of_the_answers_that_were_given_is_read(
 @formats
 def test_hostile_gaps_take_no_time(form: Format) -> None:
     for piece in ("then ", "step 2: ", "wait ", "no, ", "<a", "<a>", "```", "it is ", "2.\n", "#"):
-        gap = piece * (100_000 // len(piece))
+        gap = piece * (20_000 // len(piece))
         started = time.process_time()
         form.read(form.write(*FIRST) + "\n" + gap + "\n" + form.write(*SECOND))
-        assert time.process_time() - started < 3
+        assert time.process_time() - started < 1
 
 
 @formats
 def test_many_answers_take_no_time(form: Format) -> None:
     for gap in ("\n", "\nWait, no.\n", "\nThen I saw this.\n"):
         one = form.write(*FIRST) + gap
-        for text in (one * (60_000 // len(one)), form.alone(3) + gap * 5_000):
+        for text in (one * (15_000 // len(one)), form.alone(3) + gap * 1_000):
             started = time.process_time()
             form.read(text)
             form.read(text, finish="length")
-            assert time.process_time() - started < 3
+            assert time.process_time() - started < 1

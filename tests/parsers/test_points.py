@@ -256,8 +256,8 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_texts_take_no_time(form: Form, piece: str) -> None:
     started = time.process_time()
-    read_point(piece * (200_000 // len(piece)), form)
-    assert time.process_time() - started < 1.5
+    read_point(piece * (40_000 // len(piece)), form)
+    assert time.process_time() - started < 0.5
 
 
 VALUES = (

@@ -88,13 +88,28 @@ def points(now: list[str], at_length: list[str]) -> list[Any]:
 
 
 FIRST = points(
-    ["spool:3", "after:sealed", "before:uploaded", "before:created", "writing:4"],
-    ["before:sealed", "after:uploaded", "before:creating", "after:created", "writing:2"],
+    ["spool:3", "before:uploaded", "before:created", "writing:4"],
+    [
+        "before:sealed",
+        "after:sealed",
+        "after:uploaded",
+        "before:creating",
+        "after:created",
+        "writing:2",
+    ],
 )
 """Where a first session dies."""
 LATER = points(
-    ["after:ended", "line:2", "after:fetched", "call:3", "after:drained", "before:created"],
-    ["before:ended", "before:fetched", "call:1", "before:drained", "spool:2"],
+    ["line:2", "after:fetched", "call:3", "after:drained"],
+    [
+        "before:ended",
+        "after:ended",
+        "before:created",
+        "before:fetched",
+        "call:1",
+        "before:drained",
+        "spool:2",
+    ],
 )
 """Where one dies that fetches round 1 and sends round 2."""
 

@@ -29,19 +29,13 @@ from tests.servers import Answer, Ask, Provider, Switches, WireServer, error
 WAITING = 3
 FEW = ("--ranker", "lexical", "--top-k", "12")
 MT = ("--benchmark", "mt-sample", "--limit", "1")
+# One call, two rounds, tuples of calls, pictures, several dialogues of one conversation.
 PROTOCOLS: dict[str, tuple[str, ...]] = {
     "seeact-two-rounds": ONE_TASK,
     "seeact-choice": (*ONE_TASK, *FEW, "--protocol-option", "batch_size=6"),
-    "seeact-annotation": (*ONE_TASK, *FEW),
-    "seeact-attributes": ONE_TASK,
     "coordinates": (*ONE_TASK, "--protocol-option", "coordinates=unit"),
     "mindact-choice": (*ONE_TASK, *FEW),
-    "mindact-generate": (*ONE_TASK, *FEW),
-    "seq2seq": (*ONE_TASK, *FEW),
     "autowebglm": (*ONE_TASK, *FEW),
-    "mt-mindact": (*MT, *FEW),
-    "mt-mindact-car": (*MT, *FEW),
-    "mt-mindact-fixed": (*MT, *FEW),
     "self-map": (*MT, *FEW),
 }
 REPLIES = (
@@ -101,7 +95,7 @@ def outcomes(run: str) -> tuple[list[Any], Any]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_protocol_comes_to_the_same_in_batches(protocol: str) -> None:
+def test_every_form_of_dialogue_comes_to_the_same_in_batches(protocol: str) -> None:
     with WireServer(anything) as server:
         line = ("--protocol", protocol, *PROTOCOLS[protocol])
         at_once = call(*arguments(server, "openai", "at-once", *line))

@@ -1,4 +1,4 @@
-"""The same prompts, scores and metrics in inspect as in a run of ours, protocol by protocol."""
+"""The same prompts, scores and metrics in inspect as in a run of ours, by form of dialogue."""
 
 from __future__ import annotations
 
@@ -19,17 +19,6 @@ RANKED = {"ranker": "lexical", "top_k": 12}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "seeact-two-rounds": ("lexical", {"benchmark": "sample", "split": "dev", "distractors": 7}),
     "seeact-choice": ("lexical", {"benchmark": "sample", "split": "dev", **RANKED}),
-    "seeact-attributes": ("oracle", {"benchmark": "sample", "split": "dev"}),
-    "coordinates": (
-        "oracle",
-        {
-            "benchmark": "sample",
-            "split": "dev",
-            "protocol_options": ["coordinates=absolute"],
-        },
-    ),
-    "mindact-choice": ("lexical", {"benchmark": "sample", "split": "dev", **RANKED}),
-    "autowebglm": ("lexical", {"benchmark": "sample", "split": "dev", **RANKED}),
     "self-map": ("lexical", {"benchmark": "mt-sample", "split": "dev", **RANKED}),
     "grounding": (
         "centre",

@@ -67,14 +67,15 @@ def test_a_program_that_a_notebook_starts_draws_no_bar(
     assert "steps/min" in called.err
 
 
-COMMANDS = [
-    ("report", "a"),
-    ("run", "--model", "oracle", *ONE_TASK, "--progress", "off", "--out", "b"),
-]
+REPORT = ("report", "a")
+RUN = ("run", "--model", "oracle", *ONE_TASK, "--progress", "off", "--out", "b")
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-@pytest.mark.parametrize("redirect", [">&-", "<&- >&- 2>&-", "| true"])
+@pytest.mark.parametrize(
+    ("command", "redirect"),
+    [(REPORT, ">&-"), (REPORT, "| true"), (RUN, "<&- >&- 2>&-")],
+    ids=["report closed", "report to nobody", "run without streams"],
+)
 def test_a_closed_standard_output_is_no_traceback(
     command: tuple[str, ...], redirect: str, place: Path
 ) -> None:
@@ -91,16 +92,15 @@ def test_a_closed_standard_output_is_no_traceback(
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
-    if command[0] == "run" and redirect != "| true":
+    if command == RUN:
         assert json.loads(Path("b/summary.json").read_text("utf-8"))["complete"] is True
         assert len(steps("b")) == len(steps("a")), "no file of the run took the stream's place"
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_what_an_encoding_lacks_is_printed_in_other_signs(encoding: str, place: Path) -> None:
+def test_what_an_encoding_lacks_is_printed_in_other_signs(place: Path) -> None:
     out = "r \u2212 \u4e2d"
     run = ("run", "--model", "oracle", *ONE_TASK, "--progress", "off", "--out", out)
-    for line in (run, ("report", out), ("errors", out)):
+    for encoding, line in (("cp1252", run), ("ascii", ("report", out))):
         done = subprocess.run(
             [sys.executable, "-m", "harness", *line],
             env={**os.environ, "PYTHONIOENCODING": encoding},

@@ -32,12 +32,10 @@ RANKED = ("--ranker", "lexical")
     ("line", "below"),
     [
         ((*DEV, "--protocol", "seeact-attributes"), True),
-        ((*DEV, "--protocol", "coordinates", *PER_MILLE, "--point-rule", "smallest"), True),
         ((*DEV, "--protocol", "coordinates", *PER_MILLE, "--invalid", "fail"), True),
         ((*DEV, "--protocol", "mindact-choice", *RANKED, "--top-k", "10", "--missed", "ask"), True),
         ((*DEV, "--no-element-zeroes-operation", "--step-rule", "exact"), False),
         ((*ONE_TASK, "--protocol", "mindact-generate", *RANKED), False),
-        ((*ONE_TASK, "--protocol", "seeact-annotation", *RANKED), False),
         ((*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"), False),
     ],
 )
