@@ -124,12 +124,15 @@ def types() -> str:
 
 
 def _docstring(text: str) -> str:
-    if len(text) <= 100 - 10:
-        return f'    """{text}"""'
-    wrapped = textwrap.fill(
-        f'"""{text}', 100, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+    indent = "    "
+    return textwrap.fill(
+        f'"""{text}"""',
+        100,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+        break_long_words=False,
     )
-    return f'{wrapped}"""' if len(wrapped.splitlines()[-1]) <= 97 else f'{wrapped}\n    """'
 
 
 def page() -> str:

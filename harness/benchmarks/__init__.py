@@ -116,7 +116,7 @@ BENCHMARKS.add(
 BENCHMARKS.add(
     "steps",
     "harness.benchmarks.steps:SimpleBenchmark",
-    "your own recorded steps, JSON lines or parquet, given with --data (docs/own-data.md)",
+    "your own recorded steps, files or on the hub, given with --data (docs/own-data.md)",
 )
 _GROUNDING = "harness.kinds.grounding.sets"
 BENCHMARKS.add(
@@ -253,7 +253,7 @@ def step_data(
     # Imported here to read runs without benchmarks, and benchmarks without runs.
     from harness.runs import DataGone, StepData
 
-    data, splits = dataset.get("data"), dataset.get("splits_asked")
+    data, splits = _same_data(dataset), dataset.get("splits_asked")
     left = dict.fromkeys(step_ids)
     try:
         opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()))
@@ -271,6 +271,15 @@ def step_data(
         raise DataGone(str(error)) from error
     for step_id in left:
         yield step_id, DataGone(f"the data no longer has step {step_id}")
+
+
+def _same_data(dataset: Mapping[str, Any]) -> str | None:
+    """Return where the data of a run is; of a data set on the hub the same commit."""
+    from harness.benchmarks.hub_stream import hub_data
+
+    data, revision = dataset.get("data"), dataset.get("revision")
+    source = hub_data(data)
+    return str(source._replace(revision=revision)) if source and revision else data
 
 
 def _pictures_of(

@@ -123,9 +123,11 @@ class Checked:
         return f"{rows}, no errors: a run would ask about {counted(self.counts.valid, 'step')}"
 
 
-def check_steps(benchmark: SimpleBenchmark, data: Path | None = None) -> Checked:
+def check_steps(
+    benchmark: SimpleBenchmark, data: Path | None = None, splits: Sequence[str] | None = None
+) -> Checked:
     """Read and check every row. Raises `DataError` if there are none."""
-    layout, files = benchmark.layout(data)
+    layout, files = benchmark.layout(data, splits)
     checked = Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
@@ -162,7 +164,7 @@ def _scan(layout: StepsLayout, path: Path, checked: Checked) -> list[Scanned]:
     """Return the rows that have all required columns."""
     if layout.is_table(path):
         with opened(path) as file:
-            _note_unused(layout.columns, column_names(file), checked)
+            _note_unused(layout.columns, (*column_names(file), *layout.unused), checked)
     sound = []
     try:
         for scanned, problem in layout.lines(path):

@@ -69,15 +69,15 @@ def fetch(
     if cached is not None:
         return cached
     if constants.is_offline_mode():
-        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, _otherwise(repo)))
-    with _translated(repo, revision):
+        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
+    with translated(repo, revision):
         info = _answer(lambda: _listing(repo, revision, patience_s), patience_s)
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]
         files = [f for f in listed if any(kind(f.rfilename) for kind in kinds)]
         if not files:
             kind = f"{suffix[1:]} file" if suffix else "file"
             raise DataError(
-                f"{repo} on the hub has no matching {kind} at {info.sha}; {_otherwise(repo)}"
+                f"{repo} on the hub has no matching {kind} at {info.sha}; {otherwise(repo)}"
             )
         return HubCopy(tuple(_download(repo, str(info.sha), f) for f in files), str(info.sha))
 
@@ -113,10 +113,25 @@ def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:
     return HfApi().dataset_info(repo, revision=revision, files_metadata=True, timeout=timeout_s)
 
 
+def newest(repo: str, revision: str | None, patience_s: float = PATIENCE_S) -> str:
+    """Return the newest commit of a data set, or of one of its revisions. Raises `DataError`."""
+    with translated(repo, revision):
+        return str(_answer(lambda: _listing(repo, revision, patience_s), patience_s).sha)
+
+
 def fetch_one(repo: str, revision: str, name: str) -> Path:
     """Return a single file of a data set, from the cache or the hub. Raises `DataError`."""
-    with _translated(repo, revision):
+    with translated(repo, revision):
         return _downloaded(repo, revision, name)
+
+
+def is_missing(error: DataError) -> bool:
+    """Return True if the hub answered that there is no such file."""
+    from huggingface_hub import errors
+
+    cause = error.__cause__
+    here = isinstance(cause, errors.LocalEntryNotFoundError)
+    return isinstance(cause, errors.EntryNotFoundError) and not here
 
 
 def _download(repo: str, revision: str, listed: Any) -> DataFile:
@@ -175,17 +190,18 @@ def _answer(call: Callable[[], T], seconds: float) -> T:
 
 
 @contextmanager
-def _translated(repo: str, revision: str | None) -> Iterator[None]:
+def translated(repo: str, revision: str | None) -> Iterator[None]:
     """Turn the exceptions of huggingface_hub into one-line `DataError`s."""
     from httpx2 import HTTPError
 
     try:
         yield
     except (HTTPError, TimeoutError, OSError) as error:
-        raise DataError(hub_error(error, repo, "dataset", revision, _otherwise(repo))) from error
+        raise DataError(hub_error(error, repo, "dataset", revision, otherwise(repo))) from error
 
 
-def _otherwise(repo: str) -> str:
+def otherwise(repo: str) -> str:
+    """Return what to do without the hub."""
     return (
         f"download its files from {hub_page(repo, 'dataset')} where there is a network and give "
         "their folder with --data PATH, or put them into the hub's cache and set HF_HUB_OFFLINE=1, "

@@ -23,10 +23,7 @@ from harness.records import Row, RowDetail
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of recorded steps.
-
-    narrow: True if the index pass reads it.
-    """
+    """A column of recorded steps; the index pass reads those that are `narrow`."""
 
     name: str
     type: str
@@ -70,15 +67,17 @@ class StepColumns:
 
     Attributes:
         names: our column to their field; a dot leads into an object (`action.type`).
-        values: our column to a default for rows that have no value.
+        values: our column to a default for rows without a value.
         operations: their operation names to CLICK, TYPE and SELECT.
         id_attribute: the HTML attribute that holds the ids of elements.
+        files: True if pages and pictures may be paths.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)
     operations: Mapping[str, str] = field(default_factory=dict)
     id_attribute: str = NODE_ID
+    files: bool = True
 
     def name_of(self, column: str) -> str:
         """Return the name of the column in the records."""
@@ -113,8 +112,8 @@ class StepColumns:
     def key(self, record: Record, where: str) -> Key:
         """Return the key that identifies a step. Raises `DataError`."""
         for column in COLUMNS:
-            if column.required and column.narrow:
-                self._present(record, column.name, where)
+            if column.required and column.narrow and not self.text(record, column.name, where):
+                raise DataError(f"{where}: no '{self.name_of(column.name)}'")
         task = self.text(record, "task", where)
         return Key(
             task_id=self.text(record, "task_id", where)
@@ -191,23 +190,23 @@ class StepColumns:
         for column in there:
             if column.type in readers:
                 tried(readers[column.type], record, column.name, where)
-            if column.required and column.narrow:
-                tried(self._present, record, column.name, where)
+            if column.required and column.narrow and not self.value(record, column.name):
+                found[f"{where}: no '{self.name_of(column.name)}'"] = None
         tried(whole, self.value(record, "step"), self.name_of("step"), where)
         tried(self._picture, record, where, folder)
-        names, nodes = [column.name for column in there], None
-        operation = self.value(record, "operation")
-        if isinstance(operation, str) and operation:
+        names = [column.name for column in there]
+        if isinstance(operation := self.value(record, "operation"), str) and operation:
             tried(decode_operation, {"op": self._operation(operation), "value": ""}, where)
-        if "html" in names and (html := tried(self._html, record, where, folder)):
-            nodes = tried(_nodes, html, f"{where}: '{self.name_of('html')}'")
+        html = tried(self._html, record, where, folder) if "html" in names else None
+        nodes = tried(_nodes, html, f"{where}: '{self.name_of('html')}'") if html else None
         if "positives" in names:
             tried(self._candidates, record, where, nodes or {})
         return list(found)
 
-    def _present(self, record: Record, column: str, where: str) -> None:
-        if not self.text(record, column, where):
-            raise DataError(f"{where}: no '{self.name_of(column)}'")
+    def _at(self, folder: Path, path: str) -> Path:
+        if not self.files:
+            raise ValueError("files are not read here")
+        return folder / path
 
     def _operation(self, written: str) -> str:
         return self.operations.get(written, written).strip().upper()
@@ -216,7 +215,7 @@ class StepColumns:
         written = self.text(record, "html", where)
         if "<" not in written:
             try:
-                written = (folder / written).read_text(encoding="utf-8")
+                written = self._at(folder, written).read_text(encoding="utf-8")
             except (OSError, ValueError) as error:
                 raise self._wrong("html", where, written, "a page or its file") from error
         try:
@@ -236,7 +235,7 @@ class StepColumns:
         try:
             if stored.startswith("data:"):
                 return base64.b64decode(stored.partition(",")[2], validate=True)
-            return (folder / stored).read_bytes()
+            return self._at(folder, stored).read_bytes()
         except (OSError, ValueError, binascii.Error) as error:
             raise self._wrong("screenshot", where, stored, "a picture or its file") from error
 

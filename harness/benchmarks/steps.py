@@ -1,6 +1,7 @@
-"""A user's recorded steps, in JSON lines or parquet, as a benchmark without code.
+"""A user's recorded steps, in files or on the hub, as a benchmark without code.
 
     vlm-eval --benchmark steps --data steps.jsonl --model lexical
+    vlm-eval --benchmark steps --data hf://datasets/OWNER/NAME --model lexical
 
 The columns are documented in `harness.benchmarks.step_columns` and docs/own-data.md. A schema file
 (TOML or JSON) or a package maps other names of columns and operations to them:
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.files import DataFile, local_files
+from harness.benchmarks.hub_copies import copied
+from harness.benchmarks.hub_stream import Wanted, hub_data
 from harness.benchmarks.index import (
     Key,
     Scanned,
@@ -63,6 +66,8 @@ class StepsLayout(TableLayout):
 
     Attributes:
         lost: True if a row without a screenshot is invalid.
+        origin: where the data comes from, and its mapping of columns.
+        unused: columns of a data set on the hub that are not read; () for local files.
         scanned: the rows of each file with their narrow columns.
         actions: the actions of each task in words, by step number.
     """
@@ -70,6 +75,8 @@ class StepsLayout(TableLayout):
     columns: StepColumns
     lost: bool = True
     loader: Loader | None = None
+    origin: Mapping[str, object] = field(default_factory=dict)
+    unused: tuple[str, ...] = ()
     scanned: Mapping[Path, Sequence[Scanned]] = field(default_factory=dict, repr=False)
     actions: Mapping[str, Mapping[int, str]] = field(default_factory=dict, repr=False)
     what: str = "recorded steps (see docs/own-data.md)"
@@ -196,44 +203,46 @@ class SimpleBenchmark(StepBenchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`data` may be a schema file, which names the data."""
-        layout, files = self.layout(data)
+        layout, files = self.layout(data, splits)
         scanned = {file.path: tuple(_sound(layout, file.path)) for file in files}
         layout = replace(layout, scanned=scanned)
         entries, notices = build_index(files, layout, self.name)
         if not entries:
             raise DataError(f"no rows in {', '.join(str(file.path) for file in files)}")
         kept = of_splits(entries, splits)
-        origin: dict[str, object] = {
-            "origin": "local",
-            "columns": msgspec.to_builtins(layout.columns),
-        }
-        if self.loader is not None:
-            origin["loader"] = f"{self.loader.__module__}:{self.loader.__qualname__}"
         return StepDataset(
             benchmark=self.name,
             layout=layout.with_actions(entries),
             files=tuple(files),
             entries=kept,
-            origin=origin,
+            origin=layout.origin,
             notices=tuple(notices),
         )
 
     def holds(self, data: Path) -> bool:
-        """Return True for a file of JSON lines, and for a schema of steps."""
+        """Return True for JSON lines, a schema of steps, and a data set on the hub."""
         if self.data is not None or not data.is_file():
-            return False
+            return self.data is None and str(data).startswith("hf:/")
         try:
             return data.suffix == SUFFIXES[0] or bool(data.suffix in SCHEMAS and _read_schema(data))
         except DataError:
             return False
 
-    def layout(self, data: Path | None) -> tuple[StepsLayout, list[DataFile]]:
-        """Return the layout of the files, and the files themselves. Raises `DataError`."""
+    def layout(
+        self, data: Path | None, splits: Sequence[str] | None = None
+    ) -> tuple[StepsLayout, list[DataFile]]:
+        """Return the layout of the files, and the files; `splits` are for data on the hub.
+
+        Raises `DataError`.
+        """
         source = data or self.data
         if source is None:
-            raise DataError(f"{self.name} needs --data PATH: JSON lines, parquet, or a schema file")
+            raise DataError(
+                f"{self.name} needs --data PATH: JSON lines, parquet, a schema file, or "
+                "hf://datasets/OWNER/NAME"
+            )
         described = self
-        if source.suffix in SCHEMAS and source.suffix not in self.suffixes:
+        if source.suffix in SCHEMAS and source.suffix not in self.suffixes and not hub_data(source):
             described, source = self._described_by(source)
         for column in (*described.columns, *described.values):
             known = [known.name for known in COLUMNS]
@@ -242,12 +251,32 @@ class SimpleBenchmark(StepBenchmark):
         columns = StepColumns(
             described.columns, described.values, described.operations, described.id_attribute
         )
-        if source.is_file() and source.suffix not in self.suffixes:
-            wanted = " or ".join(self.suffixes)
-            raise DataError(f"{source} is not a file that {self.name} reads ({wanted})")
-        files = local_files(source, *self.suffixes)
-        lost = described.screenshots is True
-        return StepsLayout(columns, lost, described.loader), files
+        mapping = msgspec.to_builtins(columns)
+        del mapping["files"]
+        origin: dict[str, object] = {"origin": "local", "columns": mapping}
+        unused: tuple[str, ...] = ()
+        if self.loader is not None:
+            origin["loader"] = f"{self.loader.__module__}:{self.loader.__qualname__}"
+        if hub := hub_data(source):
+            names = {column.name: columns.name_of(column.name) for column in COLUMNS}
+            wanted = Wanted(names, frozenset({"screenshot"}), frozenset({"html"}))
+            copy = copied(hub, wanted, splits)
+            files, origin = list(copy.files), {**origin, **copy.origin}
+            unused = tuple(name for name in copy.columns if name not in columns.stored())
+            if lacking := [repr(one) for one in columns.required() if one not in copy.columns]:
+                raise DataError(
+                    f"{hub} has no column {', '.join(lacking)}, but {', '.join(unused)}: map them "
+                    "with a schema file (docs/own-data.md)"
+                )
+            # A copy holds what its files held; its cells must not name files of this machine.
+            columns = replace(columns, names={}, files=False)
+        else:
+            if source.is_file() and source.suffix not in self.suffixes:
+                those = " or ".join(self.suffixes)
+                raise DataError(f"{source} is not a file that {self.name} reads ({those})")
+            files = local_files(source, *self.suffixes)
+        lost, loader = described.screenshots is True, None if hub else described.loader
+        return StepsLayout(columns, lost, loader, origin, unused), files
 
     def _described_by(self, path: Path) -> tuple[SimpleBenchmark, Path]:
         """Return the benchmark with the settings of a schema file, and the path of the data."""
@@ -255,8 +284,8 @@ class SimpleBenchmark(StepBenchmark):
         settings = {
             name: value for name in schema.__struct_fields__ if (value := getattr(schema, name))
         }
-        source = path.parent / settings.pop("data", ".")
-        return replace(self, **settings), source
+        source = settings.pop("data", ".")
+        return replace(self, **settings), Path(source) if hub_data(source) else path.parent / source
 
 
 class _Schema(msgspec.Struct, forbid_unknown_fields=True):

@@ -70,7 +70,8 @@ def _check(source: Benchmark, settings: Settings) -> bool:
     from harness.planning.plan import open_data
 
     if isinstance(source, SimpleBenchmark):
-        checked = check_steps(source, Path(settings.data) if settings.data else None)
+        data = Path(settings.data) if settings.data else None
+        checked = check_steps(source, data, settings.splits or None)
     else:
         dataset = open_data(settings).part
         for notice in dataset.notices:

@@ -268,7 +268,8 @@ def open_data(settings: Settings) -> Selected:
     try:
         opened = open_benchmark(source, splits=settings.splits or None, data=data)
     except DataError as error:
-        reading = [one.name for one in holding(data)] if data else []
+        found = [one.name for one in holding(data)] if data else []
+        reading = [name for name in found if name != settings.benchmark]
         if not reading or "benchmark" in settings.given:
             raise
         raise DataError(

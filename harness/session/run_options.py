@@ -43,7 +43,8 @@ class RunOptions(TypedDict, total=False):
     benchmark: str | Benchmark
     """Benchmark to run on; `vlm-eval benchmarks` lists them."""
     data: str | Path | None
-    """Local file or folder to read instead of the hub's copy."""
+    """File or folder to read instead of the hub's copy; own data also as
+    hf://datasets/OWNER/NAME."""
     split: str | Sequence[str]
     """Only this split; may be repeated. Default: the test splits."""
     website: str | Sequence[str]

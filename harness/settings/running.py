@@ -34,7 +34,7 @@ class DataSettings:
     )
     data: PathText | None = _data(
         None,
-        "Local file or folder to read instead of the hub's copy.",
+        "File or folder to read instead of the hub's copy; own data also as hf://datasets/OWNER/NAME.",
         common=True,
         recorded="never",
         forbids_ranking=False,

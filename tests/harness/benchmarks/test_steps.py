@@ -295,7 +295,7 @@ def test_a_broken_file_is_one_line(tmp_path: Path, name: str, text: str, message
 
 
 def test_without_data_the_message_says_what_to_give() -> None:
-    with pytest.raises(DataError, match="steps needs --data PATH: JSON lines, parquet, or a"):
+    with pytest.raises(DataError, match="steps needs --data PATH: JSON lines, parquet, a sch"):
         benchmark("steps").open()
 
 

@@ -1,8 +1,10 @@
 """The user's own grounding items: `grounding.toml`, `items.jsonl` and pictures in a folder.
 
     vlm-eval --benchmark grounding-items --data my-screens --model oracle
+    vlm-eval --benchmark grounding-items --data my-screens/grounding.toml --model oracle
 
-The files are documented in docs/grounding-data.md. A package can give such a folder a name:
+The second may name a data set on the hub in place of `items.jsonl`. The files are documented in
+docs/grounding-data.md. A package can give such a folder a name:
 
     TILLS = GroundingItems("tills", data=HERE)
 """
@@ -11,27 +13,36 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
+from harness.benchmarks.files import DataFile
+from harness.benchmarks.hub import fetch_one, is_missing
+from harness.benchmarks.hub_copies import HubCopy, copied, pinned
+from harness.benchmarks.hub_stream import HubData, Wanted, hub_data
 from harness.benchmarks.items import Items
+from harness.benchmarks.parquet import column_names, opened, small_columns
 from harness.errors import DataError, suggestion
 from harness.kinds.grounding.sets.boxes import (
     CONVENTIONS,
     PICTURE,
     Convention,
+    Size,
     declaration,
     points_of,
 )
-from harness.kinds.grounding.sets.folders import Folder, decoded_text
+from harness.kinds.grounding.sets.folders import Folder, converted, decoded_text
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
+from harness.kinds.grounding.sets.parquet_pictures import ParquetPictures
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
 SCHEMA, ITEMS = "grounding.toml", "items.jsonl"
 DECLARED = declaration()
+LABEL = "label:"
+"""Begins the names of columns of copies that hold a label."""
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,12 +52,16 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     box: meaning of the numbers of boxes and polygons.
     groups: labels that results are broken down by; all items have them.
     cluster: the label whose values intervals take as independent; pictures unless given.
+    data: a data set on the hub (`hf://datasets/OWNER/NAME`) in place of `items.jsonl`.
+    columns: our columns to those of that data set; a dot leads into an object.
     """
 
     name: str
     box: Convention
     groups: list[str] = []
     cluster: str = ""
+    data: str = ""
+    columns: dict[str, str] = {}
 
 
 class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +94,8 @@ class GroundingItems(GroundingSet):
     data: Path | None = None
 
     def holds(self, data: Path) -> bool:
-        return self.data is None and bool(_folders(data))
+        """Return True for a folder with a schema, and for a schema."""
+        return self.data is None and (data.name == SCHEMA or bool(_folders(data)))
 
     def folder(self, data: Path | None) -> Folder:
         data = data or self.data
@@ -94,17 +110,111 @@ class GroundingItems(GroundingSet):
         return Folder(found[0], {"origin": "local"}, self.folders)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
-        """Open a folder of items, or the one above it."""
-        schema = _schema(self.folder(data))
-        opened = super().open(splits=splits, data=data)
+        """Open a folder of items, or the one above it, or a data set on the hub."""
+        if found := _on_hub(data or self.data):
+            source, schema = found
+            copy = copied(source, _wanted(schema), splits)
+            opened = _HubItems(self.name, copy=copy, schema=schema).opened()
+        else:
+            schema = _schema(self.folder(data).root / SCHEMA)
+            opened = super().open(splits=splits, data=data)
         origin = {**opened.origin, "set": schema.name}
         absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
         return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
 
     def rows(self, folder: Folder, split: str) -> Rows:
-        schema = _schema(folder)
+        schema = _schema(folder.root / SCHEMA)
         files = [*folder.files(SCHEMA, "the schema"), *folder.files(ITEMS, "a line per item")]
         return Rows(list(_rows(folder, schema)), schema.box, files)
+
+
+@dataclass(frozen=True)
+class _HubItems(GroundingItems):
+    """Items copied from the hub."""
+
+    copy: HubCopy = field(kw_only=True)
+    schema: Schema = field(kw_only=True)
+
+    def opened(self) -> Items:
+        splits = tuple(str(file.split) for file in self.copy.files)
+        return GroundingSet.open(replace(self, splits=splits), splits=splits)
+
+    def folder(self, data: Path | None) -> Folder:
+        pictures = ParquetPictures("image")
+        return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        (file,) = (file for file in self.copy.files if file.split == split)
+        return Rows(list(_copied_rows(file, folder, self.schema)), self.schema.box, [file])
+
+
+def _on_hub(data: Path | None) -> tuple[HubData, Schema] | None:
+    """Return the data set on the hub that an address or a schema file names, and the schema."""
+    if data is not None and data.suffix == ".toml" and data.is_file():
+        schema = _schema(data)
+        source = hub_data(schema.data)
+        if source is None:
+            raise DataError(
+                f"{data}: data is not the address of a data set on the hub; give the folder of "
+                f"{SCHEMA} and {ITEMS} instead"
+            )
+        return pinned(source), schema
+    source = hub_data(data)
+    if source is None:
+        return None
+    source = pinned(source)
+    try:
+        return source, _schema(fetch_one(source.repo, str(source.revision), SCHEMA))
+    except DataError as error:
+        if not is_missing(error):
+            raise
+        raise DataError(
+            f"{source.repo} has no {SCHEMA}, which says what the boxes of its items are: write "
+            f'one with data = "{source._replace(revision=None)}", and give it with --data'
+        ) from error
+
+
+def _wanted(schema: Schema) -> Wanted:
+    own = {name: schema.columns.get(name, name) for name in Stored.__struct_fields__}
+    labels = {f"{LABEL}{name}": schema.columns.get(name, name) for name in _labels(schema)}
+    return Wanted({**own, **labels}, frozenset({"image"}))
+
+
+def _labels(schema: Schema) -> list[str]:
+    cluster = "" if schema.cluster == "picture" else schema.cluster
+    return [*schema.groups, *filter(None, [cluster])]
+
+
+def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row]:
+    pictures = folder.parquet.facts(file.path)
+    with opened(file.path) as table:
+        names = [name for name in column_names(table) if name != "image"]
+        records = list(small_columns(table, names))
+    for number, (picture, (*_, record)) in enumerate(zip(pictures, records, strict=True), start=1):
+        where = f"{file.name}, row {number}"
+        given = {name: value for name, value in record.items() if value is not None}
+        labels = {
+            name.removeprefix(LABEL): given.pop(name)
+            for name in names
+            if name.startswith(LABEL)
+            if name in given
+        }
+        for name in ("box", "polygon", "absent", "labels"):
+            if name in given:
+                given[name] = _json(given[name], where, name)
+        labels = {**(given.pop("labels", None) or {}), **labels}
+        shown = picture.digest[:16]
+        folder.stored.setdefault(shown, picture.cell)
+        usual = {"id": f"{file.split}-{number}", "image": shown}
+        one = converted({**usual, **given, "labels": labels}, Stored, where)
+        yield _row(one, where, folder, schema, picture.size)
+
+
+def _json(text: str, where: str, name: str) -> object:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
 
 
 def _folders(data: Path) -> list[Path]:
@@ -114,8 +224,7 @@ def _folders(data: Path) -> list[Path]:
     return sorted(path.parent for path in data.glob(f"*/{SCHEMA}"))
 
 
-def _schema(folder: Folder) -> Schema:
-    path = folder.root / SCHEMA
+def _schema(path: Path) -> Schema:
     try:
         return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Schema)
     except OSError as error:
@@ -145,22 +254,26 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
 
 
 def _rows(folder: Folder, schema: Schema) -> Iterator[Row]:
-    cluster = "" if schema.cluster == "picture" else schema.cluster
     for number, one in decoded_text(folder.root / ITEMS, Stored):
-        where = f"{ITEMS}, line {number}"
-        for name in (*schema.groups, *filter(None, [cluster])):
-            if name not in one.labels:
-                hint = suggestion(name, one.labels)
-                raise DataError(f"{folder.root}/{where}: {one.id} has no label '{name}'; {hint}")
-        yield Row(
-            where=where,
-            unit_id=one.id,
-            picture=one.image,
-            instruction=one.instruction,
-            box=_box(one, schema.box, folder, where),
-            parents={cluster: one.labels[cluster]} if cluster else {},
-            labels={name: value for name, value in one.labels.items() if name != cluster},
-        )
+        yield _row(one, f"{ITEMS}, line {number}", folder, schema)
+
+
+def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
+    cluster = "" if schema.cluster == "picture" else schema.cluster
+    for name in _labels(schema):
+        if name not in one.labels:
+            hint = suggestion(name, one.labels)
+            raise DataError(f"{folder.root}/{where}: {one.id} has no label '{name}'; {hint}")
+    return Row(
+        where=where,
+        unit_id=one.id,
+        picture=one.image,
+        instruction=one.instruction,
+        box=_box(one, schema.box, folder, where),
+        size=size,
+        parents={cluster: one.labels[cluster]} if cluster else {},
+        labels={name: value for name, value in one.labels.items() if name != cluster},
+    )
 
 
 def _box(
