@@ -18,10 +18,10 @@ from parsers.aggregation import (
     headline_value,
     unmeasured,
 )
-from parsers.agreement import agreeing
 from parsers.declaration import Declaration
 from parsers.metrics import AggregationRules, Metrics
 from parsers.parents import measures_of_whole, parent_metrics, parent_outcomes
+from parsers.rates import agreeing
 from parsers.records import ScoredUnit
 
 Trial = tuple[int, ScoredUnit]

@@ -15,7 +15,7 @@ import httpx2
 import msgspec
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Gone, PackLimits, RemoteBatch
+from adapters.batches.contract import Gone, PackLimits, RemoteBatch, Said
 from adapters.batches.hosted import (
     MAX_PAGES,
     UPLOAD_S,
@@ -25,7 +25,6 @@ from adapters.batches.hosted import (
     over,
     seconds_of,
 )
-from adapters.batches.lines import Said
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure

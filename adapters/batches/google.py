@@ -19,7 +19,7 @@ import httpx2
 import msgspec
 
 from adapters.api import ApiAdapter, Json
-from adapters.batches.contract import PackLimits, RemoteBatch
+from adapters.batches.contract import PackLimits, RemoteBatch, Said
 from adapters.batches.hosted import (
     MAX_PAGES,
     UPLOAD_S,
@@ -30,7 +30,6 @@ from adapters.batches.hosted import (
     over,
     seconds_of,
 )
-from adapters.batches.lines import Said
 from adapters.checks import read_json
 from adapters.endpoints import Endpoint
 from adapters.faults import Failure

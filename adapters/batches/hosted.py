@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Gone, PackLimits, QueueFull, Torn
-from adapters.batches.lines import Lines, read_loosely
+from adapters.batches.contract import Gone, Lines, PackLimits, QueueFull, Torn, read_loosely
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
 from adapters.faults import Failure, judge

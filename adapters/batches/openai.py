@@ -14,7 +14,7 @@ import httpx2
 import msgspec
 
 from adapters.api import ApiAdapter, Json
-from adapters.batches.contract import PackLimits, RemoteBatch
+from adapters.batches.contract import Lines, PackLimits, RemoteBatch, Said
 from adapters.batches.hosted import (
     MAX_PAGES,
     UPLOAD_S,
@@ -24,7 +24,6 @@ from adapters.batches.hosted import (
     moment,
     over,
 )
-from adapters.batches.lines import Lines, Said
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure

@@ -24,9 +24,8 @@ from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded, Unloaded
 from adapters.local.memory import free_bytes
 from adapters.local.options import LocalOptions, devices_of, visible
-from adapters.local.serving import REDUCERS, Answered, Job, Ready, Release
 from adapters.local.work import Generated, Plan, Work, Worker, WorkerStats
-from adapters.local.worker import thread_worker
+from adapters.local.worker import REDUCERS, Answered, Job, Ready, Release, thread_worker
 from adapters.processes import Child
 from adapters.processes.exchange import Answer, Exchange
 
@@ -40,7 +39,7 @@ class ProcessWorker:
         self._stats = WorkerStats()
         inside, environment = _placed(device)
         self._exchange = Exchange(
-            Child("adapters.local.serving:serve", environment=environment, reducers=REDUCERS),
+            Child("adapters.local.worker:serve", environment=environment, reducers=REDUCERS),
             Job(options, inside, threads),
             who=f"the worker on {device}",
             heard=self._heard,

@@ -95,7 +95,7 @@ BENCHMARKS.add(
 )
 BENCHMARKS.add(
     "mt-sample",
-    "harness.kinds.conversation.sample:BENCHMARK",
+    "harness.kinds.conversation.mt_mind2web:SAMPLE",
     "conversations on the sample's sites, shipped with the package, to try things out",
 )
 BENCHMARKS.add(

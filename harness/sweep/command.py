@@ -15,8 +15,7 @@ from harness.errors import UserError
 from harness.printing import say, terminal
 
 if TYPE_CHECKING:
-    from harness.sweep.expansion import CellPlan, Expansion
-    from harness.sweep.file import SweepFile
+    from harness.sweep.file import CellPlan, Expansion, SweepFile
     from harness.tables import Grid
 
 
@@ -70,8 +69,7 @@ def sweep(
     if status:
         return _status(file, folder, only)
 
-    from harness.sweep.expansion import Expansion, read_expansion
-    from harness.sweep.file import read_sweep
+    from harness.sweep.file import Expansion, read_expansion, read_sweep
     from harness.sweep.planning import plan_cells
 
     described = read_sweep(file)
@@ -93,7 +91,7 @@ def _run(
     import asyncio
 
     from adapters.processes import available_cpus
-    from harness.sweep.expansion import owned
+    from harness.sweep.file import owned
     from harness.sweep.planning import estimated, to_confirm
     from harness.sweep.schedule import Schedule
     from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
@@ -141,7 +139,7 @@ def _run(
 
 
 def _status(file: str, folder: Path, only: tuple[str, ...]) -> int:
-    from harness.sweep.expansion import read_expansion
+    from harness.sweep.file import read_expansion
     from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
 
     expansion = read_expansion(folder)

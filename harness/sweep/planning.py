@@ -18,8 +18,7 @@ from harness.planning.spending import CONFIRM_FROM, check_cost_limit
 from harness.runs import RunError
 from harness.serve.settings import ServerSettings
 from harness.session.observers import SessionObserver, open_observers
-from harness.sweep.expansion import CellPlan, Cost, Expansion
-from harness.sweep.file import Cell, SweepFile, shown_options
+from harness.sweep.file import Cell, CellPlan, Cost, Expansion, SweepFile, shown_options
 from harness.sweep.standing import Standing
 from harness.tables import Column, Grid, rows_of
 from harness.tables import counted as number_of

@@ -25,8 +25,7 @@ from harness.engine import on_interrupt
 from harness.errors import UserError
 from harness.serve.settings import ServerSettings
 from harness.sweep.child import Child, Claim, Servers, limit_of
-from harness.sweep.expansion import CellPlan, Expansion
-from harness.sweep.file import Cell
+from harness.sweep.file import Cell, CellPlan, Expansion
 from harness.sweep.planning import HERE
 from harness.sweep.standing import Standing, standing_of
 

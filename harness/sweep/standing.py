@@ -20,7 +20,7 @@ from harness.runs.finding import State, settings_of, state_of
 from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
 from harness.session.summary import aggregation_rules, part
-from harness.sweep.expansion import CellPlan, Expansion
+from harness.sweep.file import CellPlan, Expansion
 from harness.tables import (
     FEW_MARK,
     Cell,

@@ -20,7 +20,14 @@ runs into a folder. It is added to `EXPORTS`, or by a package as an entry point 
 
 from __future__ import annotations
 
-from reports.exports.contract import EXPORTS, ExportFormat, export, option
-from reports.exports.folder import ExportError, Folder, file_name
+from reports.exports.contract import (
+    EXPORTS,
+    ExportError,
+    ExportFormat,
+    Folder,
+    export,
+    file_name,
+    option,
+)
 
 __all__ = ["EXPORTS", "ExportError", "ExportFormat", "Folder", "export", "file_name", "option"]

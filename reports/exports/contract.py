@@ -18,20 +18,150 @@ used. Equal runs and options give equal files: no format reads the clock.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
+import tempfile
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self
+
+import click
 
 from adapters.registry import Registry
 from harness.runs import Run, open_run
 from harness.tables import clean
-from reports.exports.folder import ExportError, Folder
 
-if TYPE_CHECKING:
-    from harness.runs import Run
-    from reports.exports.folder import Folder
+LONGEST = 200
+"""Bytes of a name without its ending: file systems take 255."""
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(10))}
+
+
+class ExportError(click.ClickException):
+    """An export that is not possible, and why, in one line."""
+
+    exit_code = 2
+
+
+def file_name(text: str) -> str:
+    """Return a name for a file or folder from any text; other texts have other names.
+
+    >>> file_name("gpt-5.4"), file_name("../a b")
+    ('gpt-5.4', 'a-b-2c2c791a')
+    """
+    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
+    fits = len(plain.encode()) <= LONGEST and plain.partition(".")[0].casefold() not in _RESERVED
+    if plain and plain == text and fits:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    cut = plain.encode()[: LONGEST - len(digest) - 1].decode(errors="ignore")
+    return f"{cut}-{digest}".lstrip("-")
+
+
+class Folder:
+    """The output folder of an export, as a context manager.
+
+    Files are written aside and moved to their places together when the block ends; where it ends
+    with an error, the folder is as it was before.
+    """
+
+    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
+        self.out = out
+        self._overwrite = overwrite
+        self._names: dict[str, Path] = {}
+        self._made: list[Path] = []
+        self._aside = Path()
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the paths of the files, in the order of their requests."""
+        return [self.out / name for name in self._names.values()]
+
+    def path(self, *parts: str) -> Path:
+        """Where to write the file of this name, given as folders and name (see `file_name`).
+
+        Its last part is the name that was asked for, and its folder exists. Nothing is at the path
+        yet; a format requests a path for each of several files.
+
+        Raises:
+            ExportError: the file exists and is not to be replaced, or has been asked for already.
+            ValueError: a part is not the name of a file.
+        """
+        for part in parts:
+            if not part or part in (".", "..") or any(c in part for c in "/\\\0:"):
+                raise ValueError(f"{part!r} is not the name of a file")
+        name = Path(*parts)
+        key = unicodedata.normalize("NFC", str(name)).casefold()
+        if key in self._names:
+            raise ExportError(f"two files would be named {name}: export these runs one by one")
+        self._check(name)
+        self._names[key] = name
+        aside = self._aside / name
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        return aside
+
+    def _check(self, name: Path) -> None:
+        """Raise `ExportError` unless a file may be put there."""
+        for parent in list(name.parents)[:-1]:
+            folder = self.out / parent
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                raise ExportError(f"{folder} is not a folder: remove it, or choose another --out")
+        target = self.out / name
+        if target.is_dir() and not target.is_symlink():
+            raise ExportError(f"{target} is a folder: remove it, or choose another --out")
+        if not self._overwrite and (target.exists() or target.is_symlink()):
+            raise ExportError(f"{target} exists already: --overwrite replaces it")
+
+    def __enter__(self) -> Self:
+        if self.out.exists() and not self.out.is_dir():
+            raise ExportError(f"{self.out} is a file: give a folder with --out")
+        missing = [one for one in (self.out, *self.out.parents) if not one.exists()]
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            self._made = missing
+            self._aside = Path(tempfile.mkdtemp(prefix=".vlm-eval-export-", dir=self.out))
+        except OSError as error:
+            self._undo()
+            raise ExportError(f"cannot write {self.out}: {error.strerror or error}") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._publish()
+                self._made = []
+        finally:
+            shutil.rmtree(self._aside, ignore_errors=True)
+            self._undo()
+
+    def _publish(self) -> None:
+        written = [name for name in self._names.values() if (self._aside / name).is_file()]
+        for name in written:
+            self._check(name)
+        for name in written:
+            target = self.out / name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (self._aside / name).replace(target)
+            except OSError as error:
+                raise ExportError(f"cannot write {target}: {error.strerror or error}") from error
+        self._names = {str(name): name for name in written}
+
+    def _undo(self) -> None:
+        """Remove the folders that were made, as far as nothing is in them."""
+        for folder in self._made:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
 
 
 class ExportFormat(Protocol):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from harness.runs import Run
-    from reports.exports.folder import Folder
+    from reports.exports.contract import Folder
 
 RESULTS = (
     *("run", "model", "benchmark", "split", "measure", "average", "invalid", "headline", "value"),

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.tables import bounds, clean
-from reports.exports.contract import option
+from reports.exports.contract import ExportError, file_name, option
 from reports.exports.facts import (
     LIBRARY,
     average_text,
@@ -30,14 +30,13 @@ from reports.exports.facts import (
     share,
     version_of,
 )
-from reports.exports.folder import ExportError, file_name
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
     from harness.runs import Run
     from parsers import Interval
-    from reports.exports.folder import Folder
+    from reports.exports.contract import Folder
     from reports.exports.results import Result
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)

@@ -6,15 +6,16 @@ and compares the result with the published row of `reports.published`.
 
 from __future__ import annotations
 
-from reports.reproductions.declared import (
+from reports.reproductions.outcome import (
     Measured,
     Needs,
+    Outcome,
     Reproduction,
     ReproductionError,
+    outcome_of,
     read_reproduction,
     reproductions,
 )
-from reports.reproductions.outcome import Outcome, outcome_of
 
 __all__ = [
     "Measured",

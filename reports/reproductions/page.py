@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adapters.secrets import masked
 from harness.tables import Column, Grid, bounds, percent, render, rows_of
-from reports.reproductions.declared import Measured, Reproduction, reproductions
+from reports.reproductions.outcome import Measured, Reproduction, reproductions
 
 PROGRAM = "vlm-eval"
 _WIDTH = 110

@@ -21,11 +21,9 @@ from reports.statistics.paired import (
     Effect,
     effect,
     paired_difference,
-    success_difference,
-)
-from reports.statistics.power import (
     smallest_difference,
     smallest_success_difference,
+    success_difference,
     tasks_needed,
     tasks_needed_for_success,
 )

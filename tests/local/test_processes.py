@@ -25,10 +25,9 @@ from adapters.local import unloaded
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
 from adapters.local.options import LocalOptions
-from adapters.local.serving import REDUCERS, Ready
 from adapters.local.start import ProcessWorker, start_workers
 from adapters.local.work import Plan
-from adapters.local.worker import ThreadWorker
+from adapters.local.worker import REDUCERS, Ready, ThreadWorker
 from adapters.processes.child import receive, send
 from tests.harness.pictures.test_store import alive
 from tests.local.conftest import Checkpoint

@@ -8,6 +8,8 @@ they are in, because the splits were drawn anew.
 
 from __future__ import annotations
 
+import hashlib
+import lzma
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adapters.digests import cache_folder, write_cached
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import (
     LOCAL_SPLIT,
@@ -30,6 +33,7 @@ from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
 from harness.benchmarks.mind2web_json import OriginalLayout, indexed
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, scoring_rules
+from harness.benchmarks.sample import shipped
 from harness.errors import DataError
 from harness.runs.steps import turn_of
 from harness.settings import Settings
@@ -184,3 +188,42 @@ def _is_of(split: str, name: str) -> bool:
 
 
 BENCHMARK = MTMind2Web()
+
+
+@dataclass(frozen=True)
+class ConversationSample(Conversations):
+    """Conversations on the same sites; scores do not measure a model's ability either."""
+
+    name: str = "mt-sample"
+    splits: tuple[str, ...] = ("dev", "test")
+    default_splits: tuple[str, ...] = ("test",)
+    description: str = "conversations on made-up sites, shipped with the package"
+    guarded = False
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
+        """Refuse `data`."""
+        from harness.sample import conversation_files, screenshot_files
+
+        packed = shipped(self, splits, data, conversation_files(), "mt-mind2web")
+        pictures = shipped(self, splits, data, screenshot_files(), "mt-mind2web")
+        shards = [_unpacked(file) for file in packed]
+        return open_conversations(self.name, shards, pictures, {"origin": "package"})
+
+
+def _unpacked(file: DataFile) -> DataFile:
+    """The file without its compression, in the user's cache folder: turns are looked up in it."""
+    content = lzma.decompress(file.path.read_bytes())
+    name = file.name.removesuffix(".xz")
+    try:
+        path = cache_folder() / "samples" / f"{hashlib.sha256(content).hexdigest()}-{name}"
+        if not path.exists() or path.read_bytes() != content:
+            write_cached(path, content)
+        return DataFile(path, file.split, name, path.stat().st_size)
+    except (OSError, RuntimeError) as error:
+        raise DataError(
+            f"{file.path.name} of the sample cannot be unpacked into the cache folder: {error}; "
+            "set XDG_CACHE_HOME to a folder that can be written"
+        ) from error
+
+
+SAMPLE = ConversationSample()

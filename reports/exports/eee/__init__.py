@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.tables import clean
-from reports.exports.contract import option
+from reports.exports.contract import ExportError, file_name, option
 from reports.exports.facts import benchmark_of, model_of
-from reports.exports.folder import ExportError, file_name
 
 if TYPE_CHECKING:
     from harness.runs import Run
-    from reports.exports.folder import Folder
+    from reports.exports.contract import Folder
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 DEPLOYMENTS = ("self_deployed", "externally_managed", "unknown")

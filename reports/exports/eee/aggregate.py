@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.runs import Run
 from harness.tables import clean, heads
+from reports.exports.contract import ExportError
 from reports.exports.facts import (
     LIBRARY,
     average_text,
@@ -27,7 +28,6 @@ from reports.exports.facts import (
     time_of,
     version_of,
 )
-from reports.exports.folder import ExportError
 from reports.exports.results import Result, parts_of, results_of
 from reports.load import guarding_notes
 

@@ -12,6 +12,8 @@
 from __future__ import annotations
 
 import shlex
+import struct
+import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +22,7 @@ from typing import TYPE_CHECKING
 from adapters.registry import install
 from harness.runs import Run
 from harness.tables import clean
-from reports.exports.contract import option
-from reports.exports.folder import ExportError, Folder, file_name
-from reports.exports.inspect.pictures import undate
+from reports.exports.contract import ExportError, Folder, file_name, option
 from reports.load import guarding_notes
 
 if TYPE_CHECKING:
@@ -118,3 +118,30 @@ def _refused(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(map(str, first["loc"]))
     return clean(f"inspect_ai does not take {where} of {error.title}: {first['msg']}")
+
+
+FIRST = struct.pack("<HH", 0, 1 << 5 | 1)
+"""Midnight of 1 January 1980, the first date that a zip file can tell: time, then date."""
+_IN_MEMBER, _IN_DIRECTORY = 10, 12
+"""Where the date is in the header of a member, and in an entry of the directory."""
+_ENTRY = struct.Struct("<28x3H12x")
+"""An entry of the directory: the lengths of what follows it (name, extra field, comment)."""
+
+
+def undate(path: Path) -> None:
+    """Set the dates of all members of a zip file to the first one that there is.
+
+    Whatever they are compressed with: nothing but the dates is changed.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members, directory = archive.infolist(), archive.start_dir
+    with path.open("r+b") as file:
+        for member in members:
+            file.seek(member.header_offset + _IN_MEMBER)
+            file.write(FIRST)
+        for _ in members:
+            file.seek(directory)
+            lengths = _ENTRY.unpack(file.read(_ENTRY.size))
+            file.seek(directory + _IN_DIRECTORY)
+            file.write(FIRST)
+            directory += _ENTRY.size + sum(lengths)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import struct
-import zipfile
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from adapters.contract import EncodedPicture
@@ -17,35 +14,8 @@ from adapters.conversation import Picture, placeholder
 from harness.runs import BLOBS, DataGone, Run, RunError, Unit
 from harness.runs.pictures import made_again
 from harness.tables import clean
-from reports.exports.folder import ExportError
+from reports.exports.contract import ExportError
 from reports.exports.inspect.talk import AS_IT_IS
-
-FIRST = struct.pack("<HH", 0, 1 << 5 | 1)
-"""Midnight of 1 January 1980, the first date that a zip file can tell: time, then date."""
-_IN_MEMBER, _IN_DIRECTORY = 10, 12
-"""Where the date is in the header of a member, and in an entry of the directory."""
-_ENTRY = struct.Struct("<28x3H12x")
-"""An entry of the directory: the lengths of what follows it (name, extra field, comment)."""
-
-
-def undate(path: Path) -> None:
-    """Set the dates of all members of a zip file to the first one that there is.
-
-    Whatever they are compressed with: nothing but the dates is changed.
-    """
-    with zipfile.ZipFile(path) as archive:
-        members, directory = archive.infolist(), archive.start_dir
-    with path.open("r+b") as file:
-        for member in members:
-            file.seek(member.header_offset + _IN_MEMBER)
-            file.write(FIRST)
-        for _ in members:
-            file.seek(directory)
-            lengths = _ENTRY.unpack(file.read(_ENTRY.size))
-            file.seek(directory + _IN_DIRECTORY)
-            file.write(FIRST)
-            directory += _ENTRY.size + sum(lengths)
-
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 """The 57 characters of inspect_ai's ids; 22 make one."""

@@ -12,8 +12,7 @@ import pytest
 
 from harness.runs.finding import State
 from harness.settings import Settings
-from harness.sweep.expansion import CellPlan, Cost, Expansion
-from harness.sweep.file import Cell
+from harness.sweep.file import Cell, CellPlan, Cost, Expansion
 from harness.sweep.schedule import Schedule
 from harness.sweep.standing import Standing
 

@@ -9,8 +9,7 @@ import pytest
 from reports.errors import DEFAULT_LABELS
 from reports.kinds.step.errors import CLASSES
 from reports.kinds.step.errors.classifying import NEAR_EDIT, NEAR_F1
-from reports.kinds.step.errors.described import RARE
-from reports.kinds.step.errors.relations import NEAR
+from reports.kinds.step.errors.described import NEAR, RARE
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 

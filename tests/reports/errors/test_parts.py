@@ -13,11 +13,17 @@ from harness.benchmarks import open_steps
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
-from reports.kinds.step.errors import classifying, described, relations
+from reports.kinds.step.errors import classifying, described
 from reports.kinds.step.errors.classes import Relation
 from reports.kinds.step.errors.classifying import edit_distance
-from reports.kinds.step.errors.described import described_target, first_replies, quoted
-from reports.kinds.step.errors.relations import PageNodes, gap, near
+from reports.kinds.step.errors.described import (
+    PageNodes,
+    described_target,
+    first_replies,
+    gap,
+    near,
+    quoted,
+)
 from tests.reports.errors.cases import CHOICES, record, rounds
 
 TARGET, CLEAR, LINK = CHOICES[2], CHOICES[4], CHOICES[8]
@@ -25,7 +31,7 @@ ONCE = tuple(choice for choice in CHOICES if choice.id not in ("13", "29"))
 """Choices of which only the target has its words."""
 
 
-@pytest.mark.parametrize("module", [described, classifying, relations])
+@pytest.mark.parametrize("module", [described, classifying])
 def test_examples_in_docstrings_hold(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 

@@ -26,7 +26,7 @@ from reports.reproductions import (
     read_reproduction,
     reproductions,
 )
-from reports.reproductions.declared import FOLDER
+from reports.reproductions.outcome import FOLDER
 from reports.reproductions.page import MARK, generated
 from tests.harness.benchmarks import _autowebbench, _snapshots
 from tests.harness.commands.tool import call, isolate

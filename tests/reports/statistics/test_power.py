@@ -13,7 +13,7 @@ from reports.statistics import (
     tasks_needed,
     tasks_needed_for_success,
 )
-from reports.statistics.power import mcnemar_power, t_power
+from reports.statistics.paired import mcnemar_power, t_power
 
 
 @pytest.mark.parametrize(("tasks", "difference", "deviation"), [(22, 0.1, 0.2), (142, 0.03, 0.3)])

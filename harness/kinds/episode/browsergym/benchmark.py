@@ -22,7 +22,7 @@ from harness.kinds.episode.benchmark import EpisodeBenchmark, EpisodeDetail, Epi
 from harness.kinds.episode.browsergym import answers
 from harness.kinds.episode.browsergym.program import Gym, ask, options_of, python_at
 from harness.kinds.episode.browsergym.suites import SUITES, Suite
-from harness.kinds.episode.miniwob.tasks import episode_of
+from harness.kinds.episode.miniwob.benchmark import episode_of
 from harness.kinds.episode.settings import EpisodeSettings
 from harness.live.pool import Limits
 from harness.page import Attributes

@@ -1,34 +1,197 @@
-"""MiniWoB++ as a benchmark: its episodes, and when one has succeeded."""
+"""MiniWoB++ as a benchmark: its episodes, and when one has succeeded.
+
+The tasks of MiniWoB++: which there are, where their pages lie, and what is special about some.
+
+The pages come with the package `miniwob`, which is looked for and never imported: it would import
+Selenium and register hundreds of environments.
+
+An episode of MiniWoB++ in Chromium, begun and read as the package's own environment does.
+
+The clock of a page is set to three weeks, so that no agent is too slow for it, and a page that has
+ended begins no second episode: its cover would start one with a random seed at the next click.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
+from adapters.registry import install
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import check_splits
 from harness.benchmarks.items import Items
+from harness.dialogue import Observation
 from harness.errors import UserError
 from harness.kinds.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
-from harness.kinds.episode.miniwob.tasks import (
-    EPISODES,
-    PUBLISHED,
-    SCALE,
-    SIZE,
-    all_tasks,
-    episode_of,
-    most_steps,
-    package,
-    pages,
-)
+from harness.live.browsing import BrowserWorld
 from harness.live.chromium import found
+from harness.live.clean import Kept
+from harness.live.contract import Seen
 from harness.page import MINIWOB_ATTRIBUTES
 from harness.runs.records import Unit
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
 from parsers.live import LIVE_ACTIONS
 from parsers.records import Prediction
+
+INSTALL = install("miniwob")
+# fmt: off
+PUBLISHED = (
+    "book-flight", "choose-date", "choose-date-easy", "choose-date-medium", "choose-list",
+    "click-button", "click-button-sequence", "click-checkboxes", "click-checkboxes-large",
+    "click-checkboxes-soft", "click-checkboxes-transfer", "click-collapsible",
+    "click-collapsible-2", "click-color", "click-dialog", "click-dialog-2", "click-link",
+    "click-menu", "click-option", "click-pie", "click-scroll-list", "click-shades",
+    "click-shape", "click-tab", "click-tab-2", "click-tab-2-hard", "click-test", "click-test-2",
+    "click-widget", "count-shape", "email-inbox", "email-inbox-forward-nl",
+    "email-inbox-forward-nl-turk", "email-inbox-nl-turk", "enter-date", "enter-password",
+    "enter-text", "enter-text-dynamic", "enter-time", "focus-text", "focus-text-2",
+    "grid-coordinate", "guess-number", "identify-shape", "login-user", "login-user-popup",
+    "multi-layouts", "multi-orderings", "navigate-tree", "search-engine", "social-media",
+    "social-media-all", "social-media-some", "tic-tac-toe", "use-autocomplete", "use-spinner",
+)
+# fmt: on
+"""The 56 tasks that AutoWebGLM (Lai et al. 2024, Table 8) and the work before it report."""
+
+SIZE = (160, 210)
+"""Width and height of a task in pixels of its page."""
+WINDOW = (500, 320)
+"""Size of the window, as in the package: next to the task it shows the last rewards."""
+SCALE = 2
+"""Pixels of a screenshot for one of the page, on which letters are ten pixels high."""
+EPISODES = 100
+"""Episodes of a task, as published."""
+STEPS = 10
+LONG_STEPS = 30
+LONG = ("choose-date", "guess-number", "use-slider")
+"""The tasks that SeeClick (Cheng et al. 2024) gives 30 steps instead of 10."""
+
+AT_ONCE, DELAYED = 0.1, 0.35
+ANIMATED: Mapping[str, float] = {
+    "book-flight": DELAYED,
+    "book-flight-nodelay": AT_ONCE,
+    "choose-date": AT_ONCE,
+    "choose-date-easy": AT_ONCE,
+    "choose-date-medium": AT_ONCE,
+    "click-collapsible": AT_ONCE,
+    "click-collapsible-2": AT_ONCE,
+    "click-menu": DELAYED,
+    "click-pie": AT_ONCE,
+    "use-autocomplete": DELAYED,
+    "use-autocomplete-nodelay": AT_ONCE,
+}
+"""Tasks whose pages still move after an action, with the seconds until that can be seen: menus of
+jQuery UI open after 0.3 s, and its animations begin slowly."""
+
+
+def pages() -> Path:
+    """The folder of the pages. Raises `UserError` if the package is not there."""
+    spec = find_spec("miniwob")
+    for place in (spec and spec.submodule_search_locations) or ():
+        folder = Path(place) / "html" / "miniwob"
+        if folder.is_dir():
+            return folder
+    raise UserError(f"miniwob: its pages are not installed: {INSTALL}")
+
+
+def all_tasks() -> tuple[str, ...]:
+    """All tasks that have a page, by name. Raises `UserError` as `pages` does."""
+    return tuple(sorted(page.stem for page in pages().glob("*.html")))
+
+
+def package() -> str:
+    """The version of the pages; "" if nothing says which."""
+    try:
+        return version("miniwob")
+    except PackageNotFoundError:
+        return ""
+
+
+def episode_of(seed: int, task: str, number: int) -> dict[str, Any]:
+    """The start of an episode: the task, and the text that its page draws everything from.
+
+    The seed of a page is a text: the generator of the pages draws other numbers from the text "5"
+    than from the number.
+
+    >>> episode_of(42, "click-test", 0)
+    {'task': 'click-test', 'seed': '...'}
+    """
+    digest = hashlib.sha256(f"{seed}\n{task}\n{number}".encode()).hexdigest()
+    return {"task": task, "seed": digest[:16]}
+
+
+def most_steps(task: str) -> int:
+    """Return the largest number of actions of an episode."""
+    return LONG_STEPS if task in LONG else STEPS
+
+
+HOST = "miniwob.invalid"
+_BEGIN = """(seed) => {
+  Math.seedrandom(seed);
+  core.EPISODE_MAX_TIME = 2147483647;
+  core.startEpisodeReal();
+  core.startEpisodeReal = () => {};
+  window.vlmEvalBegun = true;
+  return WOB_TASK_READY;
+}"""
+_READY = "() => WOB_TASK_READY"
+_STATE = """() => {
+  if (!window.vlmEvalBegun) return null;
+  const told = core.getUtterance();
+  const goal = typeof told === "string" ? told : told.utterance;
+  return [String(goal), WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL, String(WOB_REWARD_REASON ?? "")];
+}"""
+
+
+class MiniWoBWorld(BrowserWorld):
+    """Options: `pages`, the folder of the pages, and those of `BrowserWorld`.
+
+    An episode has a `task` and a `seed`, which is a text.
+    """
+
+    size = SIZE
+    # Menus and dialogs depend on the width of the window; a task is its left part.
+    window = WINDOW
+    scale = SCALE
+    needed_by = ("miniwob", "miniwob")
+    kept = Kept(
+        drawings=True,
+        colours=True,
+        attributes=frozenset({"class", "id"}),
+        left_out="#reward-display, #click-canvas, #sync-task-cover, #query",
+    )
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        # The pages lie next to what they load: `../core`, `../common`.
+        self.folders = {HOST: Path(options["pages"]).parent}
+        super().__init__(options)
+
+    def begin(self, episode: Mapping[str, Any]) -> Observation:
+        self.visit(f"https://{HOST}/miniwob/{episode['task']}.html")
+        if not self.page.evaluate(_BEGIN, str(episode["seed"])):
+            self.page.wait_for_function(_READY)
+        self.settles = None
+        observation = self.observe()
+        self.settles = ANIMATED.get(str(episode["task"]))
+        return observation
+
+    def state(self) -> Seen:
+        """A page that was left or loaded again has no episode."""
+        found = self.page.evaluate(_STATE)
+        if found is None:
+            return Seen(ended=True, reason="the page was left")
+        goal, ended, reward, reason = found
+        return Seen(
+            goal=goal,
+            ended=bool(ended),
+            reward=float(reward) if ended else None,
+            reason=(reason or "the page ended it") if ended else "",
+        )
+
 
 SPLITS = ("published", "other")
 
@@ -100,7 +263,7 @@ class MiniWoB(EpisodeBenchmark):
     note = ""
     declared: Declaration = DECLARED
 
-    world = "harness.kinds.episode.miniwob.tasks:MiniWoBWorld"
+    world = "harness.kinds.episode.miniwob.benchmark:MiniWoBWorld"
     viewport = (SIZE[0] * SCALE, SIZE[1] * SCALE)
     attributes = MINIWOB_ATTRIBUTES
     scorers: ClassVar = SCORERS

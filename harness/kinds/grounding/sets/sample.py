@@ -25,9 +25,8 @@ from harness.kinds.grounding.sets.clickables import (
     direction,
     jpeg_rows,
 )
-from harness.kinds.grounding.sets.folders import Folder
+from harness.kinds.grounding.sets.folders import Cell, Folder, ParquetPictures
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
-from harness.kinds.grounding.sets.parquet_pictures import Cell, ParquetPictures
 from harness.page import Page
 from harness.pictures import read_size
 from parsers.declaration import Declaration, Group, Level

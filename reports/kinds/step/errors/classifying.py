@@ -29,8 +29,14 @@ from reports.errors.classes import (
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short
 from reports.frames.units import Column
 from reports.kinds.step.errors.classes import CLASS_OF, CLASSES, ErrorClass, Relation
-from reports.kinds.step.errors.described import described_target, listed_text
-from reports.kinds.step.errors.relations import Box, Found, PageNodes, near
+from reports.kinds.step.errors.described import (
+    Box,
+    Found,
+    PageNodes,
+    described_target,
+    listed_text,
+    near,
+)
 
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
 """A wrong value is a near miss with at least this F1, or at most this normalised edit distance."""

@@ -12,8 +12,7 @@ import pytest
 from harness.benchmarks import benchmark, open_benchmark
 from harness.benchmarks.items import Items
 from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
-from harness.kinds.episode.miniwob import tasks
-from harness.kinds.episode.miniwob.benchmark import BENCHMARK
+from harness.kinds.episode.miniwob.benchmark import BENCHMARK, pages
 from harness.settings import Settings
 from parsers import Prediction, Status
 from reports.published import published_rows
@@ -28,7 +27,7 @@ def test_the_published_tasks_have_a_hundred_episodes_and_all_others_are_another_
     published = {unit.parents["task"] for unit in opened.entries}
     assert published == {row.split for row in published_rows() if row.level == "task"}
     both = open_benchmark("miniwob", splits=("published", "other"))
-    every = {page.stem for page in tasks.pages().glob("*.html")}
+    every = {page.stem for page in pages().glob("*.html")}
     assert {unit.parents["task"] for unit in both.entries} == every and len(every) == 130
     long = {u.parents["task"] for u in both.entries if u.detail.asked.max_steps != 10}
     assert long == {"choose-date", "guess-number", "use-slider"}
@@ -109,7 +108,7 @@ def test_an_episode_that_was_not_played_cannot_be_shown(
 @pytest.mark.parametrize(
     ("place", "name", "found", "said"),
     [
-        ("harness.kinds.episode.miniwob.tasks", "find_spec", None, "pip install"),
+        ("harness.kinds.episode.miniwob.benchmark", "find_spec", None, "pip install"),
         ("harness.live.chromium", "chromium", None, "apt install chromium"),
     ],
 )

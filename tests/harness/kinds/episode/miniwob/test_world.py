@@ -12,10 +12,15 @@ import pytest
 from PIL import Image
 
 from harness.dialogue import SCREENSHOT, Observation
-from harness.kinds.episode.miniwob.benchmark import BENCHMARK
+from harness.kinds.episode.miniwob.benchmark import (
+    BENCHMARK,
+    PUBLISHED,
+    MiniWoBWorld,
+    episode_of,
+    pages,
+)
 from harness.kinds.episode.miniwob.oracles.policy import SCRIPTS
 from harness.kinds.episode.miniwob.oracles.turn import Element, Turn
-from harness.kinds.episode.miniwob.tasks import PUBLISHED, MiniWoBWorld, episode_of, pages
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE
 from harness.page import Page
