@@ -33,9 +33,8 @@ from harness.kinds.grounding.sets.boxes import (
     declaration,
     points_of,
 )
-from harness.kinds.grounding.sets.folders import Folder, converted, decoded_text
+from harness.kinds.grounding.sets.folders import Folder, ParquetPictures, converted, decoded_text
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
-from harness.kinds.grounding.sets.parquet_pictures import ParquetPictures
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
