@@ -175,6 +175,16 @@ BENCHMARKS.add(
     "AndroidControl (Li et al. 2024): 8,444 recorded steps on phones, judged by seven rules",
 )
 BENCHMARKS.add(
+    "gui-odyssey",
+    "harness.kinds.screen.odyssey:BENCHMARK",
+    "GUI-Odyssey (Lu et al. 2024): tasks across apps on six devices, four splits",
+)
+BENCHMARKS.add(
+    "aitw",
+    "harness.kinds.screen.aitw:BENCHMARK",
+    "Android in the Wild (Rawles et al. 2023), the test steps of SeeClick",
+)
+BENCHMARKS.add(
     "screen-steps",
     "harness.kinds.screen.own:OwnSteps",
     "your own recorded steps on screens, given with --data (docs/screen-steps.md)",

@@ -16,7 +16,7 @@ from parsers.actions import Action
 from parsers.points import Convention, to_pixels
 from parsers.records import Prediction, Status
 from parsers.screen import ScreenDetail, Side, from_object
-from parsers.screen.families import FAMILIES
+from parsers.screen.forms import FAMILIES
 from parsers.screen.reading import read_action
 
 

@@ -27,8 +27,10 @@ from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.screen import KIND, SCREEN, Point, Side, Task
-from parsers.screen.families import FAMILIES, Family
-from parsers.screen.reading import read_action, spell_action
+from parsers.screen.families import Family
+from parsers.screen.forms import FAMILIES
+from parsers.screen.reading import read_action
+from parsers.screen.spelling import spell_action
 
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy

@@ -11,7 +11,8 @@ from harness.runs import Run, Unit
 from parsers import Declaration, Status
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, Answers, ScreenDetail, text_of
-from parsers.screen.rules import RULES, shares
+from parsers.screen.rules import RULES
+from parsers.screen.verdicts import shares
 from reports.errors.classes import FAILED, SUCCESS, ClassInfo, general_classes
 from reports.errors.classifying import UnitError, UnitErrors, by_outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from parsers.screen import Edges
-from parsers.screen.rules import NEAR
+from parsers.screen.verdicts import NEAR
 from reports.kinds.screen.errors import ScreenRecord
 from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage
 

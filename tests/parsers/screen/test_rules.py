@@ -10,8 +10,12 @@ import pytest
 
 from parsers.actions import Action
 from parsers.screen import Answers, Edges, Point
+from parsers.screen.dual_points import duals_match
+from parsers.screen.forms import FAMILIES
 from parsers.screen.lines import judge_atlas, judge_odyssey
-from parsers.screen.rules import RULES, Verdict
+from parsers.screen.reading import read_action
+from parsers.screen.rules import RULES
+from parsers.screen.verdicts import Verdict
 from tests.harness.page.recorded import folder
 
 PHONE = (1080, 2400)
@@ -110,6 +114,40 @@ def test_agentcpm_judges_in_shares() -> None:
         rule = RULES[case["rule"]]
         verdict = rule.verdict(answered(case["predicted"]), recorded(case["gold"]), (1000, 1000))
         assert summed(verdict) == case["verdict"], case
+
+
+def test_seeclick_compares_two_gestures() -> None:
+    def recorded(gold: Mapping[str, Any]) -> Action:
+        if gold["action_type_id"] == 3:
+            return Action("type", arguments={"text": gold["type_text"]})
+        if gold["action_type_text"] == "click":
+            return Action("click", point=(1000 * gold["touch"][0], 1000 * gold["touch"][1]))
+        return Action("scroll", arguments={"direction": gold["action_type_text"].split()[1]})
+
+    for case in cases("seeclick-aitw"):
+        gold = case["gold"]
+        boxes = gold["boxes_yxhw"]
+        placed: tuple[Edges, ...] = tuple(
+            (1000 * x, 1000 * y, 1000 * (x + w), 1000 * (y + h))
+            for y, x, h, w in zip(*(iter(boxes),) * 4, strict=True)
+        )
+        answers = Answers(actions=(recorded(gold),), boxes={"screen": placed}, boxed=True)
+        said = read_action(case["predicted"], FAMILIES["seeclick"]).action
+        if said is not None and said.point is not None:
+            said = Action(said.name, point=(1000 * said.point[0], 1000 * said.point[1]))
+        verdict = RULES["seeclick-aitw"].verdict(said, answers, (1000, 1000))
+        assert summed(verdict) == case["verdict"], case
+
+
+def test_android_in_the_wild_compares_taps_and_drags() -> None:
+    for case in cases("aitw"):
+        ends = [
+            tuple((one[f"{end}_yx"][1], one[f"{end}_yx"][0]) for end in ("touch", "lift"))
+            for one in (case["predicted"], case["gold"])
+        ]
+        same = case["predicted"]["type"] == case["gold"]["type"]
+        found = same and duals_match(ends[0], ends[1], ())  # type: ignore[arg-type]
+        assert ("right" if found else "wrong") == case["verdict"], case
 
 
 def test_clawgui_judges_on_one_screen() -> None:

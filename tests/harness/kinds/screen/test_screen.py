@@ -16,8 +16,10 @@ import harness
 from adapters import PictureSource, Reply, Request
 from harness.errors import DataError, UserError
 from harness.kinds.protocols import as_oracle
+from harness.kinds.screen.aitw import BENCHMARK as AITW
 from harness.kinds.screen.androidcontrol import BENCHMARK, RULES
 from harness.kinds.screen.kind import ScreenSteps
+from harness.kinds.screen.odyssey import BENCHMARK as GUI_ODYSSEY
 from harness.kinds.screen.own import OwnSteps
 from harness.kinds.screen.protocol import ScreenAgent
 from harness.pictures import PicturePolicy, plan, read_size
@@ -25,7 +27,7 @@ from harness.runs import open_run
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from parsers.screen import SCREEN
-from parsers.screen.families import FAMILIES
+from parsers.screen.forms import FAMILIES
 from parsers.screen.rules import RULES as ALL_RULES
 from reports.errors import classify_run
 from tests.harness.commands.tool import call, isolate
@@ -192,6 +194,70 @@ def test_changed_gold_is_refused(gold: Path, tmp_path: Path) -> None:
         BENCHMARK.open(data=place)
     with pytest.raises(DataError, match=r"has no ac_idx.txt"):
         BENCHMARK.open(splits=["os-atlas"], data=place)
+
+
+def odyssey(place: Path) -> Path:
+    """Two made-up episodes of GUI-Odyssey in its own layout, of the second version."""
+    steps = [
+        {"action": "CLICK", "info": [[500, 250]], "sam2_bbox": [450, 200, 550, 300]},
+        {"action": "CLICK", "info": "KEY_APPSELECT", "sam2_bbox": []},
+        {"action": "SCROLL", "info": [[500, 800], [480, 200]]},
+        {"action": "TEXT", "info": "hello world"},
+        {"action": "INCOMPLETE", "info": ""},
+    ]
+    for name, category in (("a", "Web_Shopping"), ("b", "Multi_Apps")):
+        told = {
+            "episode_id": name,
+            "device_info": {"w": 200, "h": 100, "device_name": "Pixel Fold"},
+            "task_info": {"category": category, "instruction": "Buy it"},
+            "steps": [
+                {"step": n, "screenshot": f"{name}_{n}.png", "low_level_instruction": "do", **one}
+                for n, one in enumerate(steps)
+            ],
+        }
+        write(place / "annotations" / f"{name}.json", told)
+        for number in range(len(steps)):
+            write(place / "screenshots" / f"{name}_{number}.png", png())
+    write(place / "splits" / "random_split.json", {"train": [], "test": ["a.json", "b.json"]})
+    return place
+
+
+def test_gui_odyssey_is_read_in_its_own_layout(tmp_path: Path) -> None:
+    opened = GUI_ODYSSEY.open(data=odyssey(tmp_path))
+    gold = [unit.detail.gold for unit in opened.entries[:5]]
+    assert [one.action.name for one in gold] == [
+        *("click", "recents", "scroll", "type", "impossible"),
+    ]
+    assert gold[0].action.point == (100.0, 25.0)
+    assert gold[0].boxes["sam2"] == ((90.0, 20.0, 110.0, 30.0),)
+    # The finger goes up, so the view goes down; the file's own word is the finger's.
+    assert gold[2].action.arguments["direction"] == "down" and gold[2].stored == "finger"
+    assert opened.declared and opened.declared.main.averages[0] == "cells"
+    write(tmp_path / "annotations" / "a.json", {"episode_id": "a"})
+    with pytest.raises(DataError, match=r"a\.json is not a file of this set"):
+        GUI_ODYSSEY.open(data=tmp_path)
+
+
+def test_steps_in_the_wild_are_read_as_seeclick_has_them(tmp_path: Path) -> None:
+    step = {"img_filename": "x", "goal": "Go", "annot_position": [0.4, 0.4, 0.2, 0.2]}
+    steps = [
+        {**step, "action_type_id": 4, "action_type_text": "click", "touch": [0.5, 0.25]},
+        {**step, "action_type_id": 4, "action_type_text": "scroll left"},
+        {**step, "action_type_id": 3, "type_text": "cats"},
+        {**step, "action_type_id": 10, "action_type_text": "status task complete"},
+    ]
+    write(tmp_path / "aitw_data_test.json", {"general": [steps[:2]], "install": [steps[2:]]})
+    write(tmp_path / "aitw_images" / "x.png", png())
+    opened = AITW.open(data=tmp_path)
+    gold = [unit.detail.gold for unit in opened.entries]
+    assert gold[0].action.point == (100.0, 25.0)
+    assert gold[0].boxes["screen"] == (pytest.approx((80.0, 40.0, 120.0, 60.0)),)
+    assert gold[1].action.arguments == {"direction": "left"}
+    assert [one.action.name for one in gold[2:]] == ["type", "complete"]
+    assert {unit.labels["task"] for unit in opened.entries} == {"general", "install"}
+    write(tmp_path / "aitw_data_test.json", {"general": [[{**step, "action_type_id": 9}]]})
+    with pytest.raises(DataError, match="unknown action type 9"):
+        AITW.open(data=tmp_path)
 
 
 class Phone(Echo):
