@@ -198,7 +198,7 @@ def test_changed_gold_is_refused(gold: Path, tmp_path: Path) -> None:
 
 def odyssey(place: Path) -> Path:
     """Two made-up episodes of GUI-Odyssey in its own layout, of the second version."""
-    steps = [
+    steps: list[dict[str, Any]] = [
         {"action": "CLICK", "info": [[500, 250]], "sam2_bbox": [450, 200, 550, 300]},
         {"action": "CLICK", "info": "KEY_APPSELECT", "sam2_bbox": []},
         {"action": "SCROLL", "info": [[500, 800], [480, 200]]},
@@ -240,7 +240,7 @@ def test_gui_odyssey_is_read_in_its_own_layout(tmp_path: Path) -> None:
 
 def test_steps_in_the_wild_are_read_as_seeclick_has_them(tmp_path: Path) -> None:
     step = {"img_filename": "x", "goal": "Go", "annot_position": [0.4, 0.4, 0.2, 0.2]}
-    steps = [
+    steps: list[dict[str, Any]] = [
         {**step, "action_type_id": 4, "action_type_text": "click", "touch": [0.5, 0.25]},
         {**step, "action_type_id": 4, "action_type_text": "scroll left"},
         {**step, "action_type_id": 3, "type_text": "cats"},
