@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from harness.errors import RunError
+from harness.errors import RunError, UserError
 from harness.runs.directory import is_in_use, manifest_before
 from harness.runs.manifest import MANIFEST
 from harness.runs.run import Run, open_run
@@ -85,13 +85,18 @@ def list_runs(
     where: Sequence[str] = (),
     sort: str = "path",
 ) -> pd.DataFrame:
-    """Return a frame with a row per run below some folders, as `vlm-eval list` prints it.
+    """Return a pandas frame with a row per run below some folders, as `vlm-eval list` prints it.
 
     Columns: `path`, `model`, `benchmark`, `split`, `protocol`, `state` (complete, running, waiting
     for a provider, incomplete, not started), `settled` of `units`, the main `measure` with its
     `score` (a share) and its interval, `spent` (US dollars), `created`, and `setting.NAME` for
-    every setting. Raises `click.UsageError` for folders that do not exist, and for a setting in
-    `where` that no run has.
+    every setting. Raises `UserError` for folders that do not exist, and for a setting in `where`
+    that no run has.
     """
+    import click
+
     make: Callable[..., pd.DataFrame] = import_module("reports.listing").runs_listed
-    return make([folders] if isinstance(folders, (Path, str)) else folders, where, sort)
+    try:
+        return make([folders] if isinstance(folders, (Path, str)) else folders, where, sort)
+    except click.UsageError as error:
+        raise UserError(error.format_message()) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.errors import UserError
 from harness.runs import RunDirectory
 from harness.runs.manifest import read_manifest
 from tests.harness.commands.tool import DEV, call, isolate
@@ -105,6 +106,13 @@ def test_a_frame_in_python() -> None:
     frame = harness.list_runs(["runs", "sweeps"])
     assert list(frame["path"]) == ["runs/good", "sweeps/s/early"]
     assert frame["setting.model"].tolist()[0] == "lexical"
+
+
+def test_a_mistake_in_python_is_the_line_of_the_command() -> None:
+    with pytest.raises(UserError, match=r"^there is no folder nowhere: name the folder"):
+        harness.list_runs("nowhere")
+    with pytest.raises(UserError, match="has no setting 'modle'"):
+        harness.list_runs(where=["modle=x"])
 
 
 def test_commands_take_a_folder_for_the_runs_below_it(tmp_path: Path) -> None:
