@@ -252,8 +252,8 @@ class ScreenAgent(AskingProtocol):
         question = texts.fill(
             "question",
             goal=task.goal,
-            step=texts.fill("step", instruction=task.instruction) if step else "",
-            history=texts.fill("history", actions=numbered) if told else "",
+            step=_paragraph(texts.fill("step", instruction=task.instruction)) if step else "",
+            history=_paragraph(texts.fill("history", actions=numbered)) if told else "",
             forms="\n".join(self._forms(task, picture)),
             numbers=texts.fill(self.convention, **size),
             scroll=texts[self.side(task)],
@@ -280,3 +280,7 @@ class ScreenAgent(AskingProtocol):
             said = self._spelled(example, task, picture)
             if said is not None:
                 yield f"- {_MEANING[name]}:\n{said}"
+
+
+def _paragraph(text: str) -> str:
+    return f"{text.strip()}\n\n"

@@ -51,7 +51,7 @@ def _drawn(record: ScreenRecord) -> Iterator[Drawn]:
         x, y = gold.action.point
         reach = NEAR * max(width, height)
         around = _as_box((x - reach, y - reach, x + reach, y + reach))
-        yield Drawn("target", around, "recorded place, 4 % of the longer side around it")
+        yield Drawn("target", around, "recorded place ± 4 %")
 
 
 def _as_box(edges: Edges) -> Box:

@@ -314,7 +314,8 @@ def test_one_run_has_every_rule_side_by_side(
         "e_5": [0, 0, None, 0],
     }
     assert "Find it" in phone.questions[0] and "done so far" not in phone.questions[0]
-    assert '"text": "coffee table"' in phone.questions[3]
+    assert '"text": "coffee table"}}\n</tool_call>\n\nAnswer with' not in phone.questions[2]
+    assert '"coffee table"}} </tool_call>\n\nAnswer with one action' in phone.questions[3]
     classes = {one.unit_id: one.error_class for one in classify_run(open_run(tmp_path / "run"))}
     assert [classes[f"e_{step}"] for step in (1, 2, 3)] == [
         "opposite_scroll",
