@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from adapters import ModelInfo
+
 MASK = "[masked]"
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _ALWAYS = {"password", "passwd", "passphrase", "secret", "credential", "credentials", "apikey"}
@@ -85,3 +87,15 @@ def _masked_json(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return text if safe == plain else json.dumps(safe, ensure_ascii=False)
+
+
+def identity_of(info: ModelInfo) -> dict[str, Any]:
+    """Return what a run records of a model; secrets are masked."""
+    return {
+        "name": info.name,
+        "model": info.model,
+        "provider": info.provider,
+        "revision": info.revision,
+        "endpoint": info.endpoint,
+        "settings": masked(info.settings),
+    }

@@ -279,7 +279,7 @@ def _samples(plan: Plan) -> list[Sample]:
                     "split": entry.split,
                     **entry.parents,
                     "labels": dict(entry.labels),
-                    "rows": plan.task_rows.get(dataset.parent_of(entry), 0),
+                    "rows": plan.selected.task_rows.get(dataset.parent_of(entry), 0),
                 },
             )
         )

@@ -110,7 +110,7 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console | No
             done.records,
             plan.settings,
             declared,
-            plan.task_rows,
+            plan.selected.task_rows,
             manifest=manifest,
             notes=plan.protocol.notes,
             bounds=done.bounds,

@@ -68,7 +68,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     found = _matching(known, step, dataset.unit)
     if len(found) > 1:
         _refuse(plan.kind.listed(dataset.without(known.keys() - found)), step, dataset.unit)
-    (question,) = plan.questions(found)
+    (question,) = plan.questions_of(plan.only(found).dataset)
     if question.environment is not None:
         raise UserError(
             f"what is shown in {dataset.unit} {question.unit_id} is known once it is played: "

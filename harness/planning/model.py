@@ -166,7 +166,11 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
     try:
         known = resolve(settings.model, base_url=settings.base_url)
         here = known.runs_here
-        refuse_without_effect(settings.given, _missing(settings.model, here))
+        lacks = "remote model" if here else "local model"
+        where = "runs on" if here else "does not run on"
+        others = "" if here else " (vlm-eval models lists those that do)"
+        missing = f"on '{settings.model}', which {where} this machine{others}; leave it out"
+        refuse_without_effect(settings.given, {lacks: missing})
         if wrapper is not None:
             options = wrapper.options(known, options)
         # The key of a hosted model is looked up when it is loaded.
@@ -246,16 +250,6 @@ def options_of(settings: Settings) -> dict[str, Any]:
         if value != setting.default or name == "timeout_s":
             options[name] = value
     return options
-
-
-def _missing(model: str, here: bool) -> dict[str, str]:
-    """Return the features that settings may need and a model, here or elsewhere, lacks."""
-    if here:
-        return {"remote model": f"on '{model}', which runs on this machine; leave it out"}
-    return {
-        "local model": f"on '{model}', which does not run on this machine (vlm-eval models lists "
-        "those that do); leave it out"
-    }
 
 
 def _refuse_secrets(options: Mapping[str, Any], base_url: str | None) -> None:

@@ -6,26 +6,28 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adapters import Adapter, AdapterInfo
-from harness.benchmarks import Dataset, Filters, benchmark, holding, open_benchmark
+from adapters.secrets import identity_of
+from harness.benchmarks import BENCHMARKS, Dataset, Filters, benchmark, holding, open_benchmark
 from harness.errors import DataError
 from harness.kinds.contract import Question, UnitKind, kind_of
 from harness.kinds.protocols import open_with
 from harness.kinds.scoring import check_variant
 from harness.pictures import PicturePolicy
-from harness.planning import objects
 from harness.planning.model import Model, model_of, open_model, open_policy, with_wrapper
 from harness.planning.reply_limit import begun_limit, default_limit
 from harness.planning.resolve import check_model, complete
-from harness.planning.roles import LEXICAL, OpenRole, identity_of, open_roles, roles_of
 from harness.planning.starts import Start, starts_of
 from harness.planning.tiers import with_time
 from harness.policies import Policy, is_policy
-from harness.protocols import AskingProtocol, open_protocol
+from harness.protocols import PROTOCOLS, AskingProtocol, open_protocol
 from harness.runs import Setup, StepKey, settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
+
+if TYPE_CHECKING:
+    from harness.planning.roles import OpenRole
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,6 @@ class Plan:
         return self.selected.part
 
     @property
-    def task_rows(self) -> Mapping[str, int]:
-        return self.selected.task_rows
-
-    @property
     def dialogues(self) -> int:
         """Number of dialogues, those of units that turn out invalid included."""
         return len(self.dataset) * self.settings.times
@@ -117,10 +115,12 @@ class Plan:
     @property
     def preflighted_roles(self) -> list[str]:
         """The roles that are sent a preflight call, too."""
-        if not self.settings.preflight or self.model.policy is not None:
+        if not self.roles or not self.settings.preflight or self.model.policy is not None:
             return []
-        here = ("scripted", LEXICAL)
-        return [name for name, role in self.roles.items() if role.info.provider not in here]
+        from harness.planning.roles import LEXICAL
+
+        roles = self.roles.items()
+        return [name for name, role in roles if role.info.provider not in ("scripted", LEXICAL)]
 
     @property
     def left(self) -> Dataset[Any]:
@@ -130,8 +130,9 @@ class Plan:
 
     def only(self, unit_ids: Collection[str]) -> Plan:
         """The plan for some of its units."""
-        others = {entry.unit_id for entry in self.dataset.entries}.difference(unit_ids)
-        return replace(self, selected=replace(self.selected, part=self.dataset.without(others)))
+        part = self.dataset
+        part = part.without({entry.unit_id for entry in part.entries}.difference(unit_ids))
+        return replace(self, selected=replace(self.selected, part=part))
 
     def by_group(self) -> Iterator[Plan]:
         """The plan for each group of its units that is left, in order."""
@@ -144,16 +145,10 @@ class Plan:
             selected = replace(self.only(unit_ids).selected, tasks=tasks.without(others))
             yield replace(self, selected=selected)
 
-    def questions(self, unit_ids: Collection[str]) -> Iterator[Question]:
-        """The questions of some units, in the order of the data, one at a time."""
-        return self.questions_of(self.only(unit_ids).dataset)
-
     def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
         """The questions of a part of its units, in the order of the data, one at a time."""
-        is_policy = self.model.policy is not None
-        return self.kind.questions(
-            dataset, self.selected.tasks, self.model.info, is_policy=is_policy
-        )
+        is_policy, tasks = self.model.policy is not None, self.selected.tasks
+        return self.kind.questions(dataset, tasks, self.model.info, is_policy=is_policy)
 
 
 def plan_run(
@@ -198,13 +193,17 @@ def plan_run(
     check_model(protocol, model.info, kind.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
-    roles = open_roles(
-        settings.roles,
-        protocol,
-        timeout_s=settings.timeout_s if "timeout_s" in settings.given else None,
-        prices=settings.prices,
-        asks=asks,
-    )
+    roles: Mapping[str, OpenRole] = {}
+    if settings.roles:
+        from harness.planning.roles import open_roles
+
+        roles = open_roles(
+            settings.roles,
+            protocol,
+            timeout_s=settings.timeout_s if "timeout_s" in settings.given else None,
+            prices=settings.prices,
+            asks=asks,
+        )
     selected = open_data(settings)
     kind.check(selected.part)
     check_variant(settings, source.declared)
@@ -236,8 +235,12 @@ def _completed(
         limited = replace(settings, max_tokens=limits)
         protocol = open_with(limited, info)
         whole = complete(limited, protocol, is_policy=info is None, is_own=is_own)
-        roles = roles_of(whole.roles, protocol, is_policy=info is None)
-        return replace(whole, roles=roles), protocol
+        if whole.roles or protocol.roles:
+            from harness.planning.roles import roles_of
+
+            roles = roles_of(whole.roles, protocol, is_policy=info is None)
+            whole = replace(whole, roles=roles)
+        return whole, protocol
 
     if settings.max_tokens is not None:
         whole, protocol = opened(settings.max_tokens)
@@ -305,7 +308,7 @@ def setup_of(plan: Plan) -> Setup:
     return Setup(
         config={
             **on_record(settings),
-            **objects.on_record(settings),
+            **_of_objects(settings),
             **plan.kind.described(names),
             **({"role_models": roles} if roles else {}),
             **_of_model(plan),
@@ -326,6 +329,15 @@ def setup_of(plan: Plan) -> Setup:
         seed=settings.seed,
         pictures=plan.pictures.text,
     )
+
+
+def _of_objects(settings: Settings) -> dict[str, Any]:
+    """What is on record of a benchmark or protocol that a Python caller handed over."""
+    if not BENCHMARKS.was_put(settings.benchmark) and not PROTOCOLS.was_put(settings.protocol):
+        return {}
+    from harness.planning import objects
+
+    return objects.on_record(settings)
 
 
 def _of_model(plan: Plan) -> dict[str, Any]:

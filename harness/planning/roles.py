@@ -27,7 +27,7 @@ from adapters import (
 from adapters.contract import Generation
 from adapters.embedding import Loading
 from adapters.prices import PriceSheet
-from adapters.secrets import masked
+from adapters.secrets import identity_of
 from harness.engine import Lane, Pricing
 from harness.errors import UserError
 from harness.planning.model import (
@@ -147,18 +147,6 @@ class EmbeddingRole:
 
 
 OpenRole = AskedRole | EmbeddingRole
-
-
-def identity_of(info: ModelInfo) -> dict[str, Any]:
-    """Return what a run records of a model; secrets are masked."""
-    return {
-        "name": info.name,
-        "model": info.model,
-        "provider": info.provider,
-        "revision": info.revision,
-        "endpoint": info.endpoint,
-        "settings": masked(info.settings),
-    }
 
 
 def roles_of(

@@ -28,7 +28,6 @@ from harness.pictures import PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
 from harness.planning.reply_limit import preflight_warning
-from harness.planning.roles import LEXICAL, EmbeddingRole
 from harness.planning.tiers import at_once, caller_named, retries
 from harness.runs import RunDirectory, RunError, open_run
 from harness.runs.callers import CALLERS, callers_at
@@ -153,7 +152,7 @@ async def carry_out(
         waiting = passes.waiting if passes else ""
         complete = stopped is None and settled == total and not waiting
         bounds = unit_kind(run.manifest.declaration.kind).extras.bounds(records, settings)
-        summary = summarise(records, settings, plan.task_rows, run.manifest, bounds)
+        summary = summarise(records, settings, plan.selected.task_rows, run.manifest, bounds)
         if complete:
             directory.finish(summary, complete=True)
     why = None if stopped is None else str(stopped)
@@ -267,6 +266,10 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
     # A policy is quicker than a database, and a script is edited between runs.
     if plan.model.info.provider not in ("policy", "scripted"):
         replies = ReplyCache(folder / FILE, say)
+    if not plan.roles:
+        return replies, None
+    from harness.planning.roles import LEXICAL, EmbeddingRole
+
     embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
     if any(role.info.provider != LEXICAL for role in embedders):
         from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
