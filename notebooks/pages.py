@@ -59,13 +59,14 @@ def sources() -> list[Path]:
     return sorted(SOURCES.glob("*.ipynb"))
 
 
-def execute(source: Path, folder: Path, *, checks: bool = True) -> Any:
+def execute(source: Path, folder: Path, *, checks: bool = True, command: str = "") -> Any:
     """Run a notebook in a folder and return it with its outputs.
 
     Args:
         source: the notebook.
         folder: an existing folder, in which its cells run. `vlm-eval` is put beside it.
         checks: whether cells tagged `check` run; they hold for the tutorial's own runs only.
+        command: the folder of another `vlm-eval` to put first; this Python's unless given.
 
     Raises:
         nbclient.exceptions.CellExecutionError: a cell raised, or a command in it failed.
@@ -83,20 +84,20 @@ def execute(source: Path, folder: Path, *, checks: bool = True) -> Any:
         resources={"metadata": {"path": str(folder)}},
         extra_arguments=["--log-level=ERROR"],  # it warns of having no encryption on this machine
     )
-    client.execute(env=_environment(folder))
+    client.execute(env=_environment(folder, command))
     for cell, source_text in zip(notebook.cells, written, strict=True):
         cell.source = source_text
     return notebook
 
 
-def _environment(folder: Path) -> dict[str, str]:
+def _environment(folder: Path, first: str) -> dict[str, str]:
     """The variables of a kernel: this Python's `vlm-eval` found first, tables of one width."""
     programs = folder.with_name(f"{folder.name}-bin")
     programs.mkdir(exist_ok=True)
     command = programs / "vlm-eval"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m harness "$@"\n')
     command.chmod(0o755)
-    path = os.pathsep.join([str(programs), os.environ.get("PATH", "")])
+    path = os.pathsep.join([*filter(None, [first]), str(programs), os.environ.get("PATH", "")])
     own = {"IPYTHONDIR": str(programs), "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     return {**os.environ, "PATH": path, **own}
 

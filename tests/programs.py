@@ -18,8 +18,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -36,6 +37,19 @@ PACKAGE = (
     *("harness.commands.main", "harness.tables.text", "harness.planning.spending"),
 )
 OPEN_FDS = 64
+CLIENT = """
+import json, os, socket, sys
+ends, told = os.pipe()
+asked = {{"words": ["-m", "harness", *sys.argv[1:]], "cwd": os.getcwd(), "given": ""}}
+asked |= {{"environment": dict(os.environ), "path": [], "log": None}}
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
+    server.connect({address!r})
+    socket.send_fds(server, [json.dumps(asked).encode()], [told, 1, 2])
+os.close(told)
+with os.fdopen(ends) as lines:
+    sys.exit(int(lines.read().split()[1]))
+"""
+"""What asks for a program, and ends as it does."""
 
 
 @functools.cache
@@ -61,7 +75,7 @@ class Program:
     """A program that runs, with the methods of `subprocess.Popen`.
 
     Args:
-        words: a script and its arguments, or `-m`, a module and its arguments.
+        words: a script and its arguments, `-m` with a module and its arguments, or `-c` with code.
         cwd: the folder that it works in; the current one unless given.
         heard: whether `stdout` and `stderr` can be read, as text; else both go to `log`.
         environment: what is added to the current environment.
@@ -149,6 +163,33 @@ def completed(
     return subprocess.CompletedProcess(words, program.wait(), out, err)
 
 
+@contextlib.contextmanager
+def command(path: Path) -> Iterator[None]:
+    """Write a command `path`, that starts `vlm-eval` as a program of this module."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,
+    ):
+        address = f"{folder}/socket"
+        listener.bind(address)
+        listener.listen()
+
+        def pass_on() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    with listener.accept()[0] as client:
+                        message, handles, _, _ = socket.recv_fds(client, 1 << 20, 3)
+                        socket.send_fds(_source(True), [message], handles)
+                        for handle in handles:
+                            os.close(handle)
+
+        threading.Thread(target=pass_on, daemon=True).start()
+        path.write_text(f"#!{sys.executable} -IS\n{CLIENT.format(address=address)}")
+        path.chmod(0o755)
+        yield
+        listener.shutdown(socket.SHUT_RDWR)
+
+
 def _serve(connection: socket.socket, package: Sequence[str]) -> None:
     """Fork a program for every message, until the other side ends."""
     for name in (*LIBRARIES, *package):
@@ -203,11 +244,13 @@ def _become(asked: dict[str, Any], out: int, err: int) -> NoReturn:
     os.environ.clear()
     os.environ.update(asked["environment"])
     added = asked["environment"].get("PYTHONPATH", "").split(os.pathsep)
-    sys.path[:] = [*filter(None, added), *asked["path"]]
+    sys.path[:] = [*filter(None, added), *(asked["path"] or sys.path)]
     sys.argv = asked["words"]
     code = 1
     try:
-        if sys.argv[0] == "-m":
+        if sys.argv[0] == "-c":
+            exec(compile(sys.argv.pop(1), "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
+        elif sys.argv[0] == "-m":
             del sys.argv[0]
             runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
         else:

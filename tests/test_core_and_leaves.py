@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.programs import completed
 from tests.servers import Answer, WireServer, error
 
 ROOT = Path(__file__).parents[1]
@@ -41,8 +40,7 @@ SAMPLE = ("-b", "sample", "--split", "dev", "--limit", "1", "--progress", "off",
 
 def call(*words: str | Path, code: int = 0, script: str = WITHOUT_LEAVES) -> str:
     """Run a command by a script in its own process; return what it printed, errors included."""
-    command = [sys.executable, "-c", script, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = completed("-c", script, *words, fresh=True)
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
 

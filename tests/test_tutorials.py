@@ -15,6 +15,7 @@ from PIL import Image
 
 from notebooks.pages import NORMALISED, PAGES, SHELL, SOURCES, execute, page, replaced, sources
 from parsers.records import Status
+from tests.programs import command
 from tests.reports.runs import call, setup, step, worked, write
 
 MOST = 60_000
@@ -30,7 +31,10 @@ def _size(content: bytes) -> tuple[int, int]:
 def test_a_tutorial_runs_and_its_page_says_what_came_out(source: Path, tmp_path: Path) -> None:
     folder = tmp_path / "tutorial"
     folder.mkdir()
-    text, pictures = page(execute(source, folder), source.stem)
+    (tmp_path / "bin").mkdir()
+    with command(tmp_path / "bin" / "vlm-eval"):
+        notebook = execute(source, folder, command=str(tmp_path / "bin"))
+    text, pictures = page(notebook, source.stem)
     how = f"python -m notebooks.pages {source.stem} writes the page anew"
     assert text == (PAGES / f"{source.stem}.md").read_text("utf-8"), how
     stored = {path.name: path.read_bytes() for path in PAGES.glob(f"{source.stem}-[0-9]*")}

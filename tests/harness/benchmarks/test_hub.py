@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +19,7 @@ from tests.harness.benchmarks._conversations import conversations, written
 from tests.harness.benchmarks._files import task, write
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
 from tests.harness.benchmarks._snapshots import stored
+from tests.programs import completed
 
 PROGRAM = """
 import json, sys
@@ -56,21 +55,14 @@ def run(
     patience_s: float = 10,
     **env: str,
 ) -> Any:
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING"))}
     settings = {
         "HF_ENDPOINT": hub.url if hub else "http://127.0.0.1:9",
         "HF_HOME": str(tmp_path / "home"),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "NO_PROXY": "127.0.0.1",
+        "HF_HUB_OFFLINE": "",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(patience_s), benchmark, *splits],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=plain | settings | env,
-    )
+    done = completed("-c", PROGRAM, str(patience_s), benchmark, *splits, **settings | env)
     assert done.returncode == 0, done.stderr
     assert "%" not in done.stderr, "a progress bar where there is no terminal"
     return json.loads(done.stdout.splitlines()[-1])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from harness.ranker_models import job
 from harness.ranker_models.job import Source, rank_benchmark
 from harness.rankers import open_ranks
 from harness.rankers.table import RankTable
+from tests.programs import Program, completed
 
 SOURCE = Source("sample", None, ("dev",))
 
@@ -85,8 +84,8 @@ def test_what_is_finished_is_not_ranked_again(
 def test_a_killed_process_is_continued(tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     line = ["rank", "-b", "sample", "--split", "test", "--workers", "1"]
-    command = [sys.executable, "-m", "harness", *line, "-o", str(out)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    command = ("-m", "harness", *line, "-o", out)
+    process = Program(*command)
     parts = tmp_path / "r.parquet.parts"
     deadline = time.monotonic() + 60
     while not list(parts.glob("*.parquet")) and time.monotonic() < deadline:
@@ -95,9 +94,7 @@ def test_a_killed_process_is_continued(tmp_path: Path) -> None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    if process.stdout:
-        process.stdout.close()
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = completed(*command)
     if out.exists() and done.returncode == 2:
         pytest.skip("the process was done before it could be killed")
     assert done.returncode == 0, done.stderr

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from harness.kinds.grounding.sets import mmbench_gui, screenspot, webclick
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
 from tests.harness.kinds.grounding import _files as files
+from tests.programs import completed
 
 PROGRAM = """
 import hashlib, json, sys
@@ -34,21 +32,14 @@ except DataError as error:
 def run(
     tmp_path: Path, hub: Hub | None, name: str, revision: str = "", shown: int = 1, **env: str
 ) -> Any:
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(("HF_", "HUGGING"))}
     settings = {
         "HF_ENDPOINT": hub.url if hub else "http://127.0.0.1:9",
         "HF_HOME": str(tmp_path / "home"),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "NO_PROXY": "127.0.0.1",
+        "HF_HUB_OFFLINE": "",
     }
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, name, revision, str(shown)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env=plain | settings | env,
-    )
+    done = completed("-c", PROGRAM, name, revision, str(shown), **settings | env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
