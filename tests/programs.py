@@ -155,7 +155,10 @@ class Program:
 
 
 def completed(
-    *words: str | Path, cwd: str | Path = "", fresh: bool = False, **environment: str
+    *words: str | Path,
+    cwd: str | Path = "",
+    fresh: bool = False,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
     program = Program(*words, cwd=cwd, heard=True, fresh=fresh, environment=environment)

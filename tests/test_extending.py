@@ -48,7 +48,9 @@ class Example:
         places = (self.folder, HOUSE)
         environment = {"PYTHONPATH": os.pathsep.join(map(str, places))}
         environment |= {"XDG_CACHE_HOME": str(self.folder / "cache"), "COLUMNS": "200"}
-        return completed("-m", "harness", *arguments, cwd=self.folder, fresh=True, **environment)
+        return completed(
+            "-m", "harness", *arguments, cwd=self.folder, fresh=True, environment=environment
+        )
 
     def evaluate(self, *arguments: str) -> dict[str, Any]:
         """The summary of a run on one task of the sample."""

@@ -62,7 +62,7 @@ def run(
         "NO_PROXY": "127.0.0.1",
         "HF_HUB_OFFLINE": "",
     }
-    done = completed("-c", PROGRAM, str(patience_s), benchmark, *splits, **settings | env)
+    done = completed("-c", PROGRAM, str(patience_s), benchmark, *splits, environment=settings | env)
     assert done.returncode == 0, done.stderr
     assert "%" not in done.stderr, "a progress bar where there is no terminal"
     return json.loads(done.stdout.splitlines()[-1])

@@ -134,8 +134,7 @@ def test_the_tasks_of_an_array_job_merged_are_the_whole_run() -> None:
     assert len(list(Path("out folder/run").glob("merged.*"))) == 1
 
 
-def test_the_pods_of_an_indexed_job_merged_are_the_whole_run() -> None:
-    assert call(*FEW, "--out", "whole").code == 0
+def test_the_pods_of_an_indexed_job_are_the_shards_of_a_run() -> None:
     file = script("k8s", *FEW, "--out", "run", more=("--image", "example.org/vlm-eval:1"))
     _, job, joining = manifests(file)
     assert (job["kind"], job["spec"]["completionMode"]) == ("Job", "Indexed")
@@ -154,9 +153,14 @@ def test_the_pods_of_an_indexed_job_merged_are_the_whole_run() -> None:
     shard, merge = scripts_of(file)
     assert [Path(pod["command"][-1]).name for pod in _pods(job, joining)] == ["shard", "merge"]
     for index in ("0", "1"):
-        assert bash(shard, JOB_COMPLETION_INDEX=index) == 0
-    assert bash(merge) == 0
-    assert numbers(summary("run/merged")) == numbers(summary("whole"))
+        assert bash(shard, JOB_COMPLETION_INDEX=index, BEHAVIOUR="nothing") == 0
+    assert bash(merge, BEHAVIOUR="nothing") == 0
+    *shards, merging = called()
+    for number, words in enumerate(shards, 1):
+        assert words[0] == "run" and words[-4:] == [
+            *("--shard", f"{number}/2", "--out", f"run/shard-{number}"),
+        ]
+    assert merging == ["merge", "run/shard-1", "run/shard-2", "--out", "run/merged"]
 
 
 def _pods(*jobs: dict[str, Any]) -> list[dict[str, Any]]:

@@ -84,7 +84,7 @@ def test_what_is_finished_is_not_ranked_again(
 def test_a_killed_process_is_continued(tmp_path: Path) -> None:
     out = tmp_path / "r.parquet"
     line = ["rank", "-b", "sample", "--split", "test", "--workers", "1"]
-    command = ("-m", "harness", *line, "-o", out)
+    command = ("-m", "harness", *line, "-o", str(out))
     process = Program(*command)
     parts = tmp_path / "r.parquet.parts"
     deadline = time.monotonic() + 60

@@ -202,7 +202,7 @@ def test_the_floor_is_a_random_click_and_the_ceiling_what_is_right() -> None:
 
 def test_one_report_of_steps_and_prompts_compares_nothing() -> None:
     assert ask("-m", "oracle", "-o", "prompts").code == 0
-    assert call("run", "-m", "oracle", "-b", "sample", "--split", "dev", "-o", "steps").code == 0
+    assert call("run", "-m", "oracle", "-b", "sample", "--limit", "1", "-o", "steps").code == 0
     told = call("report", "steps", "prompts").out
     heads = [line.split()[:3] for line in told.splitlines() if line.startswith("split ")]
     assert heads[:2] == [["split", "tasks", "steps"], ["split", "tasks", "rows"]]

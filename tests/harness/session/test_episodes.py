@@ -94,7 +94,7 @@ def test_a_model_points_until_it_is_rewarded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "protocol",
-    ["coordinates", "autowebglm", "seeact-two-rounds", "seeact-annotation", "mindact-choice"],
+    ["coordinates", "seeact-two-rounds", "mindact-choice"],
 )
 def test_policies_for_steps_play_step_by_step(protocol: str, tmp_path: Path) -> None:
     done = harness.evaluate("lexical", protocol=protocol, out="lexical", **RUN)

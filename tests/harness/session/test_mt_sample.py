@@ -47,7 +47,7 @@ def test_words_alone_find_more_than_chance_and_far_from_all() -> None:
     assert 2 * found["random"] < found["lexical"] < 73 * 0.7
 
 
-@pytest.mark.parametrize("protocol", ["mt-mindact-car", "mt-synapse", "self-map"])
+@pytest.mark.parametrize("protocol", ["mt-synapse", "self-map"])
 def test_calls_by_role_add_up_to_those_on_record(place: Path, protocol: str) -> None:
     """What turns share is in the part of the step that asked first, and in no other."""
     asked = ("-b", "mt-sample", "--split", "dev", "--limit", "2", "--ranker", "lexical")

@@ -308,8 +308,6 @@ MIND2WEB = {"history": 5, "none": None, "none_rule": "first"}
 SEEACT = {"history": "all", "none": None, "none_rule": "last", "value_style": "seeact"}
 ALIKE: list[tuple[str, str, str, str, dict[str, Any]]] = [
     ("mindact-choice", "mind2web", "mind2web-2", "MindAct, Flan-T5-XL", MIND2WEB),
-    ("seq2seq", "mind2web", "mind2web-5", "MindAct, Flan-T5-B", {**MIND2WEB, "shuffles": 5}),
-    ("mindact-generate", "mind2web", "mind2web-2", "Generation, Flan-T5-B", {"history": 5}),
     ("classify", "mind2web", "mind2web-2", "Classification, DeBERTa-B", {}),
     ("autowebglm", "mind2web", "autowebglm", "AutoWebGLM", {"history": "all", "none": None}),
     ("seeact-choice", "multimodal-mind2web", "seeact-2", "SeeAct, GPT-4V, choices", SEEACT),

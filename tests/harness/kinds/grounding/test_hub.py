@@ -39,7 +39,7 @@ def run(
         "NO_PROXY": "127.0.0.1",
         "HF_HUB_OFFLINE": "",
     }
-    done = completed("-c", PROGRAM, name, revision, str(shown), **settings | env)
+    done = completed("-c", PROGRAM, name, revision, str(shown), environment=settings | env)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
