@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -131,7 +131,8 @@ def check_steps(
     checked = Checked()
     scanned = {file.path: _scan(layout, file.path, checked) for file in files}
     layout = replace(layout, scanned=scanned)
-    entries = with_lengths(list(_entries(layout, benchmark.name, checked)))
+    splits_of = {file.path: file.split or "" for file in files}
+    entries = with_lengths(list(_entries(layout, benchmark.name, splits_of, checked)))
     with suppress(DataError):  # Reported per row below.
         layout = layout.with_actions(entries)
     for entry in entries:
@@ -201,7 +202,9 @@ def _note_unused(columns: StepColumns, present: Collection[str], checked: Checke
             checked.unused[name] = hint if hint.startswith("did you mean") else ""
 
 
-def _entries(layout: StepsLayout, benchmark: str, checked: Checked) -> Iterator[StoredStep]:
+def _entries(
+    layout: StepsLayout, benchmark: str, splits: Mapping[Path, str], checked: Checked
+) -> Iterator[StoredStep]:
     """Yield the distinct rows, in file order."""
     lengths: dict[str, int] = {}
     seen: set[tuple[str, str | None]] = set()
@@ -218,7 +221,7 @@ def _entries(layout: StepsLayout, benchmark: str, checked: Checked) -> Iterator[
                 checked.add(f"{names} repeat an earlier row; only the first is read", where)
                 continue
             seen.add((key.task_id, key.action_uid))
-            yield step_of(key, benchmark, key.split or "", path, scanned)
+            yield step_of(key, benchmark, splits[path] or key.split or "", path, scanned)
 
 
 def _check_row(layout: StepsLayout, entry: StoredStep, checked: Checked) -> None:

@@ -95,7 +95,7 @@ def test_steps_on_the_hub_are_run_and_their_commit_is_on_record(tmp_path: Path, 
     )
     assert checked.out.splitlines() == [
         "warning: column 'colour' is not used",
-        "local: 3 rows, 1 task; 3 CLICK, 3 valid",
+        "test: 3 rows, 1 task; 3 CLICK, 3 valid",
         "3 rows, no errors: a run would ask about 3 steps",
     ]
     assert unmapped.complaint == (
