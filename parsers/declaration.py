@@ -8,7 +8,7 @@ plain values; the functions that compute scores belong to the benchmark.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,22 +21,18 @@ mean over units, `cells` the mean over cells (combinations of groups) of each ce
 SPLIT = "split"
 """The group that every unit has."""
 
-OF_ALL_UNITS = frozenset(
-    {
-        *("run", "repeat", "benchmark", "index", "invalid", "asked", "settled", "error", "source"),
-        *("prompt_tokens", "input_tokens", "cached_tokens", "output_tokens", "calls", "cost"),
-        *("status", "flags"),
-    }
-)
+OF_ALL_UNITS: Set[str] = {
+    *("run", "repeat", "benchmark", "index", "invalid", "asked", "settled", "error", "source"),
+    *("prompt_tokens", "input_tokens", "cached_tokens", "output_tokens", "calls", "cost"),
+    *("status", "flags"),
+}
 """Columns that frames have of all units: no measure, group or level can have them."""
 
-TAKEN = OF_ALL_UNITS | frozenset(
-    {
-        *("kind", "trial", "unit_id", "split", "total", "goal", "task", "history", "pictures"),
-        *("letter", "element", "operation", "value", "point", "action"),
-        *("position", "parents", "labels", "digests", "detail", "prediction", "scores", "usage"),
-    }
-)
+TAKEN: Set[str] = OF_ALL_UNITS | {
+    *("kind", "trial", "unit_id", "split", "total", "goal", "task", "history", "pictures"),
+    *("letter", "element", "operation", "value", "point", "action"),
+    *("position", "parents", "labels", "digests", "detail", "prediction", "scores", "usage"),
+}
 """Columns of frames that a measure cannot have."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)*")
@@ -218,10 +214,7 @@ class Declaration:
 
     def __getitem__(self, name: str) -> Measure:
         """Return the measure of that name. Raises `KeyError`."""
-        for measure in self.measures:
-            if measure.name == name:
-                return measure
-        raise KeyError(name)
+        return {measure.name: measure for measure in self.measures}[name]
 
     @property
     def main(self) -> Measure:
@@ -256,11 +249,7 @@ class Declaration:
     @property
     def failed(self) -> dict[str, float | None]:
         """The scores of a unit that counts as failed: 0 of the measures of all units."""
-        return {
-            name: None if measure.partial else 0.0
-            for measure in self.measures
-            for name in measure.scores
-        }
+        return {name: None if one.partial else 0.0 for one in self.measures for name in one.scores}
 
     @property
     def id_column(self) -> str:
@@ -293,17 +282,12 @@ class Declaration:
     def rank(self, level: str) -> int:
         """Return its place among the levels, from the innermost; "" stands for that. Raises
         `KeyError`."""
-        for place, one in enumerate(self.levels):
-            if one.name == (level or self.levels[0].name):
-                return place
-        raise KeyError(level)
+        places = {one.name: place for place, one in enumerate(self.levels)}
+        return places[level] if level else 0
 
     def group(self, name: str) -> Group:
         """Return the group of that name. Raises `KeyError`."""
-        for group in self.groups:
-            if group.name == name:
-                return group
-        raise KeyError(name)
+        return {group.name: group for group in self.groups}[name]
 
 
 def _problems(declared: Declaration) -> Iterator[str]:
@@ -312,9 +296,9 @@ def _problems(declared: Declaration) -> Iterator[str]:
     names = [measure.name for measure in declared.measures]
     if not levels:
         yield "no level of parents is declared"
-    for what, listed in (("measure", names), ("level", levels), ("group", groups)):
+    known = {"measure": names, "level": levels, "group": groups, "kind": [declared.kind]}
+    for what, listed in known.items():
         yield from _names(what, listed)
-    yield from _names("kind", [declared.kind])
     mains = [measure.name for measure in declared.measures if measure.main]
     if len(mains) != 1:
         yield f"one measure has to be the main one, not {', '.join(mains) or 'none'}"
@@ -325,7 +309,6 @@ def _problems(declared: Declaration) -> Iterator[str]:
     for group in declared.groups:
         if group.whole and group.whole not in levels:
             yield f"the group {group.name} holds whole {group.whole}, which is not a level"
-    known: dict[str, list[str]] = {"level": levels, "group": groups, "measure": names}
     for measure in declared.measures:
         for name, kind in (
             *((name, "level") for name in (measure.over, measure.within) if name),
@@ -344,23 +327,17 @@ def _problems(declared: Declaration) -> Iterator[str]:
             not measure.all_of or declared.rank(measure.within) <= declared.rank(measure.over)
         ):
             yield f"the measure {measure.name} has no parents within {measure.within}"
-
     columns = [column for column, _, _ in declared.columns]
     of_units = {*OF_ALL_UNITS, *names, *columns, declared.id_column, declared.total_column}
-    for what, keys in (("group", declared.groups), ("level", declared.levels)):
-        for column in (key.column for key in keys):
-            if column in of_units:
-                yield (
-                    f"a {what} has the column {column}, which frames have for something else: "
-                    "name another one"
-                )
     taken = TAKEN | {level.column for level in declared.levels} | {declared.id_column}
-    for column in columns:
-        if column in taken or columns.count(column) > 1:
-            yield (
-                f"a measure has the column {column}, which frames have for something else: name "
-                "another one (Measure.column)"
-            )
+    for what, column, others in (
+        *(("group", group.column, of_units) for group in declared.groups),
+        *(("level", level.column, of_units) for level in declared.levels),
+        *(("measure", name, taken | set(columns[:place])) for place, name in enumerate(columns)),
+    ):
+        if column in others:
+            said = f"a {what} has the column {column}, which frames have for something else"
+            yield f"{said}: name another one ({what.title()}.column)"
 
 
 def _names(what: str, listed: Iterable[str]) -> Iterator[str]:

@@ -45,6 +45,7 @@ DESCRIBED, NEAR_MISS = "described_target", "near_miss"
 LONGEST_VALUE = 500
 
 _NUMBER = re.compile(r"([<(][\w:-]+) (?:bn)?id=[^\s<>)]+")
+_APART = (Relation.NEIGHBOUR, Relation.SAME_ROLE, Relation.ELSEWHERE)
 _PLACES = {relation: place for place, relation in enumerate(Relation)}
 
 
@@ -182,18 +183,12 @@ def _with_relation(
     assert prediction is not None
     chosen, target = _chosen(record, prediction), _target(record)
     relation = _relation(record, prediction, chosen, nodes)
-    described = (
-        chosen is not None
-        and target is not None
-        and described_target(calls, target, chosen, record.detail.choices)
+    described = bool(
+        chosen and target and described_target(calls, target, chosen, record.detail.choices)
     )
     error_class = CLASS_OF[relation.relation]
     # Words alone cannot distinguish elements with the same text or nested in each other.
-    if described and relation.relation in (
-        Relation.NEIGHBOUR,
-        Relation.SAME_ROLE,
-        Relation.ELSEWHERE,
-    ):
+    if described and relation.relation in _APART:
         error_class = ErrorClass.WRONG_DESCRIBED
     return replace(
         error,
@@ -241,8 +236,7 @@ def _by_line(record: StepUnit, declared: Declaration, config: Mapping[str, Any])
 
 
 def _misses_element(record: StepUnit, found: UnitError, declared: Declaration) -> bool:
-    """Return True if it is the element that is wrong: the first of the measures that success
-    needs."""
+    """Return True if the element is wrong, which is the first measure that success needs."""
     needed = declared.main_of_units.needs
     if needed:
         return found.error_class == f"{MISSED}.{needed[0]}"
@@ -313,13 +307,11 @@ def _relation(
     if closest is not None:
         return closest
     roles = [nodes.roles(element, target) for target in targets]
-    shared_role = next(
-        (element_id for element_id, target_box in roles if element_id == target_box), None
-    )
-    if shared_role is not None:
-        return Found(Relation.SAME_ROLE, short(f"both {shared_role}"))
-    element_id, target_box = roles[0]
-    return Found(Relation.ELSEWHERE, short(f"{element_id}, target {target_box}"))
+    for own, right in roles:
+        if own == right:
+            return Found(Relation.SAME_ROLE, short(f"both {own}"))
+    own, right = roles[0]
+    return Found(Relation.ELSEWHERE, short(f"{own}, target {right}"))
 
 
 def _closest(relations: Sequence[Found | None]) -> Found | None:
@@ -328,9 +320,7 @@ def _closest(relations: Sequence[Found | None]) -> Found | None:
 
 
 def _without_ids(choice_text: str) -> str:
-    """Return a choice as listed, without node ids. Tags are kept to distinguish a button from the
-    label
-    inside it."""
+    """Return a choice as listed, without node ids. Its tags tell a button from its label."""
     return " ".join(_NUMBER.sub("", choice_text).split())
 
 
@@ -341,8 +331,7 @@ def _target(record: StepUnit) -> Choice | None:
 
 
 def _chosen(record: StepUnit, prediction: Prediction) -> Choice | None:
-    """Return the listed choice that was picked; for a point, the smallest choice that contains
-    it."""
+    """Return the listed choice that was picked; for a point, the smallest one around it."""
     if prediction.element is not None:
         return next((c for c in record.detail.choices if c.id == prediction.element), None)
     if prediction.point is None:
