@@ -117,10 +117,15 @@ def _known_splits(source: HubData, root: Path) -> list[str]:
         pass
     _refuse_offline(source)
     with _readable(source):
-        from datasets import get_dataset_config_names, load_dataset_builder
+        from datasets import (
+            get_dataset_config_names,
+            get_dataset_default_config_name,
+            load_dataset_builder,
+        )
 
         configs = get_dataset_config_names(source.repo, revision=source.revision)
-        if source.config not in configs and (source.config or len(configs) > 1):
+        usual = get_dataset_default_config_name(source.repo, revision=source.revision)
+        if source.config not in configs and (source.config or (len(configs) > 1 and not usual)):
             which = f"no configuration '{source.config}'; {suggestion(source.config, configs)}"
             several = f"the configurations {', '.join(configs)}"
             raise DataError(

@@ -21,7 +21,8 @@ class Score:
         name: its name in tables of results.
         value: a share between 0 and 1; None if there is none.
         interval: its confidence interval; None without a value.
-        n: number of the things it averages, or of complete parents (task success).
+        n: number of the things it averages, or of complete parents (task success); repeats
+            do not add to it.
         over: these things, in words (`tasks`).
         reason: why there is no value; "" with one.
     """
@@ -101,7 +102,7 @@ class RunScores(Mapping[str, Score]):
 
 def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> RunScores:
     """Return the headline scores that a summary holds, those of the main measure first."""
-    metrics = summary["total"]["metrics"]
+    metrics, repeats = summary["total"]["metrics"], summary["total"]["repeats"]
     strict = metrics["rules"]["invalid"] == "fail"
     measures = [one for one in declared.measures if one.averages]
     measures.sort(key=lambda one: not one.main)
@@ -109,17 +110,18 @@ def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> 
     for measure in measures:
         if measure.all_of:
             rates = metrics.get(measure.key) or {}
-            score = _of_parents(rates.get("strict" if strict else "default"), measure, declared)
+            rate = rates.get("strict" if strict else "default")
+            score = _of_parents(rate, measure, declared, repeats)
         else:
             rates = metrics["strict" if strict else "valid"][measure.key]
             rate = rates[measure.averages[0]]
-            score = _of_units(rate, measure, declared, metrics["counts"]["n_settled"])
+            score = _of_units(rate, measure, declared, metrics["counts"]["n_settled"], repeats)
         found[measure.result] = score
     return RunScores(found, title)
 
 
 def _of_units(
-    rate: Mapping[str, Any], measure: Measure, declared: Declaration, settled: int
+    rate: Mapping[str, Any], measure: Measure, declared: Declaration, settled: int, repeats: int
 ) -> Score:
     average = measure.averages[0]
     cells = " x ".join(measure.cells) + " cells"
@@ -129,19 +131,22 @@ def _of_units(
     if rate["value"] is None:
         none = f"no {declared.unit} has {'this score' if settled else 'been scored'}"
         reason = (rate["n"] and _why_open(measure, declared)) or none
-    return _score(measure, rate, rate["n"], over, reason)
+    n = rate["n"] // repeats if average == "micro" else rate["n"]
+    return _score(measure, rate, n, over, reason)
 
 
-def _of_parents(rate: Mapping[str, Any] | None, measure: Measure, declared: Declaration) -> Score:
+def _of_parents(
+    rate: Mapping[str, Any] | None, measure: Measure, declared: Declaration, repeats: int
+) -> Score:
     level = declared.level(measure.over)
     if rate is None:
         reason = _why_open(measure, declared) or "not measured"
         return Score(measure.result, None, None, 0, level.many, reason)
-    complete, total = rate["complete"], rate["total"]
+    complete, total = rate["complete"] // repeats, rate["total"] // repeats
     reason = ""
     if rate["value"] is None:
         reason = f"no {level.one} has been scored"
-        if complete < total:
+        if rate["complete"] < rate["total"]:
             reason = f"withheld until every {level.one} is complete ({complete:,} of {total:,})"
     return _score(measure, rate, complete, level.many, reason)
 

@@ -39,6 +39,15 @@ STEP = {
     "positives": ["1"],
     "screenshot": "shots/1.png",
 }
+CARD = """---
+configs:
+- config_name: whole
+  default: true
+  data_files: [{split: test, path: test.jsonl}, {split: train, path: train.jsonl}]
+- config_name: tiny
+  data_files: [{split: train, path: train.jsonl}]
+---
+"""
 SCHEMA = 'data = "hf://datasets/me/shop"\nid_attribute = "bid"\ncolumns.task = "instruction"\n'
 
 
@@ -75,14 +84,16 @@ def shop(tmp_path: Path) -> Iterator[Hub]:
     rows = [{**STEP, "step": number, "colour": "red"} for number in range(3)]
     (folder / "test.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (folder / "train.jsonl").write_text(json.dumps(rows[0]))
+    (folder / "README.md").write_text(CARD)
     (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "tiny.toml").write_text(SCHEMA.replace("me/shop", "me/shop@main/tiny"))
     with serving(folder) as hub:
         yield hub
 
 
 def test_steps_on_the_hub_are_run_and_their_commit_is_on_record(tmp_path: Path, shop: Hub) -> None:
     run = "run -m oracle -b steps --data schema.toml"
-    checked, unmapped, first, train, other, form, suggested = called(
+    checked, unmapped, first, train, other, form, suggested, tiny, tny = called(
         tmp_path,
         shop,
         "data check schema.toml",
@@ -92,6 +103,8 @@ def test_steps_on_the_hub_are_run_and_their_commit_is_on_record(tmp_path: Path, 
         "data list -b steps --data schema.toml --split dev",
         "data check hf://datasets/shop",
         "run -m oracle --data hf://datasets/me/shop",
+        "data check tiny.toml",
+        "data check hf://datasets/me/shop/tny",
     )
     assert checked.out.splitlines() == [
         "warning: column 'colour' is not used",
@@ -107,6 +120,8 @@ def test_steps_on_the_hub_are_run_and_their_commit_is_on_record(tmp_path: Path, 
     assert other.complaint.endswith("has no split 'dev'; known: test, train")
     assert "write hf://datasets/OWNER/NAME" in form.complaint
     assert suggested.complaint.endswith("add --benchmark steps")
+    assert tiny.out.splitlines()[1] == "train: 1 row, 1 task; 1 CLICK, 1 valid"
+    assert "me/shop has no configuration 'tny'; did you mean 'tiny'?" in tny.complaint
     dataset = json.loads((tmp_path / "first" / "manifest.json").read_bytes())["dataset"]
     assert (dataset["origin"], dataset["repo"]) == ("hub", "me/shop")
     assert dataset["revision"] == REVISION and dataset["splits"] == ["test"]

@@ -107,6 +107,11 @@ def test_a_score_without_a_value_says_why(place: Path) -> None:
     assert places.scores.declined.reason == "no item has this score"
 
 
+def test_repeats_do_not_count_as_more_tasks(place: Path) -> None:
+    scores = harness.evaluate("lexical", repeats=2, image_policy="none", **TASKS).scores
+    assert (scores.task_success.n, scores.step.n) == (2, 2)
+
+
 def test_task_success_is_withheld_until_every_task_is_complete() -> None:
     rate = {"value": None, "interval": None, "n": 3}
     whole = {"value": None, "interval": None, "successes": 1, "complete": 2, "total": 3}
@@ -121,7 +126,7 @@ def test_task_success_is_withheld_until_every_task_is_complete() -> None:
         "valid": {"hit": {"micro": {**rate, "n": 0}}},
         "all_hit": {"default": whole, "strict": {**whole, "total": 9}},
     }
-    scores = scores_of({"total": {"metrics": metrics}}, declared, "scores")
+    scores = scores_of({"total": {"metrics": metrics, "repeats": 1}}, declared, "scores")
     assert isinstance(scores, RunScores)
     assert scores.hit.reason == "no item has been scored"
     assert scores.all_hit.reason == "withheld until every task is complete (2 of 3)"
