@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import click
 
+from harness.tables import counted
 from parsers import F1Variant
 from reports.kinds.step import STEP_GROUPS
 from reports.output import (
@@ -38,7 +41,21 @@ BY = (
 )
 
 
-@click.command(short_help="Print the tables of one or more runs.")
+class _Report(click.Command):
+    """Takes what follows `--published` for its value only where it is `all`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words: list[str] = []
+        for word in args:
+            if word == "all" and words[-1:] == ["--published"]:
+                words[-1] = "--published=all"
+            else:
+                words.append(word)
+        alike = ["--published=alike" if word == "--published" else word for word in words]
+        return super().parse_args(ctx, alike)
+
+
+@click.command(cls=_Report, short_help="Print the tables of one or more runs.")
 @RUNS
 @click.option(
     "--table",
@@ -68,8 +85,12 @@ BY = (
 )
 @click.option(
     "--published",
-    is_flag=True,
-    help="Add published results: those measured in the same way, then all others.",
+    type=click.Choice(["alike", "all"]),
+    is_flag=False,
+    flag_value="alike",
+    metavar="[all]",
+    help="Add published results that were measured in the same way, and say how many others there "
+    "are; with `all`, list the others, too.",
 )
 @click.option(
     "--compact",
@@ -91,7 +112,7 @@ def report(
     cluster: str,
     invalid: InvalidRule | None,
     f1: F1Variant | None,
-    published: bool,
+    published: Literal["alike", "all"] | None,
     compact: bool,
     common: bool,
     out: Path | None,
@@ -123,7 +144,8 @@ def report(
     if compact:
         table = leaderboard(table, average)
     if published:
-        _beside_published(table, runs, form, out, average, invalid, f1, key or "")
+        everything = published == "all"
+        _beside_published(table, runs, form, out, average, invalid, f1, key or "", everything)
     else:
         emit(table, form, out, average)
     return 0
@@ -170,6 +192,7 @@ def _beside_published(
     invalid: InvalidRule | None,
     f1: F1Variant | None,
     by: str,
+    everything: bool,
 ) -> None:
     if form in ("csv", "parquet"):
         raise click.UsageError(
@@ -183,6 +206,9 @@ def _beside_published(
         runs, average=average, by=by, invalid=invalid, f1=f1
     )
     published = [grid(one, average) for one in published_tables]
+    if not everything and form != "json":
+        alike, apart = published_tables
+        published = [replace(published[0], footnotes=(*published[0].footnotes, *_others(apart)))]
     if form == "json":
         listed = (grid(table, average), *published)
         results, alike, apart = (json_content(one, note="") for one in listed)
@@ -190,3 +216,13 @@ def _beside_published(
         put(to_json({**note, **results, "published": {"alike": alike, "apart": apart}}), out)
     else:
         emit_grids([*grids(table, average), *published], form, out)
+
+
+def _others(apart: pd.DataFrame) -> Iterator[str]:
+    """Say how many published results were measured otherwise, and why the first was."""
+    if len(apart):
+        first = apart.iloc[0]
+        yield (
+            f"{counted(len(apart), 'published result')} measured in another way (--published all); "
+            f"{first['source']}, {first['model']}: {first['differs']}"
+        )

@@ -101,9 +101,15 @@ def test_parquet_needs_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "json"])
 def test_published_rows_stand_apart(tmp_path: Path, form: str) -> None:
-    done = _call(write(tmp_path / "run", worked()), "--published", "--format", form)
+    run = write(tmp_path / "run", worked())
+    done = _call("--published", "all", run, "--format", form)
     assert done.exit_code == 0
-    assert "measured in another way" in done.output
+    assert "measured in another way" in done.output and "seeact-2" in done.output
+    if form == "text":
+        # Without "all", the others are counted, and the first says why it is one of them.
+        short = _call("--published", run).output
+        assert "measured in another way (--published all); seeact-2" in " ".join(short.split())
+        assert len(short.splitlines()) < len(done.output.splitlines()) / 3
     if form == "json":
         published = json.loads(done.output)["published"]
         assert published["alike"]["rows"] == []
