@@ -53,6 +53,8 @@ class Measure:
         name: its key in `scores`, in metrics and in `summary.json`.
         head: head of its column in tables.
         meaning: what it says, in words.
+        explained: what it says, for readers who do not know the field's words; `meaning` unless
+            given.
         binary: whether it is 0 or 1 for every unit.
         main: whether rankings, verdicts, power analyses and error classes use it; one measure is.
         averages: how it is averaged, the headline's first. Without any it stays on the lines of a
@@ -102,6 +104,7 @@ class Measure:
     result: str = ""
     column: str = ""
     key: str = ""
+    explained: str = ""
 
     def __post_init__(self) -> None:
         _fill(self, head=self.name, result=self.name, column=self.name, key=self.name)

@@ -241,6 +241,7 @@ def measures(
             "Hit",
             "grounding accuracy",
             main=True,
+            explained="the point lies in the target",
             averages=averages,
             cells=cells,
         ),

@@ -25,7 +25,13 @@ words in another order, too, which is a lenient score, but not the same action."
 
 MIND2WEB = Declaration(
     measures=(
-        Measure("element", "Ele. Acc", "element accuracy", column="element_correct"),
+        Measure(
+            "element",
+            "Ele. Acc",
+            "element accuracy",
+            column="element_correct",
+            explained="the right element was chosen",
+        ),
         Measure(
             "operation_f1",
             "Op. F1",
@@ -34,6 +40,7 @@ MIND2WEB = Declaration(
             unmeasured=ELEMENT_ONLY,
             variants=F1_VARIANTS,
             setting="f1",
+            explained="overlap with the right action and text",
         ),
         Measure(
             "operation_exact",
@@ -50,6 +57,7 @@ MIND2WEB = Declaration(
             rule="step_rule",
             unmeasured=ELEMENT_ONLY,
             result="step_success",
+            explained="element, action and text are right",
         ),
         Measure("element_in_box", meaning="point in the box of an acceptable one", averages=()),
         Measure("element_under", meaning="smallest one under it is acceptable", averages=()),
@@ -61,6 +69,7 @@ MIND2WEB = Declaration(
             unmeasured=ELEMENT_ONLY,
             column="success",
             key="tasks",
+            explained="tasks with every step right",
         ),
     ),
     levels=(

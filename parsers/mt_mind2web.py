@@ -34,6 +34,7 @@ MT_MIND2WEB = replace(
             "Ele. Acc",
             "element accuracy by turn",
             column="element_correct",
+            explained=MIND2WEB["element"].explained,
         ),
         Measure(
             "operation_f1",
@@ -43,6 +44,7 @@ MT_MIND2WEB = replace(
             unmeasured=ELEMENT_ONLY,
             variants=VARIANTS,
             setting="f1",
+            explained=MIND2WEB["operation_f1"].explained,
         ),
         MIND2WEB["operation_exact"],
         replace(

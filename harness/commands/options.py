@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +19,6 @@ from harness.settings.values import alternatives, describe, pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
-MOST_USED = "Most used"
 PAIRS = "KEY=VALUE"
 STDIN = "-"
 """The name of standard input in place of a file."""
@@ -67,27 +67,68 @@ class SettingOption(click.Option):
 
 
 class SettingsCommand(click.Command):
-    """A command whose help lists options under the headings of their settings."""
+    """A command whose help lists options under the headings of their settings.
+
+    With many settings, `--help` lists the common ones alone, each in a sentence, and `--help-all`
+    all of them.
+    """
+
+    @property
+    def _has_many(self) -> bool:
+        return sum(isinstance(option, SettingOption) for option in self.params) > 40
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = super().get_params(ctx)
+        return [*params, _HELP_ALL] if self._has_many else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
-        many = sum(isinstance(option, SettingOption) for option in self.params) > 40
+        short = self._has_many and not ctx.meta.get(_ALL)
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx)
             if record is None or isinstance(option, click.Argument):
                 continue
             heading = "Options"
             if isinstance(option, SettingOption):
-                heading = option.setting.group
-                if many and option.setting.common:
-                    heading = MOST_USED
-            elif many:
+                if short and not option.setting.common:
+                    continue
+                heading = heading if short else option.setting.group
+            elif self._has_many and not short:
                 heading = "Other"
+            if short:
+                record = record[0], _first_sentence(record[1])
             sections.setdefault(heading, []).append(record)
-        for heading in (MOST_USED, "Options", *GROUPS, "Other"):
+        for heading in ("Options", *GROUPS, "Other"):
             if heading in sections:
                 with formatter.section(heading):
                     formatter.write_dl(sections[heading])
+
+
+_ALL = "vlm_eval.help_all"
+
+
+def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_help_all,
+    help="Show all options and exit.",
+)
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of a help, and the default."""
+    sentence = re.split(r"[.]\s|; may be repeated", text, maxsplit=1)[0].rstrip(".")
+    default = re.search(r"\s\s(\[default: [^]]*\])$", text)
+    return f"{sentence}.  {default[1]}" if default else f"{sentence}."
 
 
 def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Callable[[F], F]:
@@ -167,7 +208,7 @@ def config_option() -> Callable[[F], F]:
         is_eager=True,
         expose_value=False,
         callback=fill,
-        help="TOML file with options (-: standard input); the command line takes precedence.",
+        help="TOML file with options (-: standard input). The command line takes precedence.",
     )
 
 

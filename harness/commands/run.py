@@ -31,26 +31,19 @@ if TYPE_CHECKING:
 @click.command(cls=SettingsCommand)
 @config_option()
 @setting_options(names_of(*GROUPS))
-@click.option(
-    "--dry-run", is_flag=True, help="Count calls, tokens and cost without asking the model."
-)
+@click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; ask nothing.")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the result as one JSON object on standard output: the run's summary.json with its "
-    "directory.",
+    help="Print the result as one JSON object: the run's summary.json with its directory.",
 )
-def run(dry_run: bool, as_json: bool, **_: Any) -> int:
-    """Evaluate a model or a policy on recorded steps.
-
-    An interrupted run goes on where it stopped if the same command is given again; an episode that
-    was interrupted begins anew.
+@click.option("--details", is_flag=True, help="Print every average, bound and count of the result.")
+def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
+    """Evaluate a model, or a policy. The same command goes on with an interrupted run.
 
     \b
-    Examples:
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
-      vlm-eval --model qwen2.5-vl --distractors 20
       vlm-eval --model lexical --benchmark sample --protocol coordinates
 
     Exit codes: 0 done, 1 ended early or with unsettled steps, 2 bad input, 3 waiting for batches
@@ -67,6 +60,8 @@ def run(dry_run: bool, as_json: bool, **_: Any) -> int:
     require("model", unless="redo_from")
     if dry_run and as_json:
         raise click.UsageError("--json prints the result of a run: leave out --dry-run")
+    if as_json and details:
+        raise click.UsageError("--json has every figure of --details: leave out one of them")
     settings = read_options()
     console, display = terminal(), Display(settings)
     with open_observers(settings, display) as observer:
@@ -86,15 +81,18 @@ def run(dry_run: bool, as_json: bool, **_: Any) -> int:
             display.say("not started")
             return 1
         done = asyncio.run(carry_out(plan, observer))
-        return conclude(plan, done, display, None if as_json else console)
+        return conclude(plan, done, display, None if as_json else console, details=details)
 
 
-def conclude(plan: Plan, done: Finished, display: Display, console: Console | None) -> int:
+def conclude(
+    plan: Plan, done: Finished, display: Display, console: Console | None, *, details: bool
+) -> int:
     """Print the result of a session, without a console as JSON, and what to do next.
 
     Returns the exit code.
     """
     from harness.runs import open_run
+    from harness.session.brief import brief_grid
     from harness.session.report import paid_before, print_result, redo_hint, result_grid
 
     if done.waiting and done.stopped is None:
@@ -105,7 +103,7 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console | No
     if console is None:
         summary = {"directory": str(done.directory), **open_run(done.directory).summary}
         say(json.dumps(summary, indent=2))
-    else:
+    elif details:
         grid = result_grid(
             done.records,
             plan.settings,
@@ -116,6 +114,9 @@ def conclude(plan: Plan, done: Finished, display: Display, console: Console | No
             bounds=done.bounds,
         )
         print_result(console, grid)
+    else:
+        asked = (done.records, plan.settings, plan.task_rows, manifest)
+        print_result(console, brief_grid(*asked, done.directory, done.bounds))
     if paid := paid_before(manifest):
         display.say(paid)
     if done.closing_line:

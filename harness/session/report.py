@@ -101,12 +101,13 @@ def result_grid(
             *_footnotes(list(by_split.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
-            *_warnings(records, settings, declared),
+            *warnings_of(records, settings, declared),
         ),
     )
 
 
-def _warnings(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
+def warnings_of(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
+    """Say what is wrong with many replies, or what mistake in the settings they suggest."""
     if unusable := unusable_replies(records, limits_of(settings), declared.units):
         yield f"warning: {unusable}"
     if mistake := unit_kind(declared.kind).extras.warning(records, settings):
@@ -125,8 +126,8 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
     first, *others = _averages(declared)
     times = f" x {group.repeats}" if group.repeats > 1 else ""
     counts = {
-        "macro": _number(headline[level.many], level.one, level.many),
-        "micro": _number(headline[declared.units] // group.repeats, declared.unit, declared.units)
+        "macro": number_of(headline[level.many], level.one, level.many),
+        "micro": number_of(headline[declared.units] // group.repeats, declared.unit, declared.units)
         + times,
         "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
     }
@@ -155,13 +156,24 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
             yield _values(label, values, declared)
 
 
+def headline_row(group: Part) -> Row:
+    """The row of the headline: every measure in its own first average."""
+    declared = group.metrics.declared
+    headline = next(one for one in result_records(group.metrics) if one["headline"])
+    values: dict[str, str | Cell] = {}
+    for measure in declared.in_tables:
+        values[measure.name] = rate_cell(headline, measure, measure.averages[0], declared)
+    return _values("", values | _parent_values(headline, declared), declared)
+
+
 def _averages(declared: Declaration) -> list[Average]:
     """The averages of the measures in the table, that of the main measure first."""
     measures = sorted(declared.in_tables, key=lambda measure: not measure.main)
     return list(dict.fromkeys(average for measure in measures for average in measure.averages))
 
 
-def _number(number: int, one: str, many: str) -> str:
+def number_of(number: int, one: str, many: str) -> str:
+    """Return a count with its word."""
     return f"{number:,} {one if number == 1 else many}"
 
 
@@ -178,11 +190,18 @@ def _rates(
     for measure in declared.in_tables:
         if average in measure.averages:
             values[measure.name] = rate_cell(record, measure, average, declared)
-    for measure in declared.of_parents if parents else ():
+    if parents:
+        values |= _parent_values(record, declared)
+    return _values(label, values, declared)
+
+
+def _parent_values(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
+    values = {}
+    for measure in declared.of_parents:
         if (total := record[f"{measure.key}_total"]) is not None:
             shown = _of_parents(record[measure.result], record[f"{measure.key}_complete"], total)
             values[measure.name] = Cell(shown, record_bounds(record, measure.result))
-    return _values(label, values, declared)
+    return values
 
 
 def _values(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
@@ -236,9 +255,7 @@ def counts(
     lines += kind.answers(records, totals, settings.top_k)
     lines += notes(totals.flags) if notes is not None else ()
     lines += kind.places(records)
-    errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
-    unsettled = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
-    lines.append(f"unsettled: {totals.n_unsettled}" + (f" ({unsettled})" if unsettled else ""))
+    lines.append(f"unsettled: {unsettled(records, totals)}")
     asked = [record for record in records if record.asked]
     lines += kind.questions(asked)
     if total.prompt_tokens:
@@ -251,7 +268,7 @@ def counts(
     costs = [record.cost for record in records if record.cost is not None]
     if any(costs) or unrecorded:
         unpriced = sum(record.settled and record.cost is None for record in asked)
-        without = _number(unpriced, declared.unit, declared.units)
+        without = number_of(unpriced, declared.unit, declared.units)
         but = f" (without {without} of unknown cost)" if unpriced else ""
         upto = f", at most ${unrecorded:.4f} of it for calls without a record" if unrecorded else ""
         lines.append(f"cost: ${sum(costs) + unrecorded:.4f} billed in this run{but}{upto}")
@@ -262,6 +279,13 @@ def counts(
     if tiers and (settings.tier or tiers.keys() != {"default"}):
         lines.append(f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}")
     return lines
+
+
+def unsettled(records: Records, totals: Counts) -> str:
+    """Count the units without an outcome, by the errors that they ended with."""
+    errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
+    why = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
+    return f"{totals.n_unsettled}" + (f" ({why})" if why else "")
 
 
 def _rows_line(totals: Counts, repeats: int) -> str:

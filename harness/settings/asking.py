@@ -51,6 +51,7 @@ class ModelSettings:
         metavar="KEY=VALUE",
         needs=("adapter",),
         heading="never",
+        common=True,
     )
     max_pixels: AtLeastOne | None = _model(
         None,
@@ -70,11 +71,13 @@ class ModelSettings:
         needs=("questions",),
         heading="always",
         to_protocol=True,
+        common=True,
     )
     temperature: Annotated[float, Meta(ge=0)] | None = _model(
         None,
         "Sampling temperature. Default: 0 where the model accepts it, otherwise not sent.",
         needs=("model",),
+        common=True,
     )
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = _model(
         None,
@@ -93,6 +96,7 @@ class ModelSettings:
         "Reasoning effort, in the provider's terms.",
         needs=("model", "remote model"),
         heading="never",
+        common=True,
     )
     thinking_budget: int | None = _model(
         None,
@@ -133,6 +137,7 @@ class QuestionSettings:
         metavar="KEY=VALUE",
         fixed_as="choices",
         told_by="candidates",
+        common=True,
     )
     distractors: AtLeastZero = _drawn(
         20,
@@ -152,6 +157,7 @@ class QuestionSettings:
         needs=("seed",),
         heading="always",
         told_by="candidates",
+        common=True,
     )
     candidates: Source | None = _elements(
         None,
@@ -229,6 +235,7 @@ class QuestionSettings:
         heading="always",
         to_protocol=True,
         left_open=True,
+        common=True,
     )
     image_policy: str | None = _question(
         None,
@@ -239,6 +246,7 @@ class QuestionSettings:
         heading="always",
         left_open=True,
         told_by="candidates",
+        common=True,
     )
     pixels: AtLeastOne | None = _question(
         None,
@@ -269,6 +277,7 @@ class QuestionSettings:
         about="model",
         needs=("questions",),
         heading="always",
+        common=True,
     )
     shuffles: AtLeastOne = _question(
         1,

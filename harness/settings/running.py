@@ -164,6 +164,7 @@ class RunningSettings:
         metavar="N",
         needs=("remote model",),
         to_adapter=True,
+        common=True,
     )
     timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
         120.0,
@@ -199,7 +200,9 @@ class RunningSettings:
         None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
     )
     prices: PathText | None = _running(None, "File with prices that replace the built-in list.")
-    yes: bool = _running(False, "Do not ask for confirmation before spending money.", short="-y")
+    yes: bool = _running(
+        False, "Do not ask for confirmation before spending money.", short="-y", common=True
+    )
     settle_failures: bool = _running(
         False, "Score steps whose calls failed as zero, to complete the run."
     )

@@ -45,7 +45,7 @@ class Setting:
         short: Its short option ("-k"), "" without one.
         metavar: The word for the value in the help, "" for the usual word of its type.
         parse: Turns the text of a command line into a value, if the type is not enough.
-        common: True for the few that the help lists first.
+        common: True for the few that `--help` lists; `--help-all` lists the others, too.
         usual: The value that a report's heading need not mention, if it is not the default.
         recorded: A run's configuration has it `always`, only `when set`, or `never`.
         forbids_ranking: True if runs that differ in it must not be ranked.

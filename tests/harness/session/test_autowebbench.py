@@ -32,7 +32,7 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def ask(*arguments: str) -> Called:
-    return call("run", "-b", "autowebbench", "--data", "data", *arguments)
+    return call("run", "-b", "autowebbench", "--data", "data", "--details", *arguments)
 
 
 class Answers(Echo):

@@ -25,7 +25,7 @@ BROKEN = {
 def evaluate(data: Path, *more: str) -> Called:
     return call(
         *("--model", "always-click", "--benchmark", "multimodal-mind2web", "--data", str(data)),
-        *("--distractors", "5", "--progress", "off", "--out", "run", *more),
+        *("--distractors", "5", "--progress", "off", "--details", "--out", "run", *more),
     )
 
 

@@ -156,7 +156,7 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
     asked = (*ONE_TASK, *TEXT_ONLY, "--candidates", "ranker", "--ranker", "third-place")
     for rule in ("zero", "ask"):
         line = ("--model", "oracle", *asked, "--top-k", "2", "--missed", rule, "--out", rule)
-        called = call(*line)
+        called = call(*line, "--details")
         assert called.code == 0
         valid = [step for step in steps(rule) if step["invalid"] is None]
         told = f"positive not among the top 2: {len(valid)} of {len(valid)} steps"
@@ -171,7 +171,7 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
     assert all(step["asked"] for step in ask)
     assert {step["prediction"]["status"] for step in ask} == {"none"}
     assert macro(ask, lambda step: step["scores"]["operation_f1.mind2web"]) == 1.0
-    whole = call("--model", "oracle", *asked, "--top-k", "3", "--out", "whole")
+    whole = call("--model", "oracle", *asked, "--top-k", "3", "--details", "--out", "whole")
     assert "positive not among the top 3: 0 of" in whole.out
     assert summary("whole")["total"]["metrics"]["valid"]["success"]["macro"]["value"] == 1.0
 

@@ -172,7 +172,8 @@ def test_the_share_of_wrong_steps_is_told_as_it_is_and_as_the_released_code_has_
 ) -> None:
     """The slip of the reference: it divides numbers of conversations by the number of turns."""
     written(Path("data"), listed)
-    run = call(*ONE, "--protocol", "mindact-choice", "--model", "random", "-o", "a")
+    line = (*ONE, "--protocol", "mindact-choice", "--model", "random", "-o", "a")
+    run = call(*line, "--details")
     assert run.code == 0, run.err
     turns = len(listed[0]["turns"])
     said = " ".join(run.out.split())

@@ -103,7 +103,8 @@ def test_a_positive_that_is_not_among_the_first_is_zero_without_a_call() -> None
 
 
 def test_classification_needs_no_call_and_shows_no_operation() -> None:
-    told = call("--protocol", "classify", *RANKED, "--model", script("by_chance"), "--out", "r")
+    line = ("--protocol", "classify", *RANKED, "--model", script("by_chance"), "--out", "r")
+    told = call(*line, "--details")
     assert told.code == 0
     assert not calls("r")
     first = [s["choices"][0]["id"] for s in steps("r") if s["asked"]]
@@ -123,7 +124,7 @@ def test_classification_sends_nothing_to_a_hosted_model() -> None:
 
 def test_shuffles_deal_anew_and_tell_their_spread() -> None:
     asked = ("--protocol", "mindact-choice", *RANKED, "--model", script("by_chance"))
-    told = call(*asked, "--shuffles", "3", "--out", "r")
+    told = call(*asked, "--shuffles", "3", "--details", "--out", "r")
     assert told.code == 0
     chosen = [
         [s["prediction"]["element"] for s in steps("r") if s["repeat"] == n] for n in range(3)
@@ -147,13 +148,13 @@ def test_eager_is_an_option_of_protocols_with_batches() -> None:
 
 def test_how_elements_were_found_and_groups_passed_over_is_told() -> None:
     asked = ("--model", "oracle", *RANKED, "--protocol", "mindact-generate")
-    told = call(*asked, "--out", "a")
+    told = call(*asked, "--details", "--out", "a")
     found = sum("match-number" in s["prediction"]["flags"] for s in steps("a") if s["prediction"])
     assert found > 0
     assert f"written elements matched: {found} by number" in told.out
     model = ("--model", script("without_letters"), *RANKED, "--protocol", "mindact-choice")
     for reader, status in (("strict", "parse_error"), ("reference", "no-letter")):
-        told = call(*model, "--protocol-option", f"reader={reader}", "--out", reader)
+        told = call(*model, "--protocol-option", f"reader={reader}", "--details", "--out", reader)
         passed = sum(f"group-{status}" in s["prediction"]["flags"] for s in steps(reader))
         assert passed > 0
         assert f"unusable reply about some group: {passed} with {status}" in told.out

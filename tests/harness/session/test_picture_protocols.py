@@ -51,7 +51,7 @@ def test_the_oracle_is_right_wherever_something_can_be_marked_or_hit(
 
 
 def test_what_the_matcher_costs_is_told_beside_what_the_model_got_wrong() -> None:
-    told = call("--model", "oracle", *WORDS, "--out", "o")
+    told = call("--model", "oracle", *WORDS, "--details", "--out", "o")
     assert told.code == 0
     valid = [s for s in steps("o") if s["asked"]]
     for step in valid:
@@ -86,7 +86,7 @@ def test_the_pictures_that_were_shown_are_on_record_with_their_letters() -> None
 
 
 def test_a_point_is_scored_in_both_ways() -> None:
-    told = call("--model", script("by_chance"), *PER_MILLE, "--out", "r")
+    told = call("--model", script("by_chance"), *PER_MILLE, "--details", "--out", "r")
     assert told.code == 0
     found = [s for s in steps("r") if s["asked"] and s["prediction"]["point"]]
     assert found

@@ -28,7 +28,7 @@ def shard(number: int, *more: str) -> int:
 
 
 def test_three_shards_merged_have_the_numbers_of_the_whole() -> None:
-    whole = call("--model", "lexical", *FOUR, "--out", "whole")
+    whole = call("--model", "lexical", *FOUR, "--details", "--out", "whole")
     assert [shard(number) for number in (1, 2, 3)] == [0, 0, 0]
     parts = [{line["task_id"] for line in steps(run)} for run in SHARDS]
     assert sum(map(len, parts)) == len(set.union(*parts)) == 4

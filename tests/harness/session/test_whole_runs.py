@@ -52,7 +52,7 @@ def test_the_result_is_one_json_object_when_wanted() -> None:
 
 
 def test_the_oracle_gets_everything_that_can_be_got() -> None:
-    called = call("--model", "oracle", *DEV, "--out", "a")
+    called = call("--model", "oracle", *DEV, "--details", "--out", "a")
     assert called.code == 0
     total = summary("a")["total"]["metrics"]
     for rate in ("element", "operation_f1", "success"):
