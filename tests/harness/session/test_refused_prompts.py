@@ -42,8 +42,7 @@ def test_a_refused_prompt_settles_its_step_and_counts_like_a_refusal(
         url = server.base_url("openai" if provider == "openai" else "anthropic")
         where = ("--model", MODELS[provider], "--base-url", url)
         line = (*where, *ONE_TASK, *TEXT_ONLY, "--workers", "1", "--progress", "off", "--out", "a")
-        line = (*line, "--details")
-        called = call(*line)
+        called = call(*line, "--details")
         assert called.code == 0, called.err
         asked = server.count
         assert call(*line).code == 0
