@@ -115,7 +115,7 @@ def conclude(
         )
         print_result(console, grid)
     else:
-        asked = (done.records, plan.settings, plan.task_rows, manifest)
+        asked = (done.records, plan.settings, plan.selected.task_rows, manifest)
         print_result(console, brief_grid(*asked, done.directory, done.bounds))
     if paid := paid_before(manifest):
         display.say(paid)
