@@ -332,7 +332,7 @@ def test_every_run_of_a_sweep_is_tracked_by_itself(example: Example) -> None:
 
 @pytest.mark.parametrize("example", ["A setting"], indirect=True)
 def test_a_setting_of_another_package_is_known_everywhere(example: Example) -> None:
-    shown = example.run("run", "--help")
+    shown = example.run("run", "--help-all")
     assert "--mood [calm|bold]" in shown
     assert shown.index("Question:") < shown.index("--mood") < shown.index("Scoring:")
     (example.folder / "bold.toml").write_text('mood = "bold"\n')

@@ -2,7 +2,7 @@
 
     settings = read_settings({"model": "lexical", "benchmark": "sample", "limit": 2})
     settings.distractors            # 20
-    SETTINGS["distractors"].help    # what `vlm-eval run --help` says of it
+    SETTINGS["distractors"].help    # what `vlm-eval run --help-all` says of it
 
 Options, keys of `--config`, the configuration on record, refusals, comparisons and the headings of
 reports all follow from the declarations: those of the core lie in `asking` and `running`, those of

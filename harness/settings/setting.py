@@ -11,7 +11,7 @@ from msgspec import Meta
 from harness.settings import values
 
 Group = Literal["Model", "Data", "Question", "Scoring", "Running", "Models on this machine"]
-"""The headings of `vlm-eval run --help`."""
+"""The headings of `vlm-eval run --help-all`."""
 
 About = Literal["model", "data", "question", "scoring", "session"]
 """The subject of a difference in a setting."""
