@@ -95,10 +95,9 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        left = self.dialogues - len(self.taken)
         of_roles = self.protocol.role_calls(self.usual_count).values()
         calls = self.protocol.calls(self.usual_count)[1] + sum(most for _, most in of_roles)
-        return left * calls
+        return (self.dialogues - len(self.taken)) * calls
 
     @property
     def spends(self) -> bool:
