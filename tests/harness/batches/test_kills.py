@@ -284,6 +284,14 @@ def test_cancelling_collects_and_the_run_goes_on_at_once(server: WireServer) -> 
     assert server.batches.creates == 1
 
 
+def test_cancelling_asks_the_provider_for_nothing_that_was_not_sent(server: WireServer) -> None:
+    killed("after:sealed", *arguments(server))
+    cancelled = call("batches", "run", "--cancel")
+    assert cancelled.code == 0, cancelled.err
+    assert not [path for path in server.batches.calls if "cancel" in str(path)]
+    to_the_end(arguments(server))
+
+
 def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
