@@ -12,6 +12,7 @@
 | `tables`, `agreement`, `plots` | the summary and the comparison |
 | `script` | data as scripts, escaped: no text can break out |
 | `folder` | checks and clears the output folder |
+| `single` | puts a whole page into one file |
 | `serve` | serves the folder on localhost, and has it written again as runs go on |
 
 `templates/` holds the document, `assets/` its scripts and styles. The scripts are classic ones,

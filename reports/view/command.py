@@ -145,7 +145,8 @@ PORT = 8765
     "--out",
     "-o",
     type=click.Path(path_type=Path),
-    help="The folder to write.  [default: view; with --serve a temporary one]",
+    help="The folder to write, or one file that ends in .html.  [default: view; with --serve a "
+    "temporary one]",
 )
 @click.option("--serve", is_flag=True, help="Serve the page on localhost until interrupted.")
 @click.option(
@@ -180,16 +181,24 @@ def view(
         raise click.UsageError("--port belongs to --serve")
     from reports.view.write import Page
 
-    def make(folder: Path) -> Page:
+    def make(folder: Path, named: Path | None = None) -> Page:
         page = Page(
             *(runs, folder), count=count, pictures=pictures, follow=serve, warn=_warn, bar=_bar
         )
-        made = page.write(overwrite=overwrite)
+        made = page.write(overwrite=overwrite and named is None)
         shown = f"{made.shown:,} of {made.total:,} {made.units}"
-        say(f"{folder / 'index.html'}: {shown}", err=serve)
+        say(f"{named or folder / 'index.html'}: {shown}", err=serve)
         return page
 
-    if not serve:
+    if out is not None and out.suffix.lower() in (".html", ".htm"):
+        if serve:
+            raise click.UsageError("--serve serves a folder: give one with --out, or none")
+        from reports.view.single import write_single
+
+        with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
+            make(Path(folder), out)
+            write_single(Path(folder), out, overwrite=overwrite)
+    elif not serve:
         make(out or Path("view"))
     elif out is not None:
         _serve(make(out), out, PORT if port is None else port)

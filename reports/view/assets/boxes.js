@@ -148,7 +148,7 @@
         VLM.svg("svg", { class: "blank", viewBox: "0 0 " + width + " " + height }),
       ];
     }
-    const props = { src: "pictures/" + name, width: w, height: h, loading: "lazy" };
+    const props = { src: VLM.pictured(name), width: w, height: h, loading: "lazy" };
     const picture = VLM.el("img", { ...props, alt: "Screenshot of the page", class: "shot" });
     picture.addEventListener("error", () => {
       const say = "The file of the picture is missing: pictures/" + name;
@@ -163,7 +163,7 @@
     if (!step.picture[0]) return [];
     return detail.sent.filter(([name]) => name !== step.picture[0]).map(([name, part]) => {
       const [left, top, right, bottom] = part;
-      const picture = VLM.el("img", { src: "pictures/" + name, loading: "lazy", alt: "", class: "sent" });
+      const picture = VLM.el("img", { src: VLM.pictured(name), loading: "lazy", alt: "", class: "sent" });
       picture.style.left = (100 * left) / width + "%";
       picture.style.top = (100 * top) / height + "%";
       picture.style.width = (100 * (right - left)) / width + "%";

@@ -16,7 +16,7 @@
     const [name, w, h] = frame.picture;
     const told = frame.action ? "What was done: " + VLM.plain(frame.action) : "What was seen";
     const shown = name
-      ? VLM.el("img", { src: "pictures/" + name, width: w, height: h, loading: "lazy", alt: "", class: "shot" })
+      ? VLM.el("img", { src: VLM.pictured(name), width: w, height: h, loading: "lazy", alt: "", class: "shot" })
       : VLM.svg("svg", { class: "blank", viewBox: "0 0 " + page.join(" ") });
     /* Marks keep their size on the screen, however large the picture is shown. */
     const marks = (across) => VLM.marks(frame, page, (0.8 * page[0]) / across, told);

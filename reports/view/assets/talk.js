@@ -21,7 +21,7 @@
   function picture(size, name) {
     const shown = "[screenshot, " + size + "]";
     if (!name) return VLM.el("p", { class: "quiet" }, shown);
-    const link = { href: "pictures/" + name, target: "_blank", rel: "noopener" };
+    const link = VLM.linked(name);
     return VLM.el("p", { class: "quiet" }, VLM.el("a", link, shown));
   }
 
@@ -58,9 +58,9 @@
 
   function shot([name, file, width, height], pictures) {
     if (!file || !pictures) return VLM.el("p", { class: "quiet" }, "[" + VLM.plain(name) + ", not shown]");
-    const href = "pictures/" + file;
+    const href = VLM.pictured(file);
     const picture = { src: href, width, height, loading: "lazy", alt: VLM.plain(name), class: "seen" };
-    const link = { href, target: "_blank", rel: "noopener" };
+    const link = VLM.linked(file);
     return VLM.el("p", null, VLM.el("a", link, VLM.el("img", picture)));
   }
 

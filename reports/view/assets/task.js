@@ -18,7 +18,7 @@
     const box = detail && detail.focus;
     const middle = box ? ((box[1] + box[3] / 2) * WIDE) / page[0] : 0;
     const top = Math.max(0, Math.min(middle - TALL / 2, tall - TALL));
-    const props = { src: "pictures/" + name, width: WIDE, height: Math.round(tall), loading: "lazy" };
+    const props = { src: VLM.pictured(name), width: WIDE, height: Math.round(tall), loading: "lazy" };
     const film = VLM.el("div", { class: "film" }, VLM.el("img", { ...props, alt: "" }));
     film.style.transform = "translateY(" + -top + "px)";
     if (box) {
