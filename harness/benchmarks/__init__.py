@@ -160,6 +160,11 @@ BENCHMARKS.add(
     "Showdown-clicks (General Agents 2025): 557 clicks on a Mac",
 )
 BENCHMARKS.add(
+    "venusbench-gd",
+    f"{_GROUNDING}.venusbench_gd:BENCHMARK",
+    "VenusBench-GD (2025): 6,166 places on screens of 97 applications, in two languages",
+)
+BENCHMARKS.add(
     "grounding-items",
     f"{_GROUNDING}.own:GroundingItems",
     "your own grounding items, given with --data (docs/grounding-data.md)",

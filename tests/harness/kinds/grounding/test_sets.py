@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from harness.kinds.grounding.sets import (
     screenspot_pro,
     showdown,
     ui_vision,
+    venusbench_gd,
     webclick,
 )
 from parsers.grounding import Target
@@ -247,3 +249,35 @@ def test_showdown_is_a_table_of_clicks(tmp_path: Path, recorded: bool) -> None:
     assert unit.detail.gold.numbers == (1, 2.5, 30, 40) and unit.split == "dev"
     assert unit.parents["recording"] == ("r9" if recorded else "frames/1.webp")
     assert shown(opened) == [png()]
+
+
+def test_venusbench_gd_has_refusals_as_absent_targets_and_tasks_under_one_name(
+    tmp_path: Path,
+) -> None:
+    row = {"img_filename": "web/shop/0.png", "instruction": "pay", "instruction_zh": "付款"}
+    tasks = {"element_grounding": [10, 20, 30, 40], "reason_grounding": [1, 2, 3, 4]}
+    for task, box in {**tasks, "refusal_spatial": [-1, -1, -1, -1]}.items():
+        content = json.dumps([{**row, "bbox": box, "category": task, "label": "x"}])
+        write(tmp_path / "venusbench-gd" / "instruction" / f"{task}.json", content)
+    write(tmp_path / "venusbench-gd" / "images" / "web" / "shop" / "0.png", png())
+    whole = small(venusbench_gd.BENCHMARK)
+    opened = whole.open(data=tmp_path)
+    assert numbers(opened) == {
+        "element_grounding_0": (10, 20, 30, 40),
+        "reasoning_grounding_0": (1, 2, 3, 4),
+        "refusal_grounding_0": (),
+    }
+    categories = ["element_grounding", "reasoning_grounding", "refusal_grounding"]
+    assert [one["category"] for one in labels(opened)] == categories
+    assert {unit.parents["application"] for unit in opened.entries} == {"web/shop"}
+    assert shown(opened) == [png()] * 3 and opened.entries[2].detail.gold == Target("absent")
+    chinese = whole.open(data=tmp_path, splits=["cn"])
+    assert [unit.detail.asked for unit in chinese.entries] == ["付款"] * 3
+    with pytest.raises(DataError, match=r"3 rows where 6,166 are published"):
+        venusbench_gd.BENCHMARK.open(data=tmp_path)
+    write(
+        tmp_path / "venusbench-gd" / "instruction" / "x.json",
+        json.dumps([{**row, "img_filename": "0.png", "bbox": [1, 2, 3, 4]}]),
+    )
+    with pytest.raises(DataError, match=r"x.json, row 1: '0.png' is in no folder"):
+        whole.open(data=tmp_path)
