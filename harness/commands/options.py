@@ -229,7 +229,9 @@ def _read_config(path: str, command: click.Command) -> dict[str, Any]:
         if option is None:
             raise UserError(f"--config {path}: {unknown_key(key, options)}")
         try:
-            defaults[str(option.name)] = _config_value(option, value)
+            read = _config_value(option, value)
+            several = option.multiple and not isinstance(read, list)
+            defaults[str(option.name)] = [read] if several else read
         except ValueError as error:
             raise UserError(f"--config {path}: {key}: {error}") from error
     return defaults

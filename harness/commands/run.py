@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from adapters.registry import load
 from harness.commands.options import (
+    STDIN,
+    SettingOption,
     SettingsCommand,
     config_option,
     names_of,
     read_options,
+    read_toml,
     require,
     setting_options,
 )
 from harness.printing import say, terminal
-from harness.settings import GROUPS
+from harness.settings import GROUPS, SETTINGS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +32,36 @@ if TYPE_CHECKING:
     from harness.session.observers import Finished
 
 
-@click.command(cls=SettingsCommand)
+SEVERAL = ("model", "benchmark")
+"""Settings that may be given several times: every model is then asked about every benchmark."""
+_OPTIONS = "vlm_eval.options"
+
+
+class _Run(SettingsCommand):
+    """Keeps the words of the options where some are given several times."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        rest = super().parse_args(ctx, args)
+        several = any(len(ctx.params[name] or ()) > 1 for name in SEVERAL)
+        for name in SEVERAL:
+            values = ctx.params[name] or ()
+            ctx.params[name] = values[0] if values else SETTINGS[name].default
+        if several:
+            given, _, _ = self.make_parser(ctx).parse_args(words)
+            ctx.meta[_OPTIONS] = {
+                option.opts[0].removeprefix("--"): given[option.name]
+                for option in self.params
+                if isinstance(option, SettingOption) and option.name in given
+            } | {"config": given.get("config")}
+        return rest
+
+
+@click.command(cls=_Run)
 @config_option()
-@setting_options(names_of(*GROUPS))
+@setting_options(
+    names_of(*GROUPS), **{name: {"multiple": True, "default": None} for name in SEVERAL}
+)
 @click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; ask nothing.")
 @click.option(
     "--json",
@@ -40,7 +71,8 @@ if TYPE_CHECKING:
 )
 @click.option("--details", is_flag=True, help="Print every average, bound and count of the result.")
 def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
-    """Evaluate a model, or a policy. The same command goes on with an interrupted run.
+    """Evaluate a model, or a policy. The same command goes on with an interrupted run. With -m or
+    -b given several times, every model is asked about every benchmark, in a folder of sweeps/.
 
     \b
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
@@ -62,6 +94,10 @@ def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
         raise click.UsageError("--json prints the result of a run: leave out --dry-run")
     if as_json and details:
         raise click.UsageError("--json has every figure of --details: leave out one of them")
+    if options := click.get_current_context().meta.get(_OPTIONS):
+        if as_json or details:
+            raise click.UsageError("--json and --details are for one run: report prints several")
+        return _several(options, dry_run=dry_run)
     settings = read_options()
     console, display = terminal(), Display(settings)
     with open_observers(settings, display) as observer:
@@ -82,6 +118,16 @@ def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
             return 1
         done = asyncio.run(carry_out(plan, observer))
         return conclude(plan, done, display, None if as_json else console, details=details)
+
+
+def _several(options: dict[str, Any], *, dry_run: bool) -> int:
+    """Carry out a run for every model and benchmark that was given, as a sweep."""
+    file = options.pop("config")
+    if file == STDIN:
+        raise click.UsageError("several models or benchmarks: give --config a file")
+    content = read_toml(file, f"--config {file}") if file else {}
+    carry_out: Callable[..., int] = load("harness.sweep.command:several")
+    return carry_out({**content, **options}, dry_run=dry_run)
 
 
 def conclude(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -78,6 +81,35 @@ def sweep(
     cells = plan_cells(described, folder, _note, before=read_expansion(folder))
     expansion = Expansion(file=file, cells=cells, max_cost_total=described.max_cost_total)
     return _run(described, expansion, folder, only, jobs, wait)
+
+
+def several(options: Mapping[str, Any], *, dry_run: bool) -> int:
+    """Carry out the runs of one table of options of `run`, whose lists multiply.
+
+    `out` is the folder of the runs, `max-cost` the most that all of them may cost together.
+    Returns the exit code as `sweep`.
+    """
+    from harness.sweep.file import Expansion, read_expansion, sweep_of_options
+    from harness.sweep.planning import plan_cells
+
+    given = dict(options)
+    out, wait, most = (given.pop(key, None) for key in ("out", "wait", "max-cost"))
+    described = sweep_of_options(given, "the command line", max_cost=most)
+    folder = Path(out) if out else Path("sweeps") / _name(given)
+    if dry_run:
+        return _dry_run(described, folder, ())
+    cells = plan_cells(described, folder, _note, before=read_expansion(folder))
+    expansion = Expansion(file=described.path, cells=cells, max_cost_total=described.max_cost_total)
+    return _run(described, expansion, folder, (), None, bool(wait))
+
+
+def _name(options: Mapping[str, Any]) -> str:
+    """Name the folder of a sweep without a file by what it runs."""
+    listed = (options.get(key, ()) for key in ("model", "benchmark"))
+    words = [word for one in listed for word in ([one] if isinstance(one, str) else one)]
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(words))[:60].strip("-.")
+    text = json.dumps(options, sort_keys=True, default=str)
+    return f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 def _run(

@@ -94,11 +94,25 @@ def read_sweep(path: str) -> SweepFile:
         raise UserError(f"{path}: [{DEFAULTS}] is a table")
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) for run in runs):
         raise UserError(f"{path}: it has no [[{RUN}]], so there is nothing to run")
-    defaults = dict(defaults)
+    places = {f"[[{RUN}]] {number}": run for number, run in enumerate(runs, 1)}
+    return _described(path, dict(defaults), places)
+
+
+def sweep_of_options(
+    options: Mapping[str, Any], path: str, *, max_cost: object = None
+) -> SweepFile:
+    """Return the sweep of one table of options, whose lists multiply, as a file would have it.
+
+    `max_cost` is for all its runs together. Raises `UserError` as `read_sweep`.
+    """
+    return _described(path, {MAX_COST_TOTAL: max_cost}, {"every run": options})
+
+
+def _described(
+    path: str, defaults: dict[str, Any], runs: Mapping[str, Mapping[str, Any]]
+) -> SweepFile:
     total = _total(defaults.pop(MAX_COST_TOTAL, None), path)
-    tables = [
-        _table(path, f"[[{RUN}]] {number}", defaults, run) for number, run in enumerate(runs, 1)
-    ]
+    tables = [_table(path, place, defaults, run) for place, run in runs.items()]
     return SweepFile(path, tuple(_cells(path, tables)), total)
 
 
