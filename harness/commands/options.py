@@ -14,6 +14,7 @@ import click
 from click.core import ParameterSource
 
 from harness.errors import UserError
+from harness.printing import say
 from harness.settings import GROUPS, SETTINGS, Setting, Settings, read_settings
 from harness.settings.values import alternatives, describe, pairs
 
@@ -62,6 +63,8 @@ class SettingOption(click.Option):
             facts |= {"type": Value(setting), "multiple": setting.repeatable}
         if changes.get("required"):
             del facts["default"]
+        elif changes.get("multiple"):
+            facts["default"] = [setting.default] if setting.default else None
         shown = bool(setting.default) or (setting.default == 0 and not setting.is_switch)
         super().__init__(names, show_default=shown, **{**facts, **changes})
 
@@ -110,7 +113,7 @@ _ALL = "vlm_eval.help_all"
 def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
-        click.echo(ctx.get_help(), color=ctx.color)
+        say(ctx.get_help())
         ctx.exit()
 
 

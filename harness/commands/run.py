@@ -59,9 +59,7 @@ class _Run(SettingsCommand):
 
 @click.command(cls=_Run)
 @config_option()
-@setting_options(
-    names_of(*GROUPS), **{name: {"multiple": True, "default": None} for name in SEVERAL}
-)
+@setting_options(names_of(*GROUPS), **{name: {"multiple": True} for name in SEVERAL})
 @click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; ask nothing.")
 @click.option(
     "--json",

@@ -22,7 +22,7 @@ def defaults_of(command: str) -> dict[str, object]:
 
 def test_the_defaults_of_a_run_are_those_that_are_promised() -> None:
     defaults = defaults_of("run")
-    assert defaults["benchmark"] == "multimodal-mind2web"
+    assert defaults["benchmark"] == ["multimodal-mind2web"]
     assert (defaults["distractors"], defaults["seed"]) == (20, 42)
     assert defaults["protocol"] == "seeact-two-rounds"
 
@@ -178,7 +178,7 @@ def test_pictures_that_show_the_answer_are_flagged_wherever_the_numbers_stand() 
 
 def test_the_table_says_when_a_step_succeeds() -> None:
     line = ("--model", "lexical", *ONE_TASK)
-    assert "right element and Op. F1 = 1." in call(*line, "--out", "a").out
+    assert "right element and Op. F1 = 1." in call(*line, "--details", "--out", "a").out
     exact = "right element and exactly the recorded operation and value."
     assert exact in call(*line, "--step-rule", "exact", "--out", "b").out
     assert exact in call("score", "a", "--step-rule", "exact").out
