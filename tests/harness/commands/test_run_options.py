@@ -180,5 +180,5 @@ def test_the_table_says_when_a_step_succeeds() -> None:
     line = ("--model", "lexical", *ONE_TASK)
     assert "right element and Op. F1 = 1." in call(*line, "--details", "--out", "a").out
     exact = "right element and exactly the recorded operation and value."
-    assert exact in call(*line, "--step-rule", "exact", "--out", "b").out
+    assert exact in call(*line, "--step-rule", "exact", "--details", "--out", "b").out
     assert exact in call("score", "a", "--step-rule", "exact").out
