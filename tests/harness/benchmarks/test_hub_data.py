@@ -115,7 +115,7 @@ def test_steps_on_the_hub_are_run_and_their_commit_is_on_record(tmp_path: Path, 
         "vlm-eval: hf://datasets/me/shop has no column 'task', but instruction, colour: map them "
         "with a schema file (docs/own-data.md)"
     )
-    assert first.code == 0 and "rows: 3 valid, 0 invalid" in first.out
+    assert first.code == 0 and "3 steps of 1 task" in first.out
     assert train.out.count("CLICK") == 1
     assert other.complaint.endswith("has no split 'dev'; known: test, train")
     assert "write hf://datasets/OWNER/NAME" in form.complaint
@@ -186,7 +186,7 @@ def test_grounding_items_on_the_hub_need_only_their_convention(tmp_path: Path) -
         "  2 pictures",
         "  kind: button 1, map 1",
     ]
-    assert run.code == 0 and "micro, 2 items  100.0" in run.out
+    assert run.code == 0 and ": 2 items of " in run.out and "100.0" in run.out
     dataset = json.loads((tmp_path / "run" / "manifest.json").read_bytes())["dataset"]
     assert (dataset["repo"], dataset["revision"], dataset["set"]) == ("me/tills", REVISION, "tills")
     assert "me/closed is gated: accept its terms" in gated.complaint

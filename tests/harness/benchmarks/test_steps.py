@@ -397,7 +397,7 @@ def test_one_s_own_steps_are_run_like_any_benchmark(
     line = ("--model", "oracle", "--benchmark", "steps", "--data", "schema.toml")
     called = call(*line, "--distractors", "2", "--out", "run")
     assert called.code == 0, called.err
-    assert "rows: 2 valid, 0 invalid" in called.out
+    assert ": 2 steps of 2 tasks" in called.out and "not scored" not in called.out
 
 
 def test_the_document_has_every_column() -> None:

@@ -52,7 +52,7 @@ def test_a_baseline_scores_what_it_scores_in_a_run(
 
 def test_the_command_prints_the_table_of_the_run(tmp_path: Path) -> None:
     line = ["--model", "lexical", "--benchmark", "sample", "--split", "dev", "--limit", "4"]
-    run = call("run", *line, "--out", str(tmp_path / "run"), "--progress", "off")
+    run = call("run", *line, "--details", "--out", str(tmp_path / "run"), "--progress", "off")
     played = call("play", *line)
     assert (run.code, played.code) == (0, 0)
     *table, last = played.out.splitlines()

@@ -225,7 +225,8 @@ def bill(server: WireServer, model: str) -> float:
 
 
 def test_a_run_asks_all_roles_and_tells_calls_and_cost_of_each(server: WireServer) -> None:
-    called = call(*line(server, "--prices", "prices.toml", "--out", "run", "--no-preflight"))
+    money = ("--prices", "prices.toml", "--details")
+    called = call(*line(server, *money, "--out", "run", "--no-preflight"))
     assert called.code == 0, called.err
     told = summary("run")["by_role"]
     steps = summary("run")["rows"]["asked"]

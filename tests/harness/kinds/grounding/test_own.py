@@ -142,7 +142,8 @@ def test_groups_and_clusters_of_the_schema_reach_the_results(
 ) -> None:
     isolate(monkeypatch, tmp_path)
     data = folder(tmp_path / "own")
-    done = call("run", "-m", "oracle", "-b", "grounding-items", "--data", data, "-o", "r")
+    line = ("run", "-m", "oracle", "-b", "grounding-items", "--data", data, "-o", "r")
+    done = call(*line, "--details")
     assert done.code == 0, done.err
     told = " ".join(done.out.split())
     assert "cells, kind" in told and "with shops as clusters" in told
