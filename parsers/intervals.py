@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from parsers.declaration import Average
 
-Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "bootstrap-t", "bca"]
+Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "fieller", "bootstrap-t", "bca"]
 Kind = Literal["rate", "difference"]
 """Rates lie between 0 and 1, differences of two rates between -1 and 1."""
 
@@ -189,6 +189,58 @@ def cluster_t(
     variance = groups / (groups - 1) * math.fsum(total**2 for total in sums) / n**2
     few = few_moved(values, clusters, kind)
     return _around(mean, math.sqrt(variance), "cluster-t", groups, few, kind, level)
+
+
+def per_success(
+    amounts: Sequence[float],
+    wins: Sequence[bool],
+    clusters: Sequence[Hashable],
+    level: float = 0.95,
+) -> tuple[float | None, Interval | None]:
+    """Return what a success takes (the sum of all amounts over the number of successes), with its
+    interval.
+
+    The interval is Fieller's (1954) for a ratio of two sums over clusters, which are independent:
+    all r for which the sum of (amount - r * success) lies within t(G-1) standard errors of zero.
+    It has no upper end where no success at all is within reach, and is then None, as for fewer than
+    two clusters. The ratio is None without a success.
+
+    Examples:
+        >>> ratio, interval = per_success([3, 5, 4, 4], [True, True, True, False], "abcd")
+        >>> round(ratio, 3), interval is None
+        (5.333, True)
+
+    Raises `ValueError` if the sequences differ in length.
+    """
+    _check(level)
+    sums: dict[Hashable, tuple[list[float], list[float]]] = {}
+    for amount, won, cluster in zip(amounts, wins, clusters, strict=True):
+        spent, right = sums.setdefault(cluster, ([], []))
+        spent.append(amount)
+        right.append(float(won))
+    pairs = sorted((math.fsum(spent), math.fsum(right)) for spent, right in sums.values())
+    total, successes = (
+        (math.fsum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
+    )
+    groups = len(pairs)
+    if not successes:
+        return None, None
+    ratio = total / successes
+    if groups < 2:
+        return ratio, None
+    scale = groups / (groups - 1)
+    mean, share = total / groups, successes / groups
+    own = scale * math.fsum((spent - mean) ** 2 for spent, _ in pairs)
+    other = scale * math.fsum((right - share) ** 2 for _, right in pairs)
+    both = scale * math.fsum((spent - mean) * (right - share) for spent, right in pairs)
+    reach = float(_special().stdtrit(groups - 1, (1 + level) / 2)) ** 2
+    square = successes**2 - reach * other
+    middle = total * successes - reach * both
+    inside = middle**2 - square * (total**2 - reach * own)
+    if square <= 0 or inside <= 0:
+        return ratio, None
+    ends = sorted((middle + sign * math.sqrt(inside)) / square for sign in (-1, 1))
+    return ratio, Interval(max(0.0, ends[0]), ends[1], "fieller", groups, False, level)
 
 
 def _around(

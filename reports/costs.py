@@ -12,8 +12,9 @@ import pandas as pd
 
 from harness.runs import Spent, together
 from parsers import Declaration
+from parsers.intervals import per_success
 from reports.frames.rows import RunRows, run_rows
-from reports.grid import Field, described
+from reports.grid import Field, Style, described
 from reports.load import RunLike, declarations, open_runs
 from reports.settings import about_runs
 
@@ -21,7 +22,7 @@ from reports.settings import about_runs
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     unit, units = declared.unit, declared.units
-    per, success = f"$/{unit}", "$/success"
+    per = f"$/{unit}"
     return (
         Field("run", "str", "text", "run", "the run"),
         Field(units, "Int64", "count", units, f"settled {units} that the model was asked about"),
@@ -29,8 +30,11 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         Field("input_tokens", "float64", "number", "tokens in", f"mean per {unit}, as billed"),
         Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
         Field("output_tokens", "float64", "number", "tokens out", f"mean per {unit}, as billed"),
+        Field("thought_tokens", "float64", "number", "thoughts", "of these, as the provider says"),
+        *_per_success("tokens", "number", "tokens out", unit),
+        *_per_success("latency", "seconds", "s", unit),
         Field(f"price_per_{unit}", "float64", "dollars", per, "price of the work, mean"),
-        Field("price_per_success", "float64", "dollars", success, f"per successful {unit}"),
+        *_per_success("price", "dollars", "$", unit),
         Field("price", "float64", "dollars", "$ work", "price of the work, cached replies too"),
         Field("cost", "float64", "dollars", "$ billed", "billed here; a cached reply is free"),
         Field(f"cost_per_{unit}", "float64", "hidden", f"$ billed/{unit}", "billed, mean"),
@@ -41,6 +45,16 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         Field("latency_median", "float64", "seconds", f"s/{unit}", "median seconds of its calls"),
         Field("latency_p90", "float64", "seconds", "90th", "90th percentile, in seconds"),
         Field("latency_max", "float64", "seconds", "max", "maximum, in seconds"),
+    )
+
+
+def _per_success(name: str, style: Style, what: str, unit: str) -> tuple[Field, ...]:
+    """The columns of what a success takes, with its interval."""
+    name, head = f"{name}_per_success", f"{what}/success"
+    return (
+        Field(name, "float64", style, head, f"all of it per successful {unit}"),
+        Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
+        Field(f"{name}_high", "float64", "hidden", head, "upper end"),
     )
 
 
@@ -72,11 +86,23 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         )
     if partly:
         notes.append(f"Latency covers the timed {units} only in {', '.join(partly)}.")
-    notes.append(
-        f"{', '.join(f'$/{one.unit}' for one in declared)}, $/success and $ work are the price of "
-        "the work, replies from the cache included; $ billed is what this run paid."
-    )
-    if any(min(record["priced"], record["worked"]) < record["asked"] for record in records):
+    if any(record["tokens_per_success"] is not None for record in records):
+        notes.append(
+            f"/success: of all {units} over the successes among them; 95 % intervals by Fieller, "
+            "none where the successes are too few for one."
+        )
+    if any(record["price"] is not None for record in records):
+        notes.append(
+            f"{', '.join(f'$/{one.unit}' for one in declared)}, $/success and $ work are the price "
+            "of the work, replies from the cache included; $ billed is what this run paid."
+        )
+    if unpriced := [record["run"] for record in records if record["unpriced"]]:
+        notes.append(f"Not priced: {', '.join(unpriced)} (--prices FILE gives tokens a price).")
+    if any(
+        min(record["priced"], record["worked"]) < record["asked"]
+        for record in records
+        if not record["unpriced"]
+    ):
         notes.append(f"Cost covers the {units} with a known price.")
     for record in records:
         if any(record["tiers"]):
@@ -115,49 +141,76 @@ def _record(rows: RunRows) -> dict[str, Any]:
     if main.binary and not main.all_of:
         won = [bool(success) for success in asked[main.column].fillna(False)]
     calls = _calls(rows, asked)
-    bills = [
-        (float(cost), success)
-        for cost, success in zip(asked["cost"], won, strict=True)
-        if cost == cost
-    ]
-    prices = [
-        (math.fsum(call.work or 0.0 for call in made), success)
-        for success, made in zip(won, calls, strict=True)
-        if made and all(call.work is not None for call in made)
-    ]
+    known = [made if all(call.work is not None for call in made) else [] for made in calls]
+    work = [math.fsum(call.work or 0.0 for call in made) if made else None for made in known]
+    bills = [None if cost != cost else float(cost) for cost in asked["cost"]]
+    timed = [made if all(call.latency_s is not None for call in made) else [] for made in calls]
     seconds = [
-        math.fsum(call.latency_s or 0.0 for call in made)
-        for made in calls
-        if made and all(call.latency_s is not None for call in made)
+        math.fsum(call.latency_s or 0.0 for call in made) if made else None for made in timed
     ]
+    tokens = [None if number != number else float(number) for number in asked["output_tokens"]]
+    # A model of one's own takes tokens and no money: that says nothing of what it would cost.
+    priced = [price for price in work if price is not None]
+    unpriced = bool(priced) and not any(priced) and not any(bills) and any(tokens)
+    if unpriced:
+        work, bills = [None] * len(work), [None] * len(bills)
+    took = sorted(one for one in seconds if one is not None)
+    level = rows.declared.level(rows.rules.cluster).column
+    groups = asked[level].astype("str").tolist()
+
+    def of_success(name: str, amounts: Sequence[float | None]) -> dict[str, float | None]:
+        parts = [
+            (amount, success, group)
+            for amount, success, group in zip(amounts, won, groups, strict=True)
+            if amount is not None and success is not None
+        ]
+        spent, wins, members = zip(*parts, strict=True) if parts else ((), (), ())
+        ratio, interval = per_success(spent, wins, members)
+        name = f"{name}_per_success"
+        return {
+            name: ratio,
+            f"{name}_low": interval.low if interval else None,
+            f"{name}_high": interval.high if interval else None,
+        }
+
     return {
         "run": rows.label,
         "asked": len(asked),
+        "unpriced": unpriced,
         rows.declared.units: len(asked),
         f"calls_per_{unit}": _mean(asked["calls"]),
         **{n: _mean(asked[n]) for n in ("input_tokens", "cached_tokens", "output_tokens")},
-        **_dollars("price", prices, unit),
+        "thought_tokens": _thoughts(calls),
+        **of_success("tokens", tokens),
+        **of_success("latency", seconds),
+        **_dollars("price", work, unit),
+        **of_success("price", work),
         **_dollars("cost", bills, unit),
-        "priced": len(bills),
+        **of_success("cost", bills),
+        "priced": sum(bill is not None for bill in bills),
         "roles": _spent_by("role", calls),
         "tiers": _spent_by("tier", [[call for call in made if not call.cached] for made in calls]),
-        "worked": len(prices),
-        "timed": len(seconds),
-        "latency_median": statistics.median(seconds) if seconds else None,
-        "latency_p90": quantile(seconds, 0.9) if seconds else None,
-        "latency_max": max(seconds, default=None),
+        "worked": sum(price is not None for price in work),
+        "timed": len(took),
+        "latency_median": statistics.median(took) if took else None,
+        "latency_p90": quantile(took, 0.9) if took else None,
+        "latency_max": max(took, default=None),
     }
 
 
-def _dollars(
-    name: str, units: Sequence[tuple[float, bool | None]], unit: str
-) -> dict[str, float | None]:
-    """Return the sum, and the means per unit and per success, of (dollars, success) of units."""
-    total, wins = math.fsum(dollars for dollars, _ in units), sum(bool(won) for _, won in units)
+def _thoughts(calls: Sequence[Sequence[_Call]]) -> float | None:
+    """The mean tokens of thoughts; None where no call says any."""
+    known = [math.fsum(call.thoughts for call in made) for made in calls if made]
+    return math.fsum(known) / len(known) if any(known) else None
+
+
+def _dollars(name: str, units: Sequence[float | None], unit: str) -> dict[str, float | None]:
+    """Return the sum, and the mean per unit, of the dollars of units; None is unknown."""
+    known = [dollars for dollars in units if dollars is not None]
+    total = math.fsum(known)
     return {
-        name: total if units else None,
-        f"{name}_per_{unit}": total / len(units) if units else None,
-        f"{name}_per_success": total / wins if wins else None,
+        name: total if known else None,
+        f"{name}_per_{unit}": total / len(known) if known else None,
     }
 
 
@@ -195,6 +248,7 @@ class _Call(NamedTuple):
     role: str = ""
     tier: str = ""
     cached: bool = False
+    thoughts: int = 0
 
 
 def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
@@ -206,7 +260,10 @@ def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
     for call in rows.run.calls():
         latency = None if call.from_cache else call.reply.latency_s or None
         tier, cached = call.reply.tier, call.from_cache
-        made[call.payer].append(_Call(call.cost, call.work, latency, call.role, tier, cached))
+        thoughts = call.reply.usage.reasoning if call.reply.usage else 0
+        made[call.payer].append(
+            _Call(call.cost, call.work, latency, call.role, tier, cached, thoughts)
+        )
         if call.asked_by:
             shared.add(call.id)
         else:

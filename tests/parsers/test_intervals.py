@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from parsers import Average, clopper_pearson, cluster_t, mean_interval, t_interval
+from parsers.intervals import per_success
 
 # 95 % exact limits as tabulated for binomial proportions.
 TABLE = [
@@ -303,3 +305,22 @@ def test_clopper_pearson_covers_at_least_what_it_says() -> None:
                     math.comb(40, successes) * rate**successes * (1 - rate) ** (40 - successes)
                 )
         assert covered >= 0.95
+
+
+def test_what_a_success_takes_is_a_ratio_of_sums_with_fiellers_interval() -> None:
+    # Two clusters' sums (amount, successes): the quadratic is solved by hand elsewhere; here the
+    # ends are those r for which a t statistic of (amount - r * success) is at its quantile.
+    amounts = [4.0, 2.0, 6.0, 3.0, 5.0, 4.0, 7.0, 1.0]
+    wins = [True, True, False, True, True, True, True, True]
+    clusters = list("aabbccdd")
+    ratio, interval = per_success(amounts, wins, clusters)
+    assert ratio == pytest.approx(32 / 7) and interval is not None
+    for end in (interval.low, interval.high):
+        sums = [
+            sum(a - end * w for a, w, c in zip(amounts, wins, clusters, strict=True) if c == name)
+            for name in "abcd"
+        ]
+        statistic = sum(sums) / (statistics.stdev(sums) * 2)
+        assert abs(statistic) == pytest.approx(3.182446, rel=1e-5)
+    assert per_success([1.0, 2.0], [False, False], "ab") == (None, None)
+    assert per_success([1.0, 2.0], [True, False], "aa") == (3.0, None)
