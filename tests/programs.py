@@ -14,6 +14,7 @@ import io
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -219,7 +220,7 @@ def _reap(*_: object) -> None:
 
 
 def _watch(asked: dict[str, Any], ends: int, out: int, err: int) -> NoReturn:
-    """Tell the program's number and, when it has ended, how."""
+    """Tell the program's number and, when it has ended, how; end it if nobody listens any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
     if pid == 0:
@@ -228,8 +229,14 @@ def _watch(asked: dict[str, Any], ends: int, out: int, err: int) -> NoReturn:
     os.close(out)
     os.close(err)
     os.write(ends, b"%d\n" % pid)
+    waiting = select.poll()
+    waiting.register(ends, 0)  # It is told that the other end was closed without being asked.
+    waiting.register(os.pidfd_open(pid), select.POLLIN)
+    if any(handle == ends for handle, _ in waiting.poll()):
+        os.kill(pid, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.write(ends, b"%d\n" % code)
+    with contextlib.suppress(BrokenPipeError):
+        os.write(ends, b"%d\n" % code)
     os._exit(0)
 
 

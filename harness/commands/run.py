@@ -22,7 +22,7 @@ from harness.commands.options import (
     setting_options,
 )
 from harness.printing import say, terminal
-from harness.settings import GROUPS, SETTINGS
+from harness.settings import GROUPS, SETTINGS, SEVERAL
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from harness.session.observers import Finished
 
 
-SEVERAL = ("model", "benchmark")
-"""Settings that may be given several times: every model is then asked about every benchmark."""
 _OPTIONS = "vlm_eval.options"
 
 

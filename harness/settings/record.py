@@ -96,6 +96,9 @@ FACTS: dict[str, Setting] = {
 SETTINGS: dict[str, Setting] = declarations(Settings)
 """Every setting by name, in the order of the help."""
 
+SEVERAL = ("model", "benchmark")
+"""Settings that `run` takes several times: every model is then asked about every benchmark."""
+
 
 def field_of(name: str) -> str | None:
     """Return the field of a setting that is named by its field or by its option (`splits` or

@@ -124,14 +124,17 @@ def _option(name: str) -> str:
 
 
 def _without(declared: Sequence[str], added: click.Context) -> list[str]:
-    """Remove repeatable options that the user gives from the declared ones: they would add up."""
-    from harness.settings import SETTINGS
+    """Remove options that the user gives, and that can be given several times, from the declared
+    ones: they would add up."""
+    from harness.settings import SETTINGS, SEVERAL
     from reports.reproductions.page import grouped
 
     replaced = {
-        setting.option
+        spelling
         for name, setting in SETTINGS.items()
-        if setting.repeatable and added.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if (setting.repeatable or name in SEVERAL)
+        and added.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        for spelling in (setting.option, setting.short)
     }
     return [word for words in grouped(declared) if words[0] not in replaced for word in words]
 

@@ -110,7 +110,7 @@ def test_a_leaf_that_is_not_there_has_no_settings(tmp_path: Path) -> None:
         "sys.modules['harness.serve.settings'] = None\n"
         "sys.modules['adapters.local.settings'] = None\n"
         "from harness.commands.main import run\n"
-        "run(['run', '--help'])\n"
+        "run(['run', '--help-all'])\n"
     )
     line = [sys.executable, "-c", program]
     done = subprocess.run(line, capture_output=True, text=True, check=True)

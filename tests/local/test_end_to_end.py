@@ -26,7 +26,8 @@ Run = Callable[..., Path]
 def arguments(model: Path, out: Path, *more: str) -> list[str]:
     quiet = ("--progress", "off", "--workers", "1", "--no-cache", "--no-preflight")
     asked = ("--image-policy", "full", "--max-pixels", "40000", "--max-tokens", "8")
-    return ["--model", f"hf:{model}", *tool.ONE_TASK, *asked, *quiet, "--out", str(out), *more]
+    task = () if "--benchmark" in more else tool.ONE_TASK
+    return ["--model", f"hf:{model}", *task, *asked, *quiet, "--out", str(out), *more]
 
 
 def calls(out: Path) -> Lines:

@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Conversation, Message, Picture, Reply, illustrated, system
+from adapters.conversation import (
+    Conversation,
+    Message,
+    Order,
+    Picture,
+    Reply,
+    illustrated,
+    system,
+)
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.pictures import Recipe
@@ -103,6 +111,8 @@ class ScreenAgent(AskingProtocol):
     """`high` asks with the task alone, `low` with the sentence about this step as well."""
     past: Literal["actions", "sentences"] = "actions"
     """How earlier steps are shown."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
     history: int | None = None
     """Number of earlier steps that are shown; None shows all."""
     prompts: Path | None = None
@@ -259,7 +269,7 @@ class ScreenAgent(AskingProtocol):
             scroll=texts[self.side(task)],
             **size,
         )
-        asked = illustrated((picture,), question.strip(), order="picture-first")
+        asked = illustrated((picture,), question.strip(), order=self.order)
         opening = texts.fill("system", **size).strip()
         return (system(opening), asked) if opening else (asked,)
 

@@ -71,7 +71,8 @@ def start(*args: str | Path, **environment: str) -> Program:
 
 def at(server: WireServer, *args: str | Path) -> tuple[str, ...]:
     """The arguments of a run that asks `server` in OpenAI's way, without a call beforehand."""
-    fixed = ("--model", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight")
+    model = () if "--model" in args else ("--model", "openai:m")
+    fixed = (*model, "--base-url", server.base_url("openai"), "--no-preflight")
     line = (*fixed, "--workers", "1", "--progress", "off", *map(str, args))
     return line if "--json" in line else (*line, "--details")
 

@@ -51,7 +51,7 @@ def limits_sent(server: WireServer) -> set[int]:
 
 def on(server: WireServer, model: str, *args: str) -> tuple[str, ...]:
     """The arguments of a run of this model of `server`."""
-    return (*at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", *args), "--model", model)
+    return at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", *args, "--model", model)
 
 
 @pytest.mark.parametrize(
