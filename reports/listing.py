@@ -129,13 +129,12 @@ def _runs_below(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], list[str
 
 
 def _record(path: Path, run: Run) -> dict[str, Any]:
-    from harness.runs import read_cost, read_settled
-    from harness.runs.finding import state_of
+    from harness.runs import read_settled
+    from harness.runs.finding import spent_by, state_of
 
     manifest, config = run.manifest, run.manifest.config
     state = state_of(run)
     repeats, shuffles = config.get("repeats", 1), config.get("shuffles", 1)
-    taken_over = manifest.redone.cost if manifest.redone else 0.0
     return {
         "path": path.as_posix(),
         "model": str(manifest.model.get("name") or config.get("model")),
@@ -146,7 +145,7 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
         "settled": len(read_settled(path)),
         "units": int(manifest.dataset.get("rows") or 0) * repeats * shuffles,
         **_score(run, state),
-        "spent": max(0.0, read_cost(path) - taken_over + manifest.unrecorded),
+        "spent": spent_by(run),
         "created": manifest.created,
         "settings": dict(config),
     }

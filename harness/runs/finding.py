@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from harness.errors import RunError, UserError
 from harness.runs.directory import is_in_use, manifest_before
 from harness.runs.manifest import MANIFEST
+from harness.runs.on_record import read_cost
 from harness.runs.run import Run, open_run
 from harness.settings import Settings, from_record
 
@@ -77,6 +78,17 @@ def state_of(run: Run) -> State:
     if run.waiting:
         return "waiting"
     return "not started" if manifest_before(run.path) is None else "incomplete"
+
+
+def spent_by(run: Run) -> float:
+    """Return what a run has spent so far, in US dollars. Raises `RunError`.
+
+    It includes what may have been spent on calls that are not on record. What another run has paid
+    for the steps that this one took over is left out.
+    """
+    redone = run.manifest.redone
+    taken_over = redone.cost if redone else 0.0
+    return max(0.0, read_cost(run.path) - taken_over + run.manifest.unrecorded)
 
 
 def list_runs(

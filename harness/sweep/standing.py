@@ -13,10 +13,9 @@ from harness.runs import (
     is_in_use,
     manifest_before,
     open_run,
-    read_cost,
     read_settled,
 )
-from harness.runs.finding import State, settings_of, state_of
+from harness.runs.finding import State, settings_of, spent_by, state_of
 from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
 from harness.session.summary import aggregation_rules, part
@@ -76,12 +75,10 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
             manifest_before(path)  # Lines without a manifest are an error.
             return Standing("running" if is_in_use(path) else "not started", why=said)
         run = open_run(path)
-        settled, spent, manifest = len(read_settled(path)), read_cost(path), run.manifest
+        settled, spent, manifest = len(read_settled(path)), spent_by(run), run.manifest
         state, waiting = state_of(run), run.waiting
     except RunError as error:
         return Standing("unreadable", why=str(error))
-    if manifest.redone is not None:  # Another run has paid for what was taken over.
-        spent -= manifest.redone.cost
     last = manifest.sessions[-1] if manifest.sessions else None
     limit = last.settings.get("max_cost") if last else None
     measured = last.measured if last else {}
@@ -93,7 +90,7 @@ def standing_of(plan: CellPlan, folder: Path) -> Standing:
     return Standing(
         state,
         settled,
-        max(0.0, spent + manifest.unrecorded),
+        spent,
         limit if isinstance(limit, (int, float)) else None,
         bool(measured.get(REACHED_COST_LIMIT)),
         waiting.cost if waiting else 0.0,
