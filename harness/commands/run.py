@@ -154,6 +154,7 @@ def conclude(
             manifest=manifest,
             notes=plan.protocol.notes,
             bounds=done.bounds,
+            directory=done.directory,
         )
         print_result(console, grid)
     else:

@@ -52,6 +52,14 @@ class CallHead(Head, kw_only=True):
     asked_by: str = ""
 
 
+class ReplyHead(CallHead, kw_only=True):
+    """The part of a call's line that says what was asked, and where the reply came from."""
+
+    from_cache: bool = False
+    embed: Any = None
+    act: Any = None
+
+
 class Recorded(Mapping[StepKey, dict[str, CallRecord]]):
     """The calls of dialogues that are not settled, read when they are asked for."""
 
@@ -133,6 +141,17 @@ def read_on_record(path: Path) -> OnRecord:
 def read_cost(path: Path) -> float:
     """Return the cost of the recorded calls of the run at `path`, in dollars. Raises `RunError`."""
     return math.fsum(head.cost or 0.0 for head in read_records(path / CALLS, CallHead))
+
+
+def reused_replies(path: Path) -> Iterator[str]:
+    """Say how many replies of the run at `path` came from the response cache, if any did.
+
+    Raises `RunError`.
+    """
+    heads = read_records(path / CALLS, ReplyHead)
+    cached = [head.from_cache for head in heads if head.embed is None and head.act is None]
+    if any(cached):
+        yield f"{sum(cached):,} of {len(cached):,} replies reused from the cache"
 
 
 def _latest(path: Path) -> dict[StepKey, StepHead]:

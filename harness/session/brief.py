@@ -9,6 +9,7 @@ from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.runs import Manifest
+from harness.runs.on_record import reused_replies
 from harness.session.report import (
     ORACLE_NOTE,
     headline_row,
@@ -66,6 +67,7 @@ def brief_grid(
             *_left_out(records, total),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
             *warnings_of(records, settings, declared),
+            *reused_replies(directory),
             f"more: --details, or vlm-eval report {directory}",
         ),
     )

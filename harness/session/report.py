@@ -15,6 +15,7 @@ from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.planning.reply_limit import higher, unusable_replies
 from harness.runs import Manifest, Unit, by_role, by_tier
+from harness.runs.on_record import reused_replies
 from harness.session.summary import Part, aggregation_rules, part, parts
 from harness.settings import Settings
 from harness.tables import (
@@ -68,12 +69,13 @@ def result_grid(
     manifest: Manifest | None = None,
     notes: Notes | None = None,
     bounds: Bounds | None = None,
+    directory: Path | None = None,
 ) -> Grid:
     """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
 
     `declared` is what the benchmark declares, `task_rows` the number of rows of tasks cut short.
     `manifest` is the run's, None if no model was asked. `notes` are the protocol's. `bounds` are
-    worked out here if they are not known yet.
+    worked out here if they are not known yet. `directory` is that of the run, None without one.
     """
     if not records:
         return Grid("", (Column("", "left"),), (), footnotes=(f"no {declared.units}",))
@@ -101,6 +103,7 @@ def result_grid(
             *_footnotes(list(by_split.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
+            *(reused_replies(directory) if directory else ()),
             *warnings_of(records, settings, declared),
         ),
     )

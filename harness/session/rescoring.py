@@ -120,6 +120,7 @@ def grid_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Grid:
         task_rows_of(run, records),
         manifest=run.manifest,
         notes=notes_of(settings),
+        directory=run.path,
     )
 
 
