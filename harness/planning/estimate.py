@@ -204,14 +204,14 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     factor = f" times {info.text_factor:g}" if info.text_factor != 1 else ""
     text.append(f"text:      {result.text_tokens:,} tokens (cl100k{factor}; an estimate)")
     for name, case in result.cases.items():
-        cost = "price unknown" if case.cost is None else f"${case.cost:,.2f}"
+        cost = _money(case.cost, plan)
         text.append(f"{name + ':':<10} {case.input:,} in, {case.output:,} out, {cost}")
     for role, part in result.roles.items():
         number = str(part.calls_at_most)
         if part.calls_at_least < part.calls_at_most:
             number = f"{part.calls_at_least} to {part.calls_at_most}"
         high = part.cases["high"]
-        cost = "price unknown" if high.cost is None else f"at most ${high.cost:,.2f}"
+        cost = _money(high.cost, plan, "at most ")
         who = plan.roles[role].info.name if role in plan.roles else info.name
         text.append(f"of these:  {role} ({who}): {number} calls, {high.input:,} in, {cost}")
     text.append(
@@ -221,3 +221,12 @@ def lines(result: Estimate, plan: Plan) -> list[str]:
     if result.too_long:
         text.append(f"{result.too_long} prompts exceed the model's context and will not be sent")
     return [*text, *table_lines(plan, result.traffic)]
+
+
+def _money(cost: float | None, plan: Plan, before: str = "") -> str:
+    """Return a cost in words; a model that nobody bills is not priced."""
+    if cost is None:
+        return "price unknown"
+    if not plan.spends and plan.model.policy is None:
+        return "not priced"
+    return f"{before}${cost:,.2f}"

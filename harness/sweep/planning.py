@@ -208,12 +208,14 @@ def _row(label: str, cells: Sequence[Counted]) -> tuple[str, ...]:
         sum(getattr(e.cases["expected"], way) for e in estimates) for way in ("input", "output")
     )
     costs = [[e.cases[name].cost for e in estimates] for name in ("expected", "high")]
+    # A model that is asked somewhere, and that nobody bills for; a baseline is asked nowhere.
+    billed = any(one.plan.spends for one in cells) or not any(one.plan.slot for one in cells)
     return (
         label,
         f"{sum(one.plan.dialogues for one in cells):,}",
         f"{most:,}" if least == most else f"{least:,}-{most:,}",
         *(f"{number:,}" for number in tokens),
-        *(_sum(of_case) for of_case in costs),
+        *(_sum(of_case) if billed else "not priced" for of_case in costs),
     )
 
 
