@@ -188,6 +188,7 @@ def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]
 
 def _price_all(listed: list[Reproduction]) -> int:
     """Price every reproduction, each in a process that downloads nothing."""
+    from adapters.hub import OFFLINE
     from harness.tables import say
     from reports.reproductions.page import price
 
@@ -209,7 +210,9 @@ def _price_all(listed: list[Reproduction]) -> int:
         elif done.returncode < 0 or done.returncode == _STOPPED:
             return _STOPPED
         else:
-            say(f"  not counted: {_last_line(done.stderr)}")
+            # Offline is how this asks, and nothing that the user has set.
+            said = _last_line(done.stderr).replace(OFFLINE, "its files are not on this machine")
+            say(f"  not counted: {said}")
             cost = f"about {price(one)}" if price(one) else "no dollars"
             say(f"  declared:    {cost}, {one.needs.hours:g} h: {one.needs.basis}")
     return 0
