@@ -16,15 +16,22 @@ if TYPE_CHECKING:
 
     from harness.tables import Grid
 
+FOLDERS = "vlm_eval.folders"
+"""Where the context of a command has the folders that it was given in place of runs."""
 FORMATS = ("text", "markdown", "csv", "latex", "json", "html", "parquet")
 
 
 def _with_folders(
     context: click.Context, parameter: click.Parameter, named: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Replace every folder that is no run by the runs below it, shards left out."""
+    """Replace every folder that is no run by the runs below it, shards left out.
+
+    `context.meta[FOLDERS]` has the folders where nothing else was named.
+    """
     if not any(_is_folder(path) for path in named):
         return named
+    if all(_is_folder(path) for path in named):
+        context.meta[FOLDERS] = named
     from harness.runs.finding import find_runs
     from harness.tables import clean
 

@@ -13,7 +13,8 @@
 | `script` | data as scripts, escaped: no text can break out |
 | `folder` | checks and clears the output folder |
 | `single` | puts a whole page into one file |
-| `serve` | serves the folder on localhost, and has it written again as runs go on |
+| `serving` | serves a folder on localhost, and has it written again as runs go on |
+| `browse` | serves an index of runs, and the page of each when it is asked for |
 
 `templates/` holds the document, `assets/` its scripts and styles. The scripts are classic ones,
 because neither modules nor fetch work from `file:`. Texts of pages and models are inserted as text

@@ -279,7 +279,7 @@ def _picture(picture: Picture) -> list[Any]:
     return [picture.name, picture.width, picture.height]
 
 
-def _readable(value: Any) -> Any:
+def readable(value: Any) -> Any:
     """Strip control and formatting characters from what templates print."""
     return clean(value) if type(value) is str else value
 
@@ -299,7 +299,7 @@ def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_readable,
+        finalize=readable,
     )
     environment.filters["title_of"] = title_of
     problems = (problem for sheet in sheets for problem in sheet.label_problems)

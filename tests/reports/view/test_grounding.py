@@ -18,7 +18,7 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
 from harness.runs import open_run
 from reports.kinds.grounding.errors import LARGEST, GroundingPage
-from reports.view.command import HOST, server
+from reports.view.serving import HOST, server
 from reports.view.write import Page
 from tests.grounding import SIZES, Screens, picture_bytes
 from tests.harness.commands.tool import call, isolate

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from reports.view import POLICY
-from reports.view.command import server
+from reports.view.serving import server
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import many, page
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import reports.view.command as serve
+import reports.view.serving as serve
 from adapters.conversation import Picture
 from harness.pictures import PicturePolicy, imaging, plan, read_size
 from harness.pictures.recipe import Recipe
