@@ -395,7 +395,7 @@ def test_one_s_own_steps_are_run_like_any_benchmark(
     (tmp_path / "schema.toml").write_text("id_attribute = 'bid'", encoding="utf-8")
     lines(tmp_path / "s.jsonl", step(screenshot="a.jpg"), step(task="Other", screenshot="a.jpg"))
     line = ("--model", "oracle", "--benchmark", "steps", "--data", "schema.toml")
-    called = call(*line, "--distractors", "2", "--out", "run", "--details")
+    called = call(*line, "--distractors", "2", "--out", "run")
     assert called.code == 0, called.err
     assert ": 2 steps of 2 tasks" in called.out and "not scored" not in called.out
 
