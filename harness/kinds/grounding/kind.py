@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import ImageRule
-from harness.benchmarks import Dataset, actions_of, benchmark, declared
-from harness.errors import DataError, UserError
-from harness.kinds.contract import Question, UnitKind
+from harness.benchmarks import Dataset, benchmark, declared
+from harness.errors import UserError
 from harness.kinds.grounding.predictions import mistaken
-from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import (
     Bound,
     Bounds,
     Extras,
-    Scorer,
     UnitBounds,
-    UnitKey,
     key_of,
     scorer_of,
 )
-from harness.pictures import Recipe, read_size
+from harness.kinds.whole_pictures import WholePictures, oracle_scores
+from harness.pictures import Recipe
 from harness.policies import Secret
-from harness.protocols import AskingProtocol
 from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
@@ -54,7 +49,7 @@ class GroundingExtras(Extras):
             return None
         score = scorer_of(settings, source.declared)
         chance = {key_of(record): expected(record.detail) for record in records}
-        return UnitBounds(source.declared, chance, _oracle(records, settings, score))
+        return UnitBounds(source.declared, chance, oracle_scores(records, settings, score))
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
         known = any(bound["hit"] is not None for bound in ceilings)
@@ -90,21 +85,10 @@ class GroundingExtras(Extras):
         return mistaken(records, used) if used in CONVENTIONS else ""
 
 
-class GroundingItems(UnitKind):
+class GroundingItems(WholePictures):
     """Pictures, each shown whole with an instruction."""
 
     extras = GroundingExtras()
-
-    @classmethod
-    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        """Reject settings that cut the picture: a point needs all of it."""
-        completed = super().completed(settings, protocol)
-        policy = str(completed["image_policy"])
-        if not policy.startswith("full"):
-            raise UserError(
-                f"--image-policy {policy}: a picture of {settings.benchmark} is shown whole (full)"
-            )
-        return completed
 
     @classmethod
     def predictions(cls, settings: Settings) -> GroundingPredictions:
@@ -121,19 +105,6 @@ class GroundingItems(UnitKind):
                 f"{counted(len(blank), 'item')} of {name} (the first is {blank[0]}) have no "
                 "instruction to ask about: complete the file, or leave them out"
             )
-
-    def _question(
-        self, unit: GroundingRecord, data: Sequence[bytes], rule: ImageRule | None
-    ) -> Question:
-        width, height = unit.detail.size
-        for size in map(read_size, data):
-            if (size.width, size.height) != (width, height):
-                raise DataError(
-                    f"{unit.source or unit.unit_id}: its picture has {size.width} x {size.height} "
-                    f"pixels, and its row says {width} x {height}: is the picture another one, or "
-                    "made smaller?"
-                )
-        return super()._question(unit, data, rule)
 
 
 def expected(detail: GroundingDetail) -> Scores:
@@ -152,30 +123,6 @@ def _visible(target: Target, size: tuple[int, int]) -> float:
     across = min(right, size[0]) - max(left, 0)
     down = min(bottom, size[1]) - max(top, 0)
     return max(0.0, across) * max(0.0, down)
-
-
-def _oracle(
-    records: Sequence[GroundingRecord], settings: Settings, score: Scorer
-) -> dict[UnitKey, Scores] | None:
-    """Return the scores of the oracle as the protocol reads it; None where it cannot be asked."""
-    if any(record.invalid is None and not record.pictures for record in records):
-        return None
-    try:
-        protocol = open_with(replace(settings, prompts=None))
-    except UserError:
-        return None
-    space = actions_of(settings.benchmark)
-    found: dict[UnitKey, Scores] = {}
-    for record in records:
-        if key_of(record) in found or record.invalid is not None:
-            continue
-        try:
-            prediction = as_oracle(protocol, GroundingItems.of_record(record), space)
-        except Exception:
-            # A protocol of a plugin may need more than the record; a table is still printed.
-            return None
-        found[key_of(record)] = score(prediction, record.detail)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import ImageRule
-from harness.benchmarks import Dataset, actions_of, declared
-from harness.errors import DataError, UserError
-from harness.kinds.contract import Question, UnitKind
-from harness.kinds.protocols import as_oracle, open_with
+from harness.benchmarks import Dataset, declared
+from harness.errors import UserError
 from harness.kinds.scoring import (
     Bound,
     Bounds,
     Extras,
     Scorer,
     UnitBounds,
-    UnitKey,
     key_of,
     scorer_of,
 )
-from harness.pictures import read_size
-from harness.protocols import AskingProtocol
+from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.runs import Unit
 from harness.settings import Settings
 from harness.tables import counted
@@ -51,7 +45,7 @@ class ScreenExtras(Extras):
             return None
         score = scorer_of(settings, source.declared)
         chance = {key_of(record): expected(record.detail, score) for record in records}
-        return UnitBounds(source.declared, chance, _oracle(records, settings, score))
+        return UnitBounds(source.declared, chance, oracle_scores(records, settings, score))
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
         yield (
@@ -78,21 +72,10 @@ class ScreenExtras(Extras):
         )
 
 
-class ScreenSteps(UnitKind):
+class ScreenSteps(WholePictures):
     """Steps on screens, each shown whole."""
 
     extras = ScreenExtras()
-
-    @classmethod
-    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        """Reject settings that cut the picture: a place needs all of it."""
-        completed = super().completed(settings, protocol)
-        policy = str(completed["image_policy"])
-        if not policy.startswith("full"):
-            raise UserError(
-                f"--image-policy {policy}: a screen of {settings.benchmark} is shown whole (full)"
-            )
-        return completed
 
     @classmethod
     def predictions(cls, settings: Settings) -> ScreenPredictions:
@@ -115,19 +98,6 @@ class ScreenSteps(UnitKind):
                 f"(the first is {blank[0]}) have none: ask with level=high"
             )
 
-    def _question(
-        self, unit: ScreenRecord, data: Sequence[bytes], rule: ImageRule | None
-    ) -> Question:
-        for size in map(read_size, data):
-            if (size.width, size.height) != unit.detail.size:
-                width, height = unit.detail.size
-                raise DataError(
-                    f"{unit.source or unit.unit_id}: its picture has {size.width} x {size.height} "
-                    f"pixels, and its row says {width} x {height}: is the picture another one, or "
-                    "made smaller?"
-                )
-        return super()._question(unit, data, rule)
-
 
 def expected(detail: ScreenDetail, score: Scorer) -> Scores:
     """Return the mean scores of a tap drawn uniformly from the picture, from a few even points."""
@@ -145,22 +115,3 @@ def expected(detail: ScreenDetail, score: Scorer) -> Scores:
         values = [value for scores in found if (value := scores[name]) is not None]
         means[name] = sum(values) / len(values) if values else None
     return means
-
-
-def _oracle(
-    records: Sequence[ScreenRecord], settings: Settings, score: Scorer
-) -> dict[UnitKey, Scores] | None:
-    """Return the scores of the oracle as the protocol reads it; None where it cannot be asked."""
-    if any(record.invalid is None and not record.pictures for record in records):
-        return None
-    try:
-        protocol = open_with(replace(settings, prompts=None))
-    except UserError:
-        return None
-    space = actions_of(settings.benchmark)
-    found: dict[UnitKey, Scores] = {}
-    for record in records:
-        if key_of(record) not in found and record.invalid is None:
-            prediction = as_oracle(protocol, ScreenSteps.of_record(record), space)
-            found[key_of(record)] = score(prediction, record.detail)
-    return found
