@@ -172,27 +172,29 @@ class ScreenSet(Benchmark):
         check_splits(splits, self.splits, self.name)
         folder = self.folder(data)
         units: list[Unit[Any]] = []
+        names: dict[str, str] = {}
         files: dict[str, DataFile] = {}
-        assumed = False
+        pictured = _pictured(folder)
         wanted = list(dict.fromkeys(splits or self.default_splits))
         for split in wanted:
             found = self.rows(folder, split)
             files |= {file.name: file for file in found.files}
-            there = _pictured(folder)
-            assumed = assumed or not there
-            made = list(self._units(found.rows, folder, split, pictured=there))
+            made = []
+            for unit, name in self._units(found.rows, folder, split, pictured=pictured):
+                names[unit.unit_id] = name
+                made.append(unit)
             self._check_counts(made, split)
             units += made
         notices = [
             f"{folder.root} has no pictures: places are judged as on screens of "
             f"{PHONE[0]} x {PHONE[1]} pixels, and no model can be asked"
-        ] * assumed
+        ]
         opened = Items.of(
             units,
             whole="episode",
             origin={**folder.origin, "files": fingerprint(list(files.values()))},
-            notices=notices,
-            pictures=lambda unit: (_picture(folder, unit.source.split(" ")[-1]),),
+            notices=() if pictured else notices,
+            pictures=lambda unit: (folder.picture(names[unit.unit_id]),),
         )
         return replace(opened, declared=self.declared_for(wanted[0]))
 
@@ -214,7 +216,8 @@ class ScreenSet(Benchmark):
 
     def _units(
         self, rows: Sequence[Row], folder: Folder, split: str, *, pictured: bool
-    ) -> Iterator[Unit[Any]]:
+    ) -> Iterator[tuple[Unit[Any], str]]:
+        """The units of a split, each with the name of its picture."""
         before: list[Past] = []
         episode = None
         for row in rows:
@@ -233,7 +236,7 @@ class ScreenSet(Benchmark):
             gold = Answers(
                 actions=row.actions, boxes=row.boxes, boxed=self.boxed, stored=self.stored
             )
-            yield self.unit(
+            unit = self.unit(
                 f"{row.episode}_{row.step}",
                 ScreenDetail(asked=task, gold=gold),
                 split,
@@ -242,6 +245,7 @@ class ScreenSet(Benchmark):
                 goal=row.goal,
                 source=f"{row.where} {name}",
             )
+            yield unit, name
             before.append(Past(row.actions[0], row.instruction))
 
     def _check_places(
@@ -301,7 +305,3 @@ def _found(folder: Folder, row: Row, *, pictured: bool) -> str:
         f"{folder.root}/{row.where}: step {row.step} of episode {row.episode} has no picture "
         f"{' or '.join(row.pictures)}"
     )
-
-
-def _picture(folder: Folder, name: str) -> bytes:
-    return folder.picture(name)

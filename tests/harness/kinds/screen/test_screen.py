@@ -165,6 +165,13 @@ def test_own_steps_are_judged_by_rules_that_their_columns_allow(tmp_path: Path) 
     assert other.entries[1].detail.gold.action.arguments == {"direction": "up"}
 
 
+def test_the_name_of_a_picture_may_have_blanks(tmp_path: Path) -> None:
+    place = mine(tmp_path, {"action": {"type": "wait"}, "image": "first shot.png"})
+    write(place / "images" / "first shot.png", png())
+    opened = OwnSteps().open(data=place)
+    assert opened.pictures(opened.entries[0]) == (png(),)
+
+
 @pytest.mark.parametrize(
     ("step", "schema", "said"),
     [
