@@ -7,8 +7,8 @@ the view goes: `down` shows what lies below, and the finger moves up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument, Value, mended
@@ -130,6 +130,19 @@ def gesture(action: Action) -> tuple[Point, Point] | None:
     if action.point is None or not all(isinstance(one, int | float) for one in to):
         return None
     return action.point, (float(to[0] or 0), float(to[1] or 0))
+
+
+def placed(action: Action, to: Callable[[Point], Point | None]) -> Action | None:
+    """Convert the places of an action; None if one of them has no counterpart."""
+    point, arguments = action.point, dict(action.arguments)
+    if point is not None and (point := to(point)) is None:
+        return None
+    to_x, to_y = arguments.get("to_x"), arguments.get("to_y")
+    if isinstance(to_x, int | float) and isinstance(to_y, int | float):
+        if (end := to((to_x, to_y))) is None:
+            return None
+        arguments["to_x"], arguments["to_y"] = end
+    return replace(action, point=point, arguments=arguments)
 
 
 def finger_way(start: Point, end: Point) -> str:

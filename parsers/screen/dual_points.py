@@ -19,8 +19,6 @@ from parsers.screen.verdicts import (
     shares,
 )
 
-# Android in the Wild, as SeeClick scores it
-
 _NUMBER = {
     "click": 4,
     "scroll": 4,

@@ -78,3 +78,11 @@ class Family:
     spelled: str = "[{x}, {y}]"
     lead: str = ""
     fixed: Mapping[str, str] = field(default_factory=dict)
+
+    def side(self, chosen: Side | None, stored: Side) -> Side:
+        """What its words for directions name: as the user has `chosen`, else as the family does.
+
+        `stored` is what the benchmark's files name, for a family that uses their words.
+        """
+        said = chosen or self.scroll
+        return stored if said is None or said == "set" else said

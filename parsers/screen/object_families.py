@@ -8,7 +8,7 @@ from typing import Any
 from parsers.screen.families import Family, Said
 
 
-def _tool(*more: Said, open_app: bool = True, swipe: bool = True) -> tuple[Said, ...]:
+def _tool(*more: Said, swipe: bool = True) -> tuple[Said, ...]:
     """The actions of `mobile_use`."""
     at = "coordinate"
     return (
@@ -26,7 +26,7 @@ def _tool(*more: Said, open_app: bool = True, swipe: bool = True) -> tuple[Said,
                 ("enter", "Enter"),
             )
         ),
-        *((Said("open", "open_app", "text"),) if open_app else ()),
+        Said("open", "open_app", "text"),
         Said("wait", "wait"),
         Said("answer", "answer", "text"),
         *more,
@@ -42,6 +42,23 @@ _TAG: Mapping[str, Any] = {
     "wrapped": ("mobile_use", "arguments"),
 }
 _SWIPES: Mapping[str, Any] = {**_TAG, "swipes": True}
+
+_KEYS = (
+    Said("press_enter", "enter"),
+    Said("press_recents", "recents"),
+    Said("answer", "answer", "text"),
+    Said("ask_user", "call_user", "text"),
+)
+_ENDS = (Said("finished", "complete"), Said("impossible", "impossible"))
+_DEVICE = (
+    Said("open_app", "open_app", "text"),
+    Said("press_back", "back"),
+    Said("press_home", "home"),
+    *_KEYS,
+    Said("wait", "wait"),
+    *_ENDS,
+)
+"""What computer tools lack for a device: named alike for all of them."""
 
 OBJECT_FAMILIES: tuple[Family, ...] = (
     Family("qwen2.5-vl", "objects", "absolute", _tool(), ("qwen2.5-vl", "qwen2.5vl"), **_SWIPES),
@@ -226,16 +243,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
             Said("scroll", "scroll", at="coordinate"),
             Said("type", "type", "text"),
             Said("key", "key", "text"),
-            Said("open_app", "open_app", "text"),
-            Said("press_back", "back"),
-            Said("press_home", "home"),
-            Said("press_enter", "enter"),
-            Said("press_recents", "recents"),
-            Said("answer", "answer", "text"),
-            Said("ask_user", "call_user", "text"),
-            Said("wait", "wait"),
-            Said("finished", "complete"),
-            Said("impossible", "impossible"),
+            *_DEVICE,
         ),
         ("claude",),
         way="scroll_direction",
@@ -252,16 +260,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
             Said("scroll", "scroll", at="x,y"),
             Said("type", "type", "text"),
             Said("keypress", "key", "keys"),
-            Said("open_app", "open_app", "text"),
-            Said("press_back", "back"),
-            Said("press_home", "home"),
-            Said("press_enter", "enter"),
-            Said("press_recents", "recents"),
-            Said("answer", "answer", "text"),
-            Said("ask_user", "call_user", "text"),
-            Said("wait", "wait"),
-            Said("finished", "complete"),
-            Said("impossible", "impossible"),
+            *_DEVICE,
         ),
         ("gpt", "computer-use-preview"),
         key="type",
@@ -282,13 +281,9 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
             Said("open_app", "open_app", "app_name"),
             Said("go_back", "back"),
             Said("go_home", "home"),
-            Said("press_enter", "enter"),
-            Said("press_recents", "recents"),
-            Said("answer", "answer", "text"),
-            Said("ask_user", "call_user", "text"),
+            *_KEYS,
             Said("wait_5_seconds", "wait"),
-            Said("finished", "complete"),
-            Said("impossible", "impossible"),
+            *_ENDS,
         ),
         ("gemini",),
         key="name",

@@ -36,7 +36,6 @@ class Verdict(NamedTuple):
     raised: bool = False
 
 
-WRONG = Verdict(False, None, False)
 NOTHING = Verdict(None, None, None)
 Judge = Callable[[Action | None, Action, Answers, Size], Verdict]
 

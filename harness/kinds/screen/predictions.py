@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import msgspec
@@ -12,10 +11,9 @@ from harness.benchmarks import Dataset
 from harness.errors import UserError, suggestion
 from harness.kinds.prediction_file import Predictions, with_prediction
 from harness.runs import Unit
-from parsers.actions import Action
 from parsers.points import Convention, to_pixels
 from parsers.records import Prediction, Status
-from parsers.screen import ScreenDetail, Side, from_object
+from parsers.screen import Point, ScreenDetail, Side, from_object, placed
 from parsers.screen.forms import FAMILIES
 from parsers.screen.reading import read_action
 
@@ -80,32 +78,16 @@ def _prediction(line: _Line, detail: ScreenDetail) -> Prediction:
     if line.reply is None:
         return Prediction(Status.PARSE_ERROR)
     family = FAMILIES[line.family]
-    said = line.scroll or family.scroll
-    side: Side = detail.gold.stored if said is None or said == "set" else said
+    side = family.side(line.scroll, detail.gold.stored)
     answer = read_action(line.reply, family, side=side)
     if answer.action is None:
         return Prediction(answer.status, flags=answer.flags)
-    sent = line.sent or detail.size
-    placed = _placed(answer.action, line.coordinates or family.coordinates, sent, detail.size)
-    status = answer.status if placed else Status.OUT_OF_RANGE
-    return Prediction(status, placed, answer.flags)
+    size, sent = detail.size, line.sent or detail.size
+    convention = line.coordinates or family.coordinates
 
-
-def _placed(
-    action: Action, convention: Convention, sent: tuple[int, int], size: tuple[int, int]
-) -> Action | None:
-    def pixels(point: tuple[float, float]) -> tuple[float, float] | None:
+    def pixels(point: Point) -> Point | None:
         found = to_pixels(point, convention, sent)
         return found and (found[0] * size[0] / sent[0], found[1] * size[1] / sent[1])
 
-    arguments = dict(action.arguments)
-    to_x, to_y = arguments.get("to_x"), arguments.get("to_y")
-    if isinstance(to_x, int | float) and isinstance(to_y, int | float):
-        end = pixels((to_x, to_y))
-        if end is None:
-            return None
-        arguments |= {"to_x": end[0], "to_y": end[1]}
-    if action.point is None:
-        return replace(action, arguments=arguments)
-    point = pixels(action.point)
-    return None if point is None else replace(action, point=point, arguments=arguments)
+    action = placed(answer.action, pixels)
+    return Prediction(answer.status if action else Status.OUT_OF_RANGE, action, answer.flags)

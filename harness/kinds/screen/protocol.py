@@ -8,7 +8,7 @@ recorded, in the family's form or as step sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -34,7 +34,7 @@ from parsers.actions import Action
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
-from parsers.screen import KIND, SCREEN, Point, Side, Task
+from parsers.screen import KIND, SCREEN, Point, Side, Task, placed
 from parsers.screen.families import Family
 from parsers.screen.forms import FAMILIES
 from parsers.screen.reading import read_action
@@ -184,8 +184,8 @@ class ScreenAgent(AskingProtocol):
 
     def side(self, task: Task) -> Side:
         """What a word for a direction names in answers about a task."""
-        said = self.chosen.scroll if self.scroll == "auto" else self.scroll
-        return task.stored if said in ("set", None) else said  # type: ignore[return-value]
+        chosen = None if self.scroll == "auto" else self.scroll
+        return self.chosen.side(chosen, task.stored)
 
     def dialogue(self, item: Item[Task]) -> Dialogue:
         """Ask for an action. Raises ValueError unless the item shows exactly one picture."""
@@ -202,11 +202,11 @@ class ScreenAgent(AskingProtocol):
         action = answer.action
         if action is None:
             return Prediction(answer.status, flags=answer.flags)
-        placed = self._on_picture(action, picture)
-        if placed is None:
+        there = self._on_picture(action, picture)
+        if there is None:
             numbers = dict(zip(("numbers_x", "numbers_y"), action.point or (), strict=False))
             return Prediction(Status.OUT_OF_RANGE, flags=answer.flags, parsed=numbers)
-        return Prediction(answer.status, placed, answer.flags)
+        return Prediction(answer.status, there, answer.flags)
 
     def _on_picture(self, action: Action, picture: Picture) -> Action | None:
         """The action in pixels of the original; None if a place lies outside of the picture."""
@@ -219,16 +219,7 @@ class ScreenAgent(AskingProtocol):
             x, y = recipe.to_page(*found)
             return round(x, 6), round(y, 6)
 
-        point, arguments = action.point, dict(action.arguments)
-        if point is not None and (point := pixels(point)) is None:
-            return None
-        to_x, to_y = arguments.get("to_x"), arguments.get("to_y")
-        if isinstance(to_x, int | float) and isinstance(to_y, int | float):
-            end = pixels((to_x, to_y))
-            if end is None:
-                return None
-            arguments |= dict(zip(("to_x", "to_y"), end, strict=True))
-        return replace(action, point=point, arguments=arguments)
+        return placed(action, pixels)
 
     def spell(self, item: Item[Task], prediction: Prediction) -> Mapping[str, str]:
         """Return the reply with an action; empty for one that the family's form cannot say."""
