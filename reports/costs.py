@@ -141,13 +141,9 @@ def _record(rows: RunRows) -> dict[str, Any]:
     if main.binary and not main.all_of:
         won = [bool(success) for success in asked[main.column].fillna(False)]
     calls = _calls(rows, asked)
-    known = [made if all(call.work is not None for call in made) else [] for made in calls]
-    work = [math.fsum(call.work or 0.0 for call in made) if made else None for made in known]
+    work = [_sum(call.work for call in made) for made in calls]
     bills = [None if cost != cost else float(cost) for cost in asked["cost"]]
-    timed = [made if all(call.latency_s is not None for call in made) else [] for made in calls]
-    seconds = [
-        math.fsum(call.latency_s or 0.0 for call in made) if made else None for made in timed
-    ]
+    seconds = [_sum(call.latency_s for call in made) for made in calls]
     tokens = [None if number != number else float(number) for number in asked["output_tokens"]]
     # A model of one's own takes tokens and no money: that says nothing of what it would cost.
     priced = [price for price in work if price is not None]
@@ -196,6 +192,12 @@ def _record(rows: RunRows) -> dict[str, Any]:
         "latency_p90": quantile(took, 0.9) if took else None,
         "latency_max": max(took, default=None),
     }
+
+
+def _sum(amounts: Iterable[float | None]) -> float | None:
+    """Return the sum of the calls of a unit; None if it has none, or one of them is unknown."""
+    known = list(amounts)
+    return None if not known or None in known else math.fsum(one or 0.0 for one in known)
 
 
 def _thoughts(calls: Sequence[Sequence[_Call]]) -> float | None:
