@@ -35,7 +35,7 @@ PACKAGE = (
     *("harness.commands.run", "harness.session.run", "harness.session.report", "harness.planning"),
     *("harness.benchmarks.sample", "harness.benchmarks.mind2web", "harness.kinds.step.kind"),
     *("harness.protocols.seeact", "harness.session.progress", "adapters.openai"),
-    *("harness.commands.main", "harness.tables.text", "harness.planning.spending"),
+    *("harness.commands.main", "harness.tables.text", "harness.planning.spending", "reports"),
 )
 OPEN_FDS = 64
 CLIENT = """
