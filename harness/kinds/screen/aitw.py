@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
-from harness.kinds.grounding.sets.folders import Folder, decoded
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Declaration, Group

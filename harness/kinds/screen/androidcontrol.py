@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.folders import Folder, decoded, decoded_text, set_folder
 from harness.errors import DataError
-from harness.kinds.grounding.sets.folders import Folder, decoded, decoded_text, set_folder
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Declaration

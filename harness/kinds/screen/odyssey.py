@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from harness.benchmarks.files import DataFile
+from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
-from harness.kinds.grounding.sets.folders import Folder, decoded
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Declaration, Group

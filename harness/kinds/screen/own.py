@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from harness.benchmarks.folders import Folder, decoded_text
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.grounding.sets.folders import Folder, decoded_text
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import DataFile, check_splits, fingerprint
+from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.grounding.sets.folders import Folder
 from harness.runs.records import Unit
 from harness.settings import Settings
 from harness.tables import counted, test_data_note

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import check_splits, fingerprint
+from harness.benchmarks.folders import Folder, set_folder
 from harness.benchmarks.items import Items
 from harness.errors import DataError
 from harness.kinds.grounding.sets.boxes import (
@@ -27,7 +28,6 @@ from harness.kinds.grounding.sets.boxes import (
     findings,
     target_of,
 )
-from harness.kinds.grounding.sets.folders import Folder, set_folder
 from harness.runs.records import Unit
 from harness.settings import Settings
 from harness.tables import counted, test_data_note

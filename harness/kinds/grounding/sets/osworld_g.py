@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
 from harness.kinds.grounding.sets.boxes import declaration, target_of
-from harness.kinds.grounding.sets.folders import Folder, decoded
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group
 from parsers.grounding import Target

@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from harness.benchmarks.files import DataFile
+from harness.benchmarks.folders import Folder, ParquetPictures, converted, decoded_text
 from harness.benchmarks.hub import fetch_one, is_missing
 from harness.benchmarks.hub_copies import HubCopy, copied, pinned
 from harness.benchmarks.hub_stream import HubData, Wanted, hub_data
@@ -33,7 +34,6 @@ from harness.kinds.grounding.sets.boxes import (
     declaration,
     points_of,
 )
-from harness.kinds.grounding.sets.folders import Folder, ParquetPictures, converted, decoded_text
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
+from harness.benchmarks.folders import Cell, Folder, ParquetPictures
 from harness.benchmarks.parquet import opened, small_columns
 from harness.errors import DataError
 from harness.kinds.grounding.sets.boxes import PICTURE, declaration
@@ -25,7 +26,6 @@ from harness.kinds.grounding.sets.clickables import (
     direction,
     jpeg_rows,
 )
-from harness.kinds.grounding.sets.folders import Cell, Folder, ParquetPictures
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from harness.page import Page
 from harness.pictures import read_size

@@ -15,10 +15,10 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
+from harness.benchmarks.folders import Folder, converted, decoded
 from harness.benchmarks.parquet import opened, small_columns
 from harness.kinds.grounding.sets import screenspot_pro
 from harness.kinds.grounding.sets.boxes import declaration
-from harness.kinds.grounding.sets.folders import Folder, converted, decoded
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group
 

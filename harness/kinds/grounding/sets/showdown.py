@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.folders import Folder, converted
 from harness.errors import DataError
 from harness.kinds.grounding.sets.boxes import PICTURE, declaration
-from harness.kinds.grounding.sets.folders import Folder, converted
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Level
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.folders import Folder, decoded
 from harness.kinds.grounding.sets.boxes import PICTURE, declaration
-from harness.kinds.grounding.sets.folders import Folder, decoded
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group, Level
 

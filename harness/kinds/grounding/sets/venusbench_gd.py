@@ -13,9 +13,9 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
+from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
 from harness.kinds.grounding.sets.boxes import PICTURE, declaration
-from harness.kinds.grounding.sets.folders import Folder, decoded
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target

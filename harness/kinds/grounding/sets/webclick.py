@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.folders import Folder, converted
 from harness.benchmarks.parquet import opened, small_columns
 from harness.kinds.grounding.sets.boxes import declaration
-from harness.kinds.grounding.sets.folders import Folder, converted
 from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group
 

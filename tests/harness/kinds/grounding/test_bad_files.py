@@ -210,7 +210,7 @@ def test_a_member_of_a_zip_that_claims_to_be_huge_is_not_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = files.screenspot_v2(tmp_path)
-    monkeypatch.setattr("harness.kinds.grounding.sets.folders._LARGEST", 10)
+    monkeypatch.setattr("harness.benchmarks.folders._LARGEST", 10)
     with pytest.raises(DataError, match=r"mobile\.png takes .* bytes unpacked"):
         V2.open(data=folder)
 
