@@ -16,18 +16,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import jinja2
-
 from harness.runs import RunError
 from harness.tables import clean, percent
 from reports.listing import runs_listed
 from reports.view import POLICY
 from reports.view.serving import LEAST_PAUSE_S, Handler, Server, bound
-from reports.view.write import HERE, Page, readable
+from reports.view.write import HERE, Page, template
 
 FILTERS = ("model", "benchmark", "protocol", "state")
 STYLES = ("base", "browse")
 _RUNS, _ASSETS, _INDEX = "/runs/", "/assets/", "index.html"
+_ANEW = (_INDEX, "data/stamp.js")
 
 
 class Browser:
@@ -44,7 +43,6 @@ class Browser:
         self._written: dict[str, float] = {}
         self._paths: dict[str, Path] = {}
         self._lock = threading.Lock()
-        self._index()
 
     def _index(self) -> list[dict[str, Any]]:
         """Read the list of runs again, and the key of each."""
@@ -63,15 +61,10 @@ class Browser:
             for one in records
             if all(chosen.get(name) in (None, "", one[name]) for name in FILTERS)
         ]
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            finalize=readable,
-        )
-        return environment.get_template("browse.html").render(
+        return template("browse.html").render(
             policy=POLICY,
             title=", ".join(map(str, self._folders)),
+            assets=_ASSETS.rstrip("/"),
             styles=STYLES,
             filters=[
                 {
@@ -86,17 +79,23 @@ class Browser:
             notes=self.notes,
         )
 
-    def page(self, key: str) -> Path | None:
-        """Return the folder of a run's page, written now if it is new or the run has gone on.
+    def page(self, key: str, name: str) -> Path | None:
+        """Return the folder of a run's page, where the file `name` of it is asked for.
 
-        None for a run that the index does not have. Raises `RunError` for one that cannot be read.
+        The page is written if it is new; or if the run has gone on, and the document, or whether
+        there is news, is asked for. None for a run that the index does not have. Raises `RunError`
+        for one that cannot be read.
         """
-        path = self._paths.get(key)
-        if path is None:
-            return None
         with self._lock:
             folder = self._work / key
             page = self._pages.get(key)
+            if page is not None and name not in _ANEW:
+                return folder
+            if key not in self._paths:
+                self._index()
+            path = self._paths.get(key)
+            if path is None:
+                return None
             if page is None:
                 page = Page([path], folder, follow=True)
                 page.write()
@@ -135,7 +134,7 @@ class BrowserHandler(Handler):
             return self._missing()
         key, _, rest = path.removeprefix(_RUNS).partition("/")
         try:
-            folder = self._page(key, rest)
+            folder = self.browser.page(key, rest or _INDEX)
         except RunError as error:
             return self._text(clean(str(error)), "text/plain")
         if folder is None:
@@ -145,14 +144,6 @@ class BrowserHandler(Handler):
         self.path = f"/{rest or _INDEX}"
         return super().answer()
 
-    def _page(self, key: str, rest: str) -> Path | None:
-        """Return a page's folder; it is looked whether the run has gone on when the document, or
-        whether there is news, is asked for."""
-        known = self.browser._pages.get(key)
-        if known is not None and rest not in ("", _INDEX, "data/stamp.js"):
-            return self.browser._work / key
-        return self.browser.page(key)
-
     def _missing(self) -> None:
         self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -160,19 +151,15 @@ class BrowserHandler(Handler):
 def serve_runs(folders: tuple[Path, ...], work: Path, port: int) -> Server:
     """Return a server of the runs below some folders, bound to localhost.
 
-    Raises `ViewError` if the port is taken, and naming another, before anything is read.
+    Raises `ViewError` if the port is taken, naming another. Nothing is read before somebody asks.
     """
 
     class Browsing(BrowserHandler):
         """The handler of this server."""
 
-    serving = bound(port, Browsing)
-    try:
-        Browsing.browser = Browser(folders, work)
-    except BaseException:
-        serving.server_close()
-        raise
-    return serving
+        browser = Browser(folders, work)
+
+    return bound(port, Browsing)
 
 
 def _key(path: str) -> str:

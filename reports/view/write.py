@@ -292,7 +292,8 @@ def _plots(sheet: Sheet, folder: Path) -> tuple[Plot, ...]:
     )
 
 
-def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:
+def template(name: str) -> jinja2.Template:
+    """Return a template of this folder: what it prints is escaped, and control characters go."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -302,8 +303,12 @@ def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:
         finalize=readable,
     )
     environment.filters["title_of"] = title_of
+    return environment.get_template(name)
+
+
+def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:
     problems = (problem for sheet in sheets for problem in sheet.label_problems)
-    return environment.get_template("index.html").render(
+    return template("index.html").render(
         policy=POLICY,
         note=notes_of(runs.values()),
         title=", ".join(runs),
@@ -311,5 +316,6 @@ def _page(runs: Mapping[str, Run], sheets: Sequence[Sheet]) -> str:
         left_out=(*corrupt_lines(dict(runs)), *problems),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         scripts=SCRIPTS,
+        assets="assets",
         styles=STYLES,
     )
