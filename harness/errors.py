@@ -5,10 +5,14 @@ from __future__ import annotations
 import difflib
 import errno
 import re
+import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-_SHOWN = 8
+from harness.printing import printable
+
+_SHOWN, _LONGEST = 8, 300
 _NO_MEMORY = re.compile(r"cannot allocate memory|failed to map segment|malloc of size", re.I)
 
 
@@ -48,6 +52,49 @@ class DiskFull(RunError):
 
 class DataGone(Exception):
     """The picture or page of a step is not available; the message says why."""
+
+
+class ExtensionError(UserError):
+    """An adapter, scorer or other part raised an exception that its contract does not allow.
+
+    The message names the part, the unit if there is one, and the place in its code.
+    """
+
+
+class ScoringError(ExtensionError):
+    """The scorer of a unit raised; the unit has no scores."""
+
+
+_OURS = {"adapters", "harness", "parsers", "reports"}
+
+
+def raised(error: BaseException) -> str:
+    """Describe an unexpected exception: its type, its text and where its author has to look.
+
+    That is the first line outside of this project that the project called last.
+
+    >>> try:
+    ...     int("x")
+    ... except ValueError as error:
+    ...     print(raised(error).partition(" (")[0])
+    ValueError: invalid literal for int() with base 10: 'x'
+    """
+    frames = [
+        (str(frame.f_globals.get("__name__", "?")), frame.f_code.co_name, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
+    own = [at for at, (module, *_) in enumerate(frames) if module.partition(".")[0] in _OURS]
+    behind = frames[own[-1] + 1 :] if own else frames
+    foreign = [one for one in behind if one[0].partition(".")[0] not in sys.stdlib_module_names]
+    chosen = next(iter(foreign), frames[own[-1]] if own else None)
+    text = " ".join(printable(str(error)).split())[:_LONGEST]
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if chosen is None:
+        return what
+    what = ": ".join((*getattr(error, "__notes__", ()), what))
+    module, function, line = chosen
+    inside = "" if function.startswith("<") else f", {function}"
+    return f"{what} ({module}{inside}, line {line})"
 
 
 def memory_error(error: BaseException) -> str:

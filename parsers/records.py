@@ -20,8 +20,9 @@ READING = 3
 """Edition of the reading rules. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
 
-ENVIRONMENT_ERROR = "environment_error"
-"""Why a unit does not count whose environment failed in every trial. It is never a failure."""
+ENVIRONMENT_ERROR, SCORING_ERROR = "environment_error", "scoring_error"
+"""Why a unit never counts: its environment failed in every trial, or its scorer raised."""
+LOST = frozenset({ENVIRONMENT_ERROR, SCORING_ERROR})
 
 Operation = Literal["CLICK", "TYPE", "SELECT"]
 """An operation of Mind2Web."""
@@ -339,7 +340,7 @@ class ScoredUnit:
     def lost(self) -> bool:
         """Return True if nobody can say how it would have ended: it counts nowhere, not even as
         failed."""
-        return self.invalid == ENVIRONMENT_ERROR
+        return self.invalid in LOST
 
     def group(self, name: str) -> str:
         """Return the name of the subgroup that it belongs to; "" where it has no such label."""

@@ -11,7 +11,7 @@ from harness.tables import interval_record, measured_name, partly_measured
 from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, mean_interval
 from parsers.aggregation import unmeasured
 from parsers.parents import parent_of
-from parsers.records import ENVIRONMENT_ERROR
+from parsers.records import ENVIRONMENT_ERROR, SCORING_ERROR
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval
 from reports.kind import reports_on
@@ -43,6 +43,7 @@ def _fields(declared: Declaration, partial: Collection[Measure]) -> tuple[Field,
 
 
 UNSETTLED, INVALID = "unsettled", "invalid"
+_LOST = {ENVIRONMENT_ERROR: "environment failed", SCORING_ERROR: "the scorer failed"}
 
 
 def kind_of(status: str) -> str:
@@ -144,8 +145,7 @@ def _records(rows: RunRows) -> Iterator[dict[str, Any]]:
     reasons = sorted({unit.invalid for _, unit in rows.trials if unit.invalid is not None})
     for reason in reasons:
         rest = [unit for _, unit in rows.trials if unit.invalid == reason]
-        kind = "environment failed" if reason == ENVIRONMENT_ERROR else "cannot be answered"
-        yield _row(rows, f"{INVALID}: {reason}", kind, rest)
+        yield _row(rows, f"{INVALID}: {reason}", _LOST.get(reason, "cannot be answered"), rest)
 
 
 def _scores(units: list[ScoredUnit], name: str) -> list[float]:

@@ -31,7 +31,7 @@ from inspect_ai.solver import TaskState
 from adapters.inspect.messages import score_reason
 from harness.benchmarks import benchmark
 from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import scorer_of
+from harness.kinds.scoring import scored, scorer_of
 from harness.runs import Unit
 from harness.runs.lines import line_decoder, to_line
 from harness.session.summary import aggregation_rules, plain
@@ -146,13 +146,13 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         names = _headline(declared, settings)
         if state.store.get(RECORD) is None:
             return Score(value=dict.fromkeys(names), metadata={**facts, "unsettled": True})
-        record = restored(state.store.get(RECORD))
-        kind, prediction = unit_kind(record.kind), record.prediction
-        by_name = scorer_of(settings, declared)(prediction, record.detail) if prediction else {}
+        record = scored(restored(state.store.get(RECORD)), scorer_of(settings, declared))
+        kind, prediction, by_name = unit_kind(record.kind), record.prediction, record.scores or {}
         return Score(
             value={name: by_name.get(key) for name, key in names.items()},
             answer=str(prediction.action or prediction.status) if prediction else None,
-            explanation=f"not asked: {record.invalid}" if record.invalid else kind.answer(record),
+            explanation=record.error
+            or (f"not asked: {record.invalid}" if record.invalid else kind.answer(record)),
             reason=_reason(record),
             metadata={
                 **facts,

@@ -18,6 +18,7 @@ from harness import __version__
 from harness.printing import say
 
 COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
+DEBUG = "--debug"
 _PLAIN = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u2022\u00d7", "------''\"\"*x"
 )
@@ -131,6 +132,12 @@ class Commands(click.Group):
     invoke_without_command=False,
 )
 @click.version_option(__version__, prog_name="vlm-eval")
+@click.option(
+    DEBUG,
+    is_flag=True,
+    expose_value=False,
+    help="Print the tracebacks of errors; may stand anywhere in the line.",
+)
 def cli() -> None:
     """How good is a vision-language model at operating websites?
 
@@ -143,9 +150,17 @@ def cli() -> None:
 
 
 def run(args: list[str] | None = None) -> None:
-    """Run the command line and exit: 0 done, 1 ended early, 2 bad input."""
+    """Run the command line and exit: 0 done, 1 ended early, 2 bad input.
+
+    `--debug` may stand anywhere in front of `--`.
+    """
     _open_standard_streams()
     _replace_unprintable()
+    args = list(sys.argv[1:] if args is None else args)
+    debug = DEBUG in args[: args.index("--") if "--" in args else None]
+    if debug:
+        args.remove(DEBUG)
+        _print_what_is_logged()
     try:
         code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -167,8 +182,25 @@ def run(args: list[str] | None = None) -> None:
         sys.stderr.close()
         code = 141
     except Exception as error:
+        if debug:
+            import traceback
+
+            say("".join(traceback.format_exception(error)), err=True)
         code = _complaint(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _print_what_is_logged() -> None:
+    """Print the tracebacks of exceptions that are otherwise a line or a count."""
+    import logging
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(self.format(record), err=True)
+
+    logger = logging.getLogger("harness")
+    logger.handlers = [Lines()]
+    logger.setLevel(logging.DEBUG)
 
 
 def _open_standard_streams() -> None:
@@ -203,10 +235,10 @@ def _nearest(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _complaint(error: Exception) -> int:
-    """Report what is wrong with the input, a run or the disk; raise anything else."""
+    """Report what is wrong with the input, a run, the disk or a part of another package."""
     # Imported here, because commands that succeed need none of it.
     from adapters.contract import Fatal
-    from harness.errors import UserError, memory_error
+    from harness.errors import UserError, memory_error, raised
 
     if reason := memory_error(error):
         _say(reason)
@@ -218,16 +250,14 @@ def _complaint(error: Exception) -> int:
         _say("a path contains a null byte")
         return 2
     if isinstance(error, OSError):
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
-            raise error
-        _say(f"{error.strerror}: {error.filename or 'while writing'}")
-        return 2
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
+            _say(f"{error.strerror}: {error.filename or 'while writing'}")
+            return 2
     from harness.engine import ProtocolError
     from harness.runs import RunError
 
-    if not isinstance(error, (RunError, ProtocolError)):
-        raise error
-    _say(str(error))
+    known = isinstance(error, (RunError, ProtocolError))
+    _say(str(error) if known else f"{raised(error)}; {DEBUG} prints the traceback")
     return 2
 
 

@@ -23,6 +23,7 @@ from harness.dialogue import (
 from harness.engine.observer import Outcome
 from harness.engine.queues import Seat
 from harness.engine.stopping import ProtocolError
+from harness.errors import raised
 from harness.runs import CallRecord, roles_of, spent_on, tiers_of
 from parsers.records import Prediction
 
@@ -200,7 +201,7 @@ class OpenDialogue:
         return [*self.before, *shared, *ours]
 
     def _failed(self, error: Exception) -> ProtocolError:
-        return ProtocolError(f"{self}: the protocol raised {type(error).__name__}: {error}")
+        return ProtocolError(f"{self}: the protocol raised {raised(error)}")
 
 
 @dataclass(slots=True)

@@ -33,7 +33,8 @@ from harness.engine.limits import (
 )
 from harness.engine.observer import Observer
 from harness.engine.queues import A, CallQueue, Seat
-from harness.engine.stopping import FailuresInARow, GaveUp, Halt
+from harness.engine.stopping import FailuresInARow, GaveUp, Halt, ProtocolError, Stopped
+from harness.errors import ExtensionError, UserError, raised
 from harness.printing import printable
 
 if TYPE_CHECKING:
@@ -314,6 +315,13 @@ class AskLane(OpenLane[Request, Reply]):
             if fault.kind == "unavailable":
                 self._choice.refused(asyncio.get_running_loop().time())
             raise
+        except (Fatal, UserError, Stopped, ProtocolError, MemoryError):
+            raise
+        except Exception as error:
+            raise ExtensionError(
+                f"{request.unit_id}, call '{request.place}': the adapter of {self.info.name} "
+                f"raised {raised(error)}"
+            ) from error
         self._choice.answered(tier)
         try:
             # The adapter may be of another package.

@@ -20,8 +20,8 @@ from harness.benchmarks import Benchmark, Dataset, benchmark
 from harness.benchmarks.items import Items
 from harness.dialogue import Observation
 from harness.engine import Environment
-from harness.errors import DataError, UserError
-from harness.kinds.scoring import Extras, Scorer, scorer_of
+from harness.errors import DataError, ExtensionError, UserError, raised
+from harness.kinds.scoring import Extras, Scorer, scored, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import Secret
 from harness.protocols import AskingProtocol
@@ -259,6 +259,12 @@ class UnitKind:
                 yield self._question(unit, data, info.image_rule)
             except PictureError as error:
                 raise DataError(f"{unit.source or unit.unit_id}: {error}") from error
+            except (UserError, MemoryError):
+                raise
+            except Exception as error:
+                raise ExtensionError(
+                    f"{unit.kind} {unit.unit_id} cannot be read: {raised(error)}"
+                ) from error
 
     def _question(self, unit: Unit[Any], data: Sequence[bytes], rule: ImageRule | None) -> Question:
         sizes = [read_size(encoded) for encoded in data]
@@ -270,12 +276,11 @@ class UnitKind:
         return replace(self.of_record(record), sources=sources)
 
     def scored(self, record: Unit[Any]) -> Unit[Any]:
-        """The record with the scores of its prediction, or without any if it has none.
+        """Return the record with the scores of its prediction; see `harness.kinds.scoring.scored`.
 
         Raises `UserError` for scores that the benchmark does not declare.
         """
-        said = record.prediction
-        return replace(record, scores=self._score(said, record.detail) if said else None)
+        return scored(record, self._score)
 
     @cached_property
     def _score(self) -> Scorer:

@@ -6,6 +6,7 @@ are reported.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +14,16 @@ from typing import Any, Protocol
 
 from harness.benchmarks import declared
 from harness.benchmarks.recorded import step_scores
-from harness.errors import DataError, UserError, suggestion
+from harness.errors import DataError, ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
 from harness.settings import SETTINGS, Settings
 from parsers import AggregationRules, Counts, Measure
 from parsers.aggregation import headline_value
 from parsers.declaration import Declaration
 from parsers.mind2web import MIND2WEB
-from parsers.records import Prediction, Scores, Status
+from parsers.records import SCORING_ERROR, Prediction, Scores, Status
+
+log = logging.getLogger(__name__)
 
 Scorer = Callable[[Prediction, Any], Scores]
 """From a prediction and the detail of a unit to its scores."""
@@ -31,7 +34,7 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
 
     Runs of recorded steps are scored without the package that has the benchmark. Raises `DataError`
     for others without theirs, and `UserError` for a variant that they do not have; the scorer
-    raises `UserError` for scores that are not as declared.
+    raises `UserError` for scores that are not as declared, and `ScoringError` where it fails.
     """
     found = declared(settings.benchmark)
     if found is None and declaration != MIND2WEB:
@@ -47,7 +50,14 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
     def score(prediction: Prediction, detail: Any) -> Scores:
         if found is None:
             return step_scores(prediction, detail, settings)
-        scores = found.score(prediction, detail, settings)
+        try:
+            scores = found.score(prediction, detail, settings)
+        except (UserError, MemoryError):
+            raise
+        except Exception as error:
+            raise ScoringError(
+                f"the scorer of {settings.benchmark} raised {raised(error)}"
+            ) from error
         if problem := _problem(scores, found.declared):
             raise UserError(f"{settings.benchmark} {problem}")
         if unscored := [name for name in found.declared.scores if name not in scores]:
@@ -56,6 +66,22 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
         return {name: scores.get(name) for name in names}
 
     return score
+
+
+def scored(record: Unit[Any], score: Scorer) -> Unit[Any]:
+    """Return a unit with the scores of its prediction, or without any if it has none.
+
+    A unit whose scorer raises is settled as `SCORING_ERROR`; scored again, it may count.
+    """
+    if record.prediction is None:
+        return replace(record, scores=None)
+    if record.invalid == SCORING_ERROR:
+        record = replace(record, invalid=None, error=None)
+    try:
+        return replace(record, scores=score(record.prediction, record.detail))
+    except ScoringError as error:
+        log.debug("%s %s", record.kind, record.unit_id, exc_info=error)
+        return replace(record, scores=None, invalid=SCORING_ERROR, error=str(error))
 
 
 def check_variant(settings: Settings, declaration: Declaration) -> None:

@@ -62,8 +62,8 @@ def oracle_scores(
             continue
         try:
             prediction = as_oracle(protocol, UnitKind.of_record(record), space)
+            found[key_of(record)] = score(prediction, record.detail)
         except Exception:
             # A protocol of a plugin may need more than the record; a table is still printed.
             return None
-        found[key_of(record)] = score(prediction, record.detail)
     return found

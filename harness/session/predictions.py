@@ -17,7 +17,7 @@ from harness.benchmarks import benchmark, note_of
 from harness.errors import UserError
 from harness.kinds.contract import kind_of, unit_kind
 from harness.kinds.prediction_file import read_predictions
-from harness.kinds.scoring import Records, scorer_of
+from harness.kinds.scoring import Records, scored, scorer_of
 from harness.printing import say
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
@@ -69,7 +69,7 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     declared = benchmark(settings.benchmark).declared
     score = scorer_of(settings, declared)
     records = [
-        replace(record, scores=score(record.prediction, record.detail))
+        scored(record, score)
         if record.prediction is not None and record.invalid is None
         else record
         for record in kind.records(said, selected.part)

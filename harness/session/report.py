@@ -43,7 +43,7 @@ from harness.tables import (
 from parsers import Average, Counts, Declaration
 from parsers.declaration import SPLIT
 from parsers.metrics import EXCLUDED
-from parsers.records import ENVIRONMENT_ERROR, Status
+from parsers.records import LOST, Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -301,9 +301,9 @@ def _rows_line(totals: Counts, repeats: int) -> str:
         for reason, n in totals.invalid.items()
         if not reason.startswith(EXCLUDED)
     }
-    failed = reasons.pop(ENVIRONMENT_ERROR, "")
+    failed = [reasons.pop(one) for one in sorted(LOST & reasons.keys())]
     why = [f"{', '.join(reasons.values())}; not asked"] if reasons else []
-    if told := "; ".join([*why, *([failed] if failed else [])]):
+    if told := "; ".join([*why, *failed]):
         line += f" ({told})"
     if excluded:
         by_status = ", ".join(f"{n} {status}" for status, n in totals.excluded.items())

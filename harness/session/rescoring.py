@@ -19,7 +19,7 @@ from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
 from harness.kinds.contract import unit_kind
 from harness.kinds.protocols import open_with
-from harness.kinds.scoring import scorer_of
+from harness.kinds.scoring import scored, scorer_of
 from harness.printing import say
 from harness.protocols import AskingProtocol, dialogue_about
 from harness.protocols.contract import flagged
@@ -150,8 +150,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
                 prediction = flagged(record.prediction, [f"read_by_{edition}"])
                 kept += 1
         if prediction is not None:
-            scores = score(prediction, record.detail)
-            record = replace(record, prediction=prediction, scores=scores)
+            record = scored(replace(record, prediction=prediction), score)
         records.append(record)
     return Rescored(records, changed, kept)
 

@@ -28,6 +28,7 @@ from harness.planning.plan import Plan
 from harness.protocols import dialogue_about
 from harness.runs import RunDirectory, digest_of
 from harness.session.observers import SessionObserver
+from parsers.records import SCORING_ERROR
 
 AHEAD = 8
 """Questions prepared ahead of need: enough to hide one slow page."""
@@ -60,6 +61,7 @@ class Session:
         self._form: Form = "pixels" if model.info.runs_here else "encoded"
         self._open: dict[UnitKey, Question] = {}
         self._units: dict[str, int] = {}
+        self._unscored = False
 
     def prepare_picture(self, picture: Picture) -> None:
         """Start preparing a picture that is going to be sent."""
@@ -150,6 +152,12 @@ class Session:
             tiers=outcome.tiers,
         )
         record = self._kind.scored(record)
+        if record.invalid == SCORING_ERROR and not self._unscored:
+            self._unscored = True
+            self._observer.notice(
+                f"warning: {record.kind} {record.unit_id} is not scored: {record.error}; further "
+                "ones are only counted (--debug prints all tracebacks)"
+            )
         self._directory.append_step(record)
         self._ended.add(key)
         self._close_unit(key)

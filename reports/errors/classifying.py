@@ -129,7 +129,7 @@ def by_outcome(record: Unit[Any], declared: Declaration, config: Mapping[str, An
     """
     bare = UnitError(record.unit_id, record.repeat, SUCCESS)
     if record.invalid is not None:
-        return replace(bare, error_class=INVALID, detail=short(record.invalid))
+        return replace(bare, error_class=INVALID, detail=short(record.error or record.invalid))
     scores, prediction = record.scores, record.prediction
     if not record.settled or prediction is None or scores is None:
         reason = record.error or ("no outcome on record" if record.asked else "not asked yet")

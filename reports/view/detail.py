@@ -30,7 +30,11 @@ def detail(
     layers: the files that are laid over the enlarged picture, with the part that each shows.
     strip: the frames of a unit that took its time.
     """
-    part, prediction = page.part(record), record.prediction
+    try:
+        part, prediction = page.part(record), record.prediction
+    except Exception as error:
+        error.add_note(f"the page of {record.kind} {record.unit_id}")
+        raise
     shown = _scores(record, declared) if part.scores is None else part.scores
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],
