@@ -249,10 +249,10 @@ def _complaint(error: Exception) -> int:
     if isinstance(error, ValueError) and "null byte" in str(error):
         _say("a path contains a null byte")
         return 2
-    if isinstance(error, OSError):
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES):
-            _say(f"{error.strerror}: {error.filename or 'while writing'}")
-            return 2
+    full_or_refused = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
+    if isinstance(error, OSError) and error.errno in full_or_refused:
+        _say(f"{error.strerror}: {error.filename or 'while writing'}")
+        return 2
     from harness.engine import ProtocolError
     from harness.runs import RunError
 

@@ -73,12 +73,13 @@ def scored(record: Unit[Any], score: Scorer) -> Unit[Any]:
 
     A unit whose scorer raises is settled as `SCORING_ERROR`; scored again, it may count.
     """
-    if record.prediction is None:
+    prediction = record.prediction
+    if prediction is None:
         return replace(record, scores=None)
     if record.invalid == SCORING_ERROR:
         record = replace(record, invalid=None, error=None)
     try:
-        return replace(record, scores=score(record.prediction, record.detail))
+        return replace(record, scores=score(prediction, record.detail))
     except ScoringError as error:
         log.debug("%s %s", record.kind, record.unit_id, exc_info=error)
         return replace(record, scores=None, invalid=SCORING_ERROR, error=str(error))

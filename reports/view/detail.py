@@ -12,7 +12,7 @@ from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
-from reports.view.parts import Frame, Score, UnitPage, Window, key_of, main_of
+from reports.view.parts import Frame, Score, UnitPage, Window, key_of, main_of, part_of
 
 
 def detail(
@@ -30,11 +30,7 @@ def detail(
     layers: the files that are laid over the enlarged picture, with the part that each shows.
     strip: the frames of a unit that took its time.
     """
-    try:
-        part, prediction = page.part(record), record.prediction
-    except Exception as error:
-        error.add_note(f"the page of {record.kind} {record.unit_id}")
-        raise
+    part, prediction = part_of(page, record), record.prediction
     shown = _scores(record, declared) if part.scores is None else part.scores
     return {
         "source": record.source.replace("\\", "/").rsplit("/", 1)[-1],

@@ -190,6 +190,15 @@ class Part:
     raw: Any = None
 
 
+def part_of(page: UnitPage, record: Unit[Any]) -> Part:
+    """Return what a kind adds to the page of a unit; an exception of its names the unit."""
+    try:
+        return page.part(record)
+    except Exception as error:
+        error.add_note(f"the page of {record.kind} {record.unit_id}")
+        raise
+
+
 class UnitPage:
     """The default page of a unit; a kind replaces its parts.
 

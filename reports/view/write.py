@@ -18,7 +18,7 @@ from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
 from reports.view.folder import call, check, note, prepare
-from reports.view.parts import UnitPage, Window, title_of
+from reports.view.parts import UnitPage, Window, part_of, title_of
 from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
 from reports.view.plots import Plot, rates_plot
 from reports.view.points import sample
@@ -210,7 +210,7 @@ class Page:
         Where parts would be cut in full resolution, a page that is served needs none: it shows the
         whole picture, which is read from the data on request.
         """
-        wanted, size = wanted_of(record, page), page.part(record).page
+        wanted, size = wanted_of(record, page), part_of(page, record).page
         if not self._follow or size is None or page.cuts(record) is None or not wanted.digest:
             return wanted, wanted.layers
         name = FULL + wanted.digest[:20]

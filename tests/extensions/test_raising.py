@@ -22,7 +22,7 @@ from harness.runs import KINDS
 from parsers import Declaration, Level, Measure, Prediction
 from reports.kind import REPORTS, KindReports
 from reports.view.parts import Part, UnitPage
-from tests.harness.commands.tool import call, isolate, summary
+from tests.harness.commands.tool import call, isolate, last_lines, summary
 from tests.test_entry_points import Echo
 from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail
 
@@ -35,12 +35,13 @@ def is_even(prediction: Prediction, detail: SignDetail) -> float:
     return 1.0
 
 
+DECLARED = Declaration((Measure("even", "Even", main=True),), levels=(Level("town"),), kind="sign")
+
+
 @dataclass(frozen=True)
 class Fragile(Benchmark):
     name: str = "fragile"
-    declared: Declaration = Declaration(
-        (Measure("even", "Even", main=True),), levels=(Level("town"),), kind="sign"
-    )
+    declared: Declaration = DECLARED
     protocol = "read-the-sign"
     scorers: ClassVar = {"even": is_even}
 
@@ -75,7 +76,7 @@ def test_a_scorer_that_raises_settles_the_unit_and_score_repeats_it(
     assert "not scored: 1 sign (1 scoring error)" in ran.out
     counts = summary("run")["total"]["metrics"]["counts"]
     assert counts["invalid"] == {"scoring_error": 1} and counts["n_settled"] == 2
-    line = next(one for one in map(json.loads, Path("run/steps.jsonl").open()) if one["error"])
+    line = next(one for one in last_lines("run") if one["error"])
     assert line["settled"] and line["scores"] is None and line["prediction"]["action"]
     assert "the scorer failed" in call("report", "run", "--table", "status").out
     assert call("run", "-m", "oracle", "-b", "fragile", "-o", "run").code == 0  # nothing to ask
@@ -130,9 +131,9 @@ def test_protocols_and_pages_that_raise_are_a_line(monkeypatch: pytest.MonkeyPat
     assert told.code == 2 and "Traceback" not in told.err
     assert "sign sign-0: the protocol raised LookupError: which sign? (tests.ext" in told.err
     assert call("run", "-m", "oracle", "-b", "fragile", "-o", "other").code == 0
-    monkeypatch.setitem(REPORTS._entries, "sign", Entry("", KindReports(page=BlankPage())))
+    monkeypatch.setitem(REPORTS._entries, "sign", Entry("sign", KindReports(page=BlankPage())))
     told = call("view", "other", "-o", "page")
     assert told.code == 2 and "vlm-eval: the page of sign sign-0: TypeError" in told.err
     assert "(tests.extensions.test_raising, part, line" in told.complaint
     assert "Traceback" not in told.err and "--debug prints the traceback" in told.err
-    assert "Traceback" in call("--debug", "view", "other", "-o", "page").err
+    assert "Traceback" in call("--debug", "view", "other", "-o", "again").err

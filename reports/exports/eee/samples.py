@@ -30,7 +30,7 @@ from reports.exports.facts import (
 )
 from reports.exports.results import Result, counted, results_of
 from reports.frames.rows import RunRows, run_rows
-from reports.view.parts import Part
+from reports.view.parts import Part, part_of
 from reports.view.points import page_of
 
 
@@ -72,7 +72,7 @@ def _lines(run: Run, record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             "model_id": record["model_info"]["id"],
             "evaluation_name": evaluation_name(run, result),
             "evaluation_result_id": result_id(run, result),
-            **_sample(unit, calls, page.part(unit), score, run.manifest.reading),
+            **_sample(unit, calls, part_of(page, unit), score, run.manifest.reading),
         }
 
 

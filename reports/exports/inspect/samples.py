@@ -24,7 +24,7 @@ from reports.errors.classifying import UnitError
 from reports.exports.facts import answered, goal_of, public_text, right_answer, without_places
 from reports.exports.inspect.pictures import id_of
 from reports.exports.inspect.talk import Talk
-from reports.view.parts import Part, UnitPage
+from reports.view.parts import Part, UnitPage, part_of
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """The viewer shows choices under these, in their order."""
@@ -61,7 +61,7 @@ class Sampler:
         if record.error is not None:
             record = replace(record, error=without_places(record.error))
             error = replace(error, detail=without_places(error.detail))
-        part, talk = self.page.part(record), Talk.of(record, calls, self.show, self.model)
+        part, talk = part_of(self.page, record), Talk.of(record, calls, self.show, self.model)
         for place, message in enumerate(talk.messages):
             message.id = id_of(self.run_id, record.unit_id, record.repeat, place)
         seconds = sum(call.reply.latency_s for call in calls if not call.from_cache)
