@@ -33,15 +33,15 @@ def launch(executable: Path | None = None) -> Iterator[Browser]:
 
 
 @contextmanager
-def visit(browser: Browser, site: str) -> Iterator[Page]:
-    """Open a site's first page in a fresh session; all its requests are served from its folder."""
+def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Iterator[Page]:
+    """Open a site's first page in a fresh session; requests are served from the sites' folders."""
     context = browser.new_context(
-        viewport={"width": WIDTH, "height": HEIGHT}, locale="en-GB", reduced_motion="reduce"
+        viewport={"width": size[0], "height": size[1]}, locale="en-GB", reduced_motion="reduce"
     )
     try:
         context.set_default_timeout(5000)
         context.add_init_script(path=_SAMPLE / "listeners.js")
-        context.route("**/*", lambda route: _serve(route, site))
+        context.route("**/*", _serve)
         page = context.new_page()
         failures: list[str] = []
         page.on("pageerror", lambda error: failures.append(str(error)))
@@ -53,8 +53,9 @@ def visit(browser: Browser, site: str) -> Iterator[Page]:
         context.close()
 
 
-def _serve(route: Route, site: str) -> None:
-    body, kind = served(site, route.request.url)
+def _serve(route: Route) -> None:
+    host = urlsplit(route.request.url).hostname or ""
+    body, kind = served(host.removesuffix(".example"), route.request.url)
     route.fulfill(body=body, content_type=kind)
 
 

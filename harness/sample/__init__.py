@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["DATA", "conversation_files", "files", "screenshot_files"]
+__all__ = ["DATA", "SCREENS", "conversation_files", "files", "screenshot_files"]
 
 DATA = Path(__file__).parent / "data"
 """The folder of the shipped files."""
+
+SCREENS = DATA / "screens"
+"""The folder of the recorded steps on a phone."""
 
 _SPLITS = ("dev", "test")
 

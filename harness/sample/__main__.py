@@ -1,6 +1,6 @@
 """`python -m harness.sample build` builds the samples; `check` compares a rebuild with them.
 
-`count` prints statistics of the files. `conversations` after the command: only those.
+`count` prints statistics of the files. A part's name after the command: only that one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import UserError
+from harness.sample import SCREENS, screens
 from harness.sample.build import Part, build, compare, parts, rows_of
 from harness.sample.counts import count
 
@@ -19,7 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 on success, 1 if a rebuild differs, 2 if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m harness.sample", description=__doc__)
     parser.add_argument("command", choices=("build", "check", "count"))
-    parser.add_argument("part", nargs="?", choices=("tasks", "conversations"), help="default: both")
+    names = ("tasks", "conversations", "screens")
+    parser.add_argument("part", nargs="?", choices=names, help="default: all")
     parser.add_argument("--out", type=Path, help="folder of the files (default: the shipped ones)")
     parser.add_argument("--browser", type=Path, help="Chromium to use (default: the one on PATH)")
     chosen = parser.parse_args(arguments)
@@ -27,21 +29,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.out:
         wanted = [part.within(chosen.out) for part in wanted]
     do = {"build": _build, "check": _check, "count": _count}[chosen.command]
+    folder = SCREENS if chosen.out is None else chosen.out / SCREENS.name
     try:
-        return max(do(part, chosen.browser) for part in wanted)
+        codes = [do(part, chosen.browser) for part in wanted]
+        if chosen.part in (None, "screens"):
+            codes.append(_screens(chosen.command, folder, chosen.browser))
+        return max(codes)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 
 
+def _screens(command: str, folder: Path, browser: Path | None) -> int:
+    if command == "build":
+        _print_sizes(
+            screens.write(screens.record(screens.episodes(), browser, _print_progress), folder)
+        )
+        return 0
+    _refuse_missing([folder / "steps.jsonl"])
+    shipped = screens.lines(folder)
+    if command == "count":
+        print("\n".join(screens.counts(shipped)))
+        return 0
+    again = screens.record(screens.episodes(), browser, _print_progress)
+    found, moved = screens.differences(shipped, [line for line, _ in again])
+    print("\n".join([f"screens: {len(found)} differences, {moved} steps differ", *found]))
+    return int(bool(found))
+
+
 def _build(part: Part, browser: Path | None) -> int:
-    for path in build(part, browser, _print_progress):
-        print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    _print_sizes(build(part, browser, _print_progress))
     return 0
 
 
+def _print_sizes(paths: Sequence[Path]) -> None:
+    for path in paths:
+        print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+
+
 def _count(part: Part, browser: Path | None) -> int:
-    _refuse_missing(part)
+    _refuse_missing(_files(part))
     for split, paths in part.files.items():
         sessions = [tasks for tasks in part.sessions if tasks[0].site.split == split]
         turns = "" if part.name == "tasks" else f"{len(sessions)} conversations; turns as "
@@ -50,14 +77,17 @@ def _count(part: Part, browser: Path | None) -> int:
     return 0
 
 
-def _refuse_missing(part: Part) -> None:
-    paths = [path for found in part.files.values() for path in found]
+def _files(part: Part) -> list[Path]:
+    return [path for found in part.files.values() for path in found]
+
+
+def _refuse_missing(paths: Sequence[Path]) -> None:
     if missing := [str(path) for path in paths if not path.exists()]:
         raise UserError(f"{', '.join(missing)} missing; run: python -m harness.sample build")
 
 
 def _check(part: Part, browser: Path | None) -> int:
-    _refuse_missing(part)
+    _refuse_missing(_files(part))
     rebuilt = rows_of(part.sessions, browser, _print_progress)
     failed = False
     for split, paths in part.files.items():
