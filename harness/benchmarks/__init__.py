@@ -194,6 +194,11 @@ BENCHMARKS.add(
     "harness.kinds.screen.own:OwnSteps",
     "your own recorded steps on screens, given with --data (docs/screen-steps.md)",
 )
+BENCHMARKS.add(
+    "sample-screens",
+    "harness.kinds.screen.own:SAMPLE",
+    "made-up tasks on a phone, shipped with the package, to try things out",
+)
 
 
 def benchmark(name: str) -> Benchmark:

@@ -15,10 +15,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text
 from harness.benchmarks.items import Items
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
 from parsers.screen import OPPOSITE, Edges, Side, from_object
@@ -59,6 +61,7 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DECLARED = declaration(JUDGED, "strict")
+SAMPLED = declaration(tuple(RULES), "strict", [Group("app")])
 
 
 @dataclass(frozen=True)
@@ -89,11 +92,10 @@ class OwnSteps(ScreenSet):
         kept = list(_stored(folder, schema))
         known = tuple(dict.fromkeys(stored.split for _, stored in kept))
         boxed = any(stored.boxes for _, stored in kept)
-        one = replace(
-            self, splits=known, default_splits=known[:1], boxed=boxed, stored=schema.scroll
-        )
+        first = self.default_splits or known[:1]
+        one = replace(self, splits=known, default_splits=first, boxed=boxed, stored=schema.scroll)
         opened = super(OwnSteps, one).open(splits=splits, data=data)
-        judged = [name for name in JUDGED if boxed or not RULES[name].boxes]
+        judged = [name for name in self.rules if boxed or not RULES[name].boxes]
         try:
             declared = declaration(judged, "strict", [Group(name) for name in schema.groups])
         except ValueError as error:
@@ -177,3 +179,32 @@ def _action(written: dict[str, Any], schema: Schema, scale: tuple[float, float])
     if schema.scroll == "finger" and isinstance(way, str):
         return replace(action, arguments={**action.arguments, "direction": OPPOSITE[way]})
     return action
+
+
+@dataclass(frozen=True)
+class SampleScreens(OwnSteps):
+    """Made-up tasks on a phone, shipped with the package; scores do not measure a model's ability.
+
+    Its steps are judged under every rule.
+    """
+
+    name: str = "sample-screens"
+    description: str = "made-up tasks on a phone, shipped with the package"
+    splits: tuple[str, ...] = ("dev", "test")
+    default_splits: tuple[str, ...] = ("test",)
+    sizes: tuple[SplitSize, ...] = (SplitSize("dev", 5, 36), SplitSize("test", 9, 49))
+    rules: tuple[str, ...] = tuple(RULES)
+    declared: Declaration = SAMPLED
+
+    def holds(self, data: Path) -> bool:
+        return False
+
+    def folder(self, data: Path | None) -> Folder:
+        if data is not None:
+            raise DataError(
+                f"{self.name} ships with the package; to read {data}, name its --benchmark"
+            )
+        return Folder(SCREENS, {"origin": "package"}, ("images.zip",))
+
+
+SAMPLE = SampleScreens()

@@ -174,10 +174,10 @@ class ScreenSet(Benchmark):
         units: list[Unit[Any]] = []
         names: dict[str, str] = {}
         files: dict[str, DataFile] = {}
-        pictured = _pictured(folder)
         wanted = list(dict.fromkeys(splits or self.default_splits))
-        for split in wanted:
-            found = self.rows(folder, split)
+        read = {split: self.rows(folder, split) for split in wanted}
+        pictured = _pictured(folder, read[wanted[0]].rows)
+        for split, found in read.items():
             files |= {file.name: file for file in found.files}
             made = []
             for unit, name in self._units(found.rows, folder, split, pictured=pictured):
@@ -288,9 +288,13 @@ def _number(verdict: bool | None) -> float | None:
     return None if verdict is None else float(verdict)
 
 
-def _pictured(folder: Folder) -> bool:
-    """Return whether the folder has any pictures."""
-    return any((folder.root / place).is_dir() for place in folder.pictures if place)
+def _pictured(folder: Folder, rows: Sequence[Row]) -> bool:
+    """Return whether the folder has any pictures: in a place for them, or that of the first row."""
+    places = (folder.root / place for place in folder.pictures if place)
+    if any(place.exists() for place in places):
+        return True
+    first = (folder.root / name for row in rows[:1] for name in row.pictures)
+    return "" in folder.pictures and any(place.is_file() for place in first)
 
 
 def _found(folder: Folder, row: Row, *, pictured: bool) -> str:
