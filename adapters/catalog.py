@@ -8,6 +8,7 @@ their own through the entry-point group `vlm_eval.adapters`, and embedders throu
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -188,8 +189,10 @@ class Catalog(Generic[T]):
             if value is None or (key in CARRYING and key not in allowed):
                 continue
             if key not in allowed and not anything:
+                near = difflib.get_close_matches(key, allowed, n=1)
                 listed = ", ".join(allowed) or "none"
-                raise Fatal(f"'{spec.provider}' takes no option '{key}' (it takes: {listed})")
+                hint = f"did you mean '{near[0]}'?" if near else f"it takes: {listed}"
+                raise Fatal(f"'{spec.provider}' takes no option '{key}' ({hint})")
             accepted[key] = value
         return read_options(self.registry.get(spec.provider), accepted)
 

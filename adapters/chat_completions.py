@@ -239,8 +239,8 @@ class ServedModel(ChatAdapter):
             f"{'prompt' if reply.picture_tokens is None else 'picture'} tokens, but pictures in "
             f"the size that was sent make {expected:,}. Unless it counts in another way, it "
             f"resizes by other limits than {limits['min_pixels']} to {limits['max_pixels']} "
-            "pixels, and points are read in the wrong place: declare its limits with --max-pixels "
-            "and --adapter-option min_pixels"
+            "pixels, and points are read in the wrong place: declare its limits with "
+            "--adapter-option max_pixels=N and --adapter-option min_pixels=N"
         )
 
 

@@ -78,7 +78,7 @@ def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, objec
 
     Raises `Fatal` naming the option whose value is of another type.
     """
-    kinds = _kinds(factory)
+    kinds = kinds_of(factory)
     return {
         name: read_option(name, value, kinds[name]) if name in kinds else value
         for name, value in options.items()
@@ -115,7 +115,8 @@ _WORDS: dict[Any, str] = {
 }
 
 
-def _kinds(factory: Any) -> Mapping[str, Any]:
+def kinds_of(factory: Any) -> Mapping[str, Any]:
+    """Return the types that a class or factory declares for its parameters, by name."""
     declared = getattr(factory, "__signature__", None)
     if declared is not None:
         return {name: parameter.annotation for name, parameter in declared.parameters.items()}

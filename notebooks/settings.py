@@ -54,8 +54,10 @@ INTRO = """\
 
 Every setting of `vlm-eval run`, written from its declaration by `python -m notebooks.settings`. A
 setting has the same name as an option (`--max-cost`), in a file (`max-cost`) and as an argument of
-`harness.evaluate` (`max_cost`; `--from` is `redo_from`). *Session* settings, as all under Running,
-change no result and may differ when a run is resumed.
+`harness.evaluate` (`max_cost`; `--from` is `redo_from`). The command line takes rarer ones as
+`KEY=VALUE` of one option (`--scoring-option step_rule=exact`, `--only website=united`); files and
+Python name them like all others (`step-rule`, `step_rule`). *Session* settings, as all under
+Running, change no result and may differ when a run is resumed.
 [Configuration](../configuration.md) has more on files, roles, token limits, prices and prompts.
 """
 
@@ -149,7 +151,8 @@ def _tables() -> Iterator[str]:
 
 
 def _row(setting: Setting) -> tuple[str, str, str, str]:
-    names = [f"`{setting.option}`", *([f"`{setting.short}`"] if setting.short else [])]
+    option = f"{setting.under} {setting.key}" if setting.under else setting.option
+    names = [f"`{option}`", *([f"`{setting.short}`"] if setting.short else [])]
     session = "*Session.* " if setting.about == "session" and setting.group != "Running" else ""
     return ", ".join(names), _values(setting), _default(setting), session + setting.help
 

@@ -274,7 +274,7 @@ def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[st
         ("settled", f"{fact['settled']:,} of {fact['valid']:,} valid rows"),
         ("unsettled", f"{fact['unsettled']:,}"),
         ("invalid rows", f"{fact['invalid']:,}"),
-        *([("left out by --exclude-status", fact["excluded"])] if fact["excluded"] else []),
+        *([("left out by status", fact["excluded"])] if fact["excluded"] else []),
         ("unreadable", f"{fact['parse_failures']:,}{share}"),
         ("statuses", fact["statuses"] or f"no {declared.unit} settled"),
         *fact.get("beside", {}).items(),
@@ -297,7 +297,7 @@ def _footnotes(
     lines = [rates_note(average, variants, declared, records, cluster)]
     if len(variants) > 1:
         measure = next(one for one in declared.measures if one.variants)
-        option = SETTINGS[measure.setting].option
+        option = SETTINGS[measure.setting].written()
         lines.append(
             f"The runs were scored with different {measure.head} variants; choose one with "
             f"{option}."

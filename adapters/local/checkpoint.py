@@ -23,7 +23,7 @@ QWEN_VL = "qwen"
 _OTHERWISE = (
     "download config.json, the tokenizer's files, preprocessor_config.json, the chat template and "
     "all weight shards (*.safetensors and their index) elsewhere, and name their folder with "
-    "--model-path"
+    "--adapter-option model_path"
 )
 
 
@@ -140,7 +140,7 @@ def folder_of(model: str, model_path: str | None, revision: str | None) -> Path 
     if not folder.is_dir():
         raise Fatal(f"no such folder: {folder}")
     if revision is not None:
-        raise Fatal("--revision is for models of the hub; a folder has none")
+        raise Fatal("--adapter-option revision is for models of the hub; a folder has none")
     return folder
 
 

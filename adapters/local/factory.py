@@ -85,7 +85,7 @@ class Seq2SeqFactory:
         )
         device = devices_of(named)[0]
         if read.devices and len(read.devices) > 1:
-            raise Fatal("seq2seq models run on one device: name one with --devices")
+            raise Fatal("seq2seq models run on one device: name one with --adapter-option devices")
         settings = Settings(
             name=f"seq2seq:{named.model}",
             checkpoint=locate(named),

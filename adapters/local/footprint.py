@@ -118,7 +118,7 @@ def check_memory(needed: int, device: str, source: str, advice: str, *, asked_fo
     if needed > ON_CPU and not asked_for:
         raise Fatal(
             f"{source}: no GPU was found, and {weights_need} of GPU memory (CPU: {_gb(free)} "
-            "free); --devices cpu runs it on the CPU anyway, very slowly"
+            "free); --adapter-option devices=cpu runs it on the CPU anyway, very slowly"
         )
     if needed > free:
         raise Fatal(f"{source}: {weights_need} of memory, and {_gb(free)} are free")

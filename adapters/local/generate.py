@@ -251,7 +251,7 @@ class Generator:
             "server",
             f"step {work.unit_id}: {work.encoded.length:,} tokens do not fit into the memory of "
             f"{self._device} ({needed}{free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
-            "--max-pixels or --max-tokens, or use a larger device",
+            "--adapter-option max_pixels or --max-tokens, or use a larger device",
         )
 
     @cached_property

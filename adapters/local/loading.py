@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HALF = "bfloat16"
 QUANTIZATIONS = ("4bit", "8bit")
 _OUTSIDE = ("cpu", "disk")
-SPREAD_OR_QUANTIZE = "try --quantization 4bit, or --device-map auto over several GPUs"
+SPREAD_OR_QUANTIZE = "try --adapter-option quantization=4bit, or device_map=auto over several GPUs"
 ELSEWHERE = "let a server run it (--model openai:NAME --base-url URL)"
 """The way out for a model that cannot be run here."""
 
@@ -135,7 +135,7 @@ def check_kind(checkpoint: Checkpoint, options: LocalOptions) -> None:
         if checkpoint.config.get("auto_map"):
             raise Fatal(
                 f"{where} ({checkpoint.architecture}) brings its own code, which is not run unless "
-                "you trust it: read it, then give --trust-remote-code"
+                "you trust it: read it, then give --adapter-option trust_remote_code=yes"
             )
         raise Fatal(
             f"{where} is a checkpoint of {checkpoint.architecture}, which transformers "
@@ -206,7 +206,7 @@ def dtype_of(options: LocalOptions, config: Any, device: str) -> torch.dtype:
         published = str(getattr(config, "dtype", None)).removeprefix("torch.")
         return known["float32"] if device.startswith("cpu") else known.get(published, known[HALF])
     if options.dtype not in known:
-        raise Fatal(f"--dtype {options.dtype}: choose from auto, {', '.join(known)}")
+        raise Fatal(f"dtype={options.dtype}: choose from auto, {', '.join(known)}")
     return known[options.dtype]
 
 
@@ -255,7 +255,7 @@ def _model(
     if options.device_map is not None and outside:
         raise Fatal(
             f"{checkpoint.folder} does not fit into the GPUs: {len(outside)} parts are left over, "
-            f"the first is {outside[0]}; try --quantization 4bit"
+            f"the first is {outside[0]}; try --adapter-option quantization=4bit"
         )
     model.eval().requires_grad_(False)
     model.generation_config = GenerationConfig(do_sample=False)
@@ -270,9 +270,9 @@ def _brought(checkpoint: Checkpoint) -> str | None:
 
 def _quantization(name: str, dtype: torch.dtype) -> Any:
     if name not in QUANTIZATIONS:
-        raise Fatal(f"--quantization {name}: choose from {', '.join(QUANTIZATIONS)}")
+        raise Fatal(f"quantization={name}: choose from {', '.join(QUANTIZATIONS)}")
     if find_spec("bitsandbytes") is None:
-        raise Fatal(f"--quantization {name} needs bitsandbytes: pip install bitsandbytes")
+        raise Fatal(f"quantization={name} needs bitsandbytes: pip install bitsandbytes")
     from transformers import BitsAndBytesConfig
 
     if name == "8bit":
@@ -288,8 +288,9 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
     reason = line(error)
     if isinstance(error, torch.OutOfMemoryError):
         return (
-            f"{checkpoint.folder} does not fit into the device's memory: try --quantization 4bit, "
-            f"--device-map auto over several GPUs, or a GPU that nothing else uses ({reason})"
+            f"{checkpoint.folder} does not fit into the device's memory: try --adapter-option "
+            f"quantization=4bit, "
+            f"device_map=auto over several GPUs, or a GPU that nothing else uses ({reason})"
         )
     if isinstance(error, pickle.UnpicklingError):
         return (
@@ -297,7 +298,7 @@ def _failure(options: LocalOptions, checkpoint: Checkpoint, error: Exception) ->
             "loaded, since they may run code: convert it to safetensors"
         )
     if options.attn is not None and ("attn" in reason.lower() or "attention" in reason.lower()):
-        return f"--attn {options.attn} cannot be used here: {reason}"
+        return f"attn={options.attn} cannot be used here: {reason}"
     return f"{checkpoint.folder} cannot be loaded: {reason}"
 
 

@@ -117,9 +117,9 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
 
     if options.device_map is not None:
         if options.devices is not None:
-            raise Fatal("--device-map spreads one model over all GPUs: leave --devices out")
+            raise Fatal("device_map spreads one model over all GPUs: leave devices out")
         if not torch.cuda.is_available():
-            raise Fatal("--device-map spreads a model over GPUs, and torch sees none here")
+            raise Fatal("device_map spreads a model over GPUs, and torch sees none here")
         return ("cuda:0",)
     names = options.devices or _all()
     for name in names:

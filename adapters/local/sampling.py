@@ -117,7 +117,7 @@ class FiniteScores:
             name = str(dtype).removeprefix("torch.")
             advice = "its weights may be damaged"
             if name != "float32":
-                advice = f"numbers may be too large for {name}: try --dtype float32"
+                advice = f"numbers may be too large for {name}: try --adapter-option dtype=float32"
             raise Fatal(
                 f"the model on {device} computes scores that are not finite numbers (NaN) for step "
                 f"{self._works[rows[0]].unit_id}: {advice}"

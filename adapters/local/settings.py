@@ -12,6 +12,7 @@ from adapters.options import LeafSettings, PathText, setting
 _local = partial(
     setting,
     group="Models on this machine",
+    under="--adapter-option",
     about="model",
     recorded="when set",
     needs=("local model",),

@@ -191,7 +191,7 @@ def _sampling(request: Request, max_tokens: int) -> dict[str, object]:
 
 INSTALL = install("vllm")
 EXAMPLE = "vllm:Qwen/Qwen2.5-VL-7B-Instruct"
-SPREAD = "spread it over several GPUs with --devices cuda:0,cuda:1"
+SPREAD = "spread it over several GPUs with --adapter-option devices=cuda:0,cuda:1"
 INVARIANT = "VLLM_BATCH_INVARIANT"
 """vLLM's variable for kernels whose sums do not depend on what else is in the batch."""
 

@@ -35,22 +35,28 @@ MODELS = {
     "google": "-m google:gemini-3.8-flash --max-tokens 1024 --base-url {google}",
 }
 SETTINGS = {
-    "choices": "-k 5 --seed 7 --none first --order 2 --shown original --positives original",
-    "filters": "-k 50 --exclude-related --exclude-same-text --none absent --history 1",
+    "choices": "-k 5 --seed 7 --protocol-option none=first --candidate-option order=2 "
+    "--candidate-option shown=original --candidate-option positives=original",
+    "filters": "-k 50 --candidate-option exclude_related=yes --candidate-option "
+    "exclude_same_text=yes --protocol-option none=absent --history 1",
     "bnid": "--protocol-option form=bnid --protocol-option choice_tokens=15 --history none "
     "--image-policy viewport",
-    "tiles": "--image-policy tiles --none last --first-of-many",
-    "scoring": "--f1 cl100k-lc --step-rule exact --invalid fail --none-zeroes-operation --bag "
-    "--wrong-element-zeroes-operation --no-mapped-operations --exclude-status none",
-    "text": "--image-policy none --lost-rows --value-style seeact",
+    "tiles": "--image-policy tiles --protocol-option none=last --protocol-option first_of_many=yes",
+    "scoring": "--f1 cl100k-lc --scoring-option step_rule=exact --invalid fail --scoring-option "
+    "none_zeroes_operation=yes --scoring-option bag=yes "
+    "--scoring-option wrong_element_zeroes_operation=yes --scoring-option mapped_operations=no "
+    "--scoring-option exclude_status=none",
+    "text": "--image-policy none --lost-rows --protocol-option value_style=seeact",
     "pixels": "--protocol seeact-attributes --pixels 400000",
     "candidates-shown": "--candidates ranker --ranker lexical --image-policy candidates",
-    "asked-all-the-same": "--protocol seeact-choice --ranker lexical --top-k 10 --missed ask "
+    "asked-all-the-same": "--protocol seeact-choice --ranker lexical --top-k 10 "
+    "--candidate-option missed=ask "
     "--protocol-option batch_size=6 --protocol-option cut=fixed --protocol-option final=no",
-    "points": "--protocol coordinates --protocol-option form=qwen2.5-vl --point-rule smallest",
+    "points": "--protocol coordinates --protocol-option form=qwen2.5-vl --scoring-option "
+    "point_rule=smallest",
     "generate": "--protocol mindact-generate --ranker lexical --top-k 20 "
     "--protocol-option group_size=4 --protocol-option seed=3",
-    "selection": "--split test --domain Travel --repeats 2",
+    "selection": "--split test --only domain=Travel --repeats 2",
 }
 
 
@@ -85,11 +91,18 @@ def _runs() -> dict[str, tuple[str, ...]]:
         ),
         "openai-repeats": (run(f"{openai} --repeats 3 --temperature 0.7", "-b sample --limit 1"),),
         "openai-settings": (
-            run(f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --first-of-many")
-            + " --adapter-option detail=low --value-style seeact --concurrency 2 --no-preflight",
+            run(
+                f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --protocol-option "
+                f"first_of_many=yes"
+            )
+            + " --adapter-option detail=low --protocol-option value_style=seeact --concurrency 2 "
+            "--no-preflight",
         ),
         "openai-shuffles": (
-            run(f"{openai} {PROTOCOLS['mindact-choice']} --shuffles 2", "-b sample --limit 1"),
+            run(
+                f"{openai} {PROTOCOLS['mindact-choice']} --protocol-option shuffles=2",
+                "-b sample --limit 1",
+            ),
         ),
         "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
         "snapshot": (
@@ -102,7 +115,8 @@ def _runs() -> dict[str, tuple[str, ...]]:
         "prices": (run(f"{openai} --prices {{prices}} --prompts {{prompts}} --max-cost 50"),),
         "tiny": (
             run(
-                "-m hf:{tiny} --dtype float32 --max-pixels 40000 --max-tokens 8 --batch-size 4",
+                "-m hf:{tiny} --adapter-option dtype=float32 --adapter-option max_pixels=40000 "
+                "--max-tokens 8 --adapter-option batch_size=4",
                 "-b sample --split dev --limit 1",
             ),
         ),
@@ -118,16 +132,19 @@ READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
         "score ../random/runs/* --json",
-        "score ../random/runs/* --f1 cl100k-lc --step-rule exact --invalid fail --json",
-        "score ../openai-seeact-two-rounds/runs/* --first-of-many --value-style seeact --json",
-        "score ../openai-mindact-choice/runs/* --none-zeroes-operation --json",
-        "score ../openai-coordinates/runs/* --point-rule smallest --json",
+        "score ../random/runs/* --f1 cl100k-lc --scoring-option step_rule=exact --invalid fail "
+        "--json",
+        "score ../openai-seeact-two-rounds/runs/* --protocol-option first_of_many=yes "
+        "--protocol-option value_style=seeact --json",
+        "score ../openai-mindact-choice/runs/* --scoring-option none_zeroes_operation=yes --json",
+        "score ../openai-coordinates/runs/* --scoring-option point_rule=smallest --json",
         "score ../openai-coordinates/runs/* --as seeclick --json",
-        "score ../openai-repeats/runs/* --exclude-status parse_error --json",
+        "score ../openai-repeats/runs/* --scoring-option exclude_status=parse_error --json",
     ),
     "score-predictions": (
         f"score --predictions {{predictions}} {DATA} --json",
-        f"score --predictions {{predictions}} {DATA} --unattempted fail --point-rule box --json",
+        f"score --predictions {{predictions}} {DATA} --scoring-option unattempted=fail "
+        f"--scoring-option point_rule=box --json",
     ),
     "report": (
         f"report ../random/runs/* ../lexical/runs/* ../oracle-seeact-two-rounds/runs/* {JSON}",

@@ -251,7 +251,7 @@ class BatchCaller:
         if len(data) >= limits.bytes:
             raise Fatal(
                 f"a request of {len(data) / 1e6:.0f} MB is more than a batch may have: "
-                "send smaller pictures (--max-pixels)"
+                "send smaller pictures (--adapter-option max_pixels=N)"
             )
         if self._new is not None and _is_over(self._new, limits, len(data), tokens):
             self.seal()

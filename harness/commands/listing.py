@@ -47,16 +47,72 @@ def print_names(names: Mapping[str, str]) -> None:
         say(f"{name:<{width}}  {line}")
 
 
+def print_options(option: str, kinds: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Print the keys of an option of pairs with their types and defaults."""
+    from harness.settings import SETTINGS
+    from harness.settings.values import describe
+
+    formatter = click.get_current_context().make_formatter()
+    rows = []
+    for key, kind in kinds.items():
+        known, default = SETTINGS.get(key), defaults.get(key)
+        words = f"{describe(kind).capitalize()}."
+        if known is not None and known.under == option:
+            words = (
+                known.help if words in ("A text.", "True or false.") else f"{known.help} {words}"
+            )
+        usual = "" if default in (None, (), "") else f"  [default: {_value(default)}]"
+        rows.append((key, words + usual))
+    with formatter.section(f"Keys of {option}"):
+        formatter.write_dl(rows or [("(none)", "")])
+    say(formatter.getvalue().rstrip())
+
+
+def _value(default: object) -> str:
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
+
+
 @click.command()
-def models() -> None:
-    """List the models that --model takes, and the embedders that --role takes."""
+@click.argument("name", required=False)
+def models(name: str | None) -> None:
+    """List the models that --model takes, and the embedders that --role takes.
+
+    With NAME, list the keys of --adapter-option for that model.
+    """
     from adapters import EMBEDDERS, names
 
+    if name is not None:
+        _model(name)
+        return
     print_names(names())
     say("\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,")
     say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
     say("\nEmbedders, for protocols that compare texts (vlm-eval protocols says which):")
     print_names(EMBEDDERS.names())
+    say("\nvlm-eval models NAME lists the keys of --adapter-option for a model.")
+
+
+def _model(name: str) -> None:
+    """Print the options of a model's adapter. Raises `UserError`."""
+    from adapters import MODELS, UnknownName, options_of
+    from adapters.options import kinds_of
+    from harness.errors import UserError
+    from harness.settings import SETTINGS
+
+    try:
+        provider = MODELS.resolve(name).provider
+        taken = options_of(name)
+    except UnknownName as error:
+        raise UserError(str(error)) from error
+    kinds = kinds_of(MODELS.registry.get(provider))
+    parameters = MODELS.registry.parameters(provider)
+    own = {n for n, one in SETTINGS.items() if one.to_adapter and not one.under} | {"api_key"}
+    shown = {key: kinds[key] for key in taken if key in kinds and key not in own}
+    summary = MODELS.names()[provider]
+    say(f"{provider}  {summary}\n")
+    print_options("--adapter-option", shown, {key: parameters[key].default for key in shown})
 
 
 @click.command()
@@ -80,11 +136,23 @@ def benchmarks() -> None:
 
 
 @click.command()
-def protocols() -> None:
-    """List the protocols that --protocol takes, with their papers and calls per step."""
-    from harness.errors import UserError
-    from harness.protocols import PROTOCOLS, open_protocol
+@click.argument("name", required=False)
+def protocols(name: str | None) -> None:
+    """List the protocols that --protocol takes, with their papers and calls per step.
 
+    With NAME, list the keys of --protocol-option for that protocol.
+    """
+    from harness.errors import UserError
+    from harness.protocols import PROTOCOLS, open_protocol, options_of
+
+    if name is not None:
+        protocol = open_protocol(name)
+        for line in (f"{name}  {PROTOCOLS.names()[name]}", *_about(protocol), ""):
+            say(line)
+        kinds = options_of(name)
+        defaults = {key: getattr(protocol, key, None) for key in kinds}
+        print_options("--protocol-option", kinds, defaults)
+        return
     names = PROTOCOLS.names()
     width = max(len(name) for name in names)
     for name, line in names.items():
@@ -98,6 +166,7 @@ def protocols() -> None:
         for detail in _about(protocol):
             say(f"{'':<{width}}  {detail}")
     say("\nCalls are for the usual number of candidates of a step.")
+    say("vlm-eval protocols NAME lists the keys of --protocol-option for a protocol.")
 
 
 def _about(protocol: AskingProtocol) -> list[str]:

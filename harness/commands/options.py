@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 import tomllib
@@ -15,8 +14,17 @@ from click.core import ParameterSource
 
 from harness.errors import UserError
 from harness.printing import say
-from harness.settings import GROUPS, SETTINGS, Setting, Settings, read_settings
-from harness.settings.values import alternatives, describe, pairs
+from harness.settings import (
+    GROUPS,
+    SETTINGS,
+    UNDER,
+    Setting,
+    Settings,
+    read_settings,
+    unfolded,
+    unknown,
+)
+from harness.settings.values import alternatives, describe, pair, pairs
 
 F = TypeVar("F", bound=Callable[..., Any])
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
@@ -28,12 +36,23 @@ STDIN = "-"
 class Value(click.ParamType[Any]):
     """The value of a setting; of a repeatable one, a single item."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        members: Mapping[str, str] | None = None,
+        *,
+        members_only: bool = False,
+    ) -> None:
+        """`members` are the settings that an option of pairs takes, by key; None for others."""
         self._setting = setting
+        self._members = members
+        self._members_only = members_only or setting.members_only
         self.name = setting.name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
+            if self._members is not None:
+                return self._pair(value, ctx)
             if self._setting.repeatable:
                 (item,) = self._setting.read([value])
                 return item
@@ -41,18 +60,91 @@ class Value(click.ParamType[Any]):
         except ValueError as error:
             return self.fail(str(error), param, ctx)
 
+    def _pair(self, text: str, ctx: click.Context | None) -> str:
+        """Check a pair and return it; `help` prints the keys. Raises ValueError."""
+        assert self._members is not None
+        if text == "help":
+            assert ctx is not None
+            say(_keys(self._setting, self._members, ctx, others=not self._members_only))
+            ctx.exit()
+        key, value = pair(text)
+        own = UNDER[self._setting.name]
+        if key in self._members:
+            try:
+                SETTINGS[self._members[key]].read(value)
+            except ValueError as error:
+                raise ValueError(f"{key}: {error}") from error
+        elif key in own:
+            raise ValueError(f"{key} has no effect here; leave it out")
+        elif self._members_only:
+            complaint = unknown("key", key, self._members)
+            listed = f" (one of {', '.join(self._members)})" if "did you" not in complaint else ""
+            raise ValueError(complaint + listed)
+        else:
+            self._setting.read([text])
+        return text
+
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self.metavar
+
+    @property
+    def metavar(self) -> str:
+        """The word for the value in the help."""
         if self._setting.choices:
             return f"[{'|'.join(self._setting.choices)}]"
         kind = alternatives(self._setting.type)[0]
         return self._setting.metavar or {int: "N", float: "X"}.get(kind, "TEXT")
 
 
+def _keys(setting: Setting, members: Mapping[str, str], ctx: click.Context, *, others: bool) -> str:
+    """Return the help of the keys of an option of pairs, with where `others` are listed."""
+    formatter = ctx.make_formatter()
+    rows = []
+    for key, name in members.items():
+        one = SETTINGS[name]
+        word = "yes|no" if one.is_switch else Value(one).metavar.strip("[]")
+        listed = ""
+        if len(word) > 40:
+            word, listed = "WORD", f" One of {', '.join(one.choices)}."
+        usual = "" if one.default in (None, (), "") else f"  [default: {_plain(one.default)}]"
+        rows.append((f"{key}={word}", one.help + listed + usual))
+    with formatter.section(f"Keys of {setting.option}"):
+        formatter.write_dl(rows, col_max=34)
+    if others and setting.name in _OTHERS:
+        formatter.write_paragraph()
+        formatter.write_text(_OTHERS[setting.name])
+    return formatter.getvalue().rstrip()
+
+
+def _plain(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+_OTHERS = {
+    "adapter_options": "Other keys are those of the adapter: `vlm-eval models NAME` lists them.",
+    "protocol_options": "Other keys are those of the protocol: `vlm-eval protocols NAME` lists "
+    "them.",
+    "only": "Other keys are the levels and labels of the benchmark: `vlm-eval data list` shows "
+    "some.",
+}
+
+
 class SettingOption(click.Option):
     """The option of a setting."""
 
-    def __init__(self, _: Any, *, setting: Setting, **changes: Any) -> None:
+    def __init__(
+        self,
+        _: Any,
+        *,
+        setting: Setting,
+        members: Mapping[str, str] | None = None,
+        members_only: bool = False,
+        **changes: Any,
+    ) -> None:
+        """`members` are the settings that it takes as `KEY=VALUE`, by key; with `members_only` no
+        other keys."""
         self.setting = setting
+        self.members = members or {}
         names = [setting.name, setting.option, *filter(None, [setting.short])]
         facts: dict[str, Any] = {"default": setting.default, "help": setting.help}
         if setting.is_switch:
@@ -60,7 +152,10 @@ class SettingOption(click.Option):
             if setting.default is True:
                 names[1] = f"{setting.option}/{setting.option.replace('--', '--no-', 1)}"
         else:
-            facts |= {"type": Value(setting), "multiple": setting.repeatable}
+            facts |= {
+                "type": Value(setting, members, members_only=members_only),
+                "multiple": setting.repeatable,
+            }
         if changes.get("required"):
             del facts["default"]
         elif changes.get("multiple"):
@@ -83,6 +178,19 @@ class SettingsCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
         return [*params, _HELP_ALL] if self._has_many else params
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = {o.setting.option for o in self.params if isinstance(o, SettingOption)}
+            name = error.option_name.removeprefix("--").removeprefix("no-")
+            for setting in SETTINGS.values():
+                if setting.option == f"--{name}" and setting.under in known:
+                    raise click.UsageError(
+                        f"no such option: {error.option_name}; give {setting.written('VALUE')}", ctx
+                    ) from error
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -108,6 +216,8 @@ class SettingsCommand(click.Command):
 
 
 _ALL = "vlm_eval.help_all"
+_FILE = "vlm_eval.file"
+"""Settings under options of pairs, and such options, as `--config` gives them."""
 
 
 def _help_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -137,12 +247,23 @@ def _first_sentence(text: str) -> str:
 def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Callable[[F], F]:
     """Return the options of some settings; `changes` are further arguments of an option, by
     setting."""
-    listed = list(names)
+    chosen = list(names)
+    listed, under = dict[str, Mapping[str, Any]](), dict[str, dict[str, str]]()
+    for name in chosen:
+        setting = SETTINGS[name]
+        if setting.under:
+            under.setdefault(setting.under, {})[setting.key] = name
+            name = next(n for n, one in SETTINGS.items() if one.option == setting.under)
+        listed.setdefault(name, changes.get(name, {}))
 
     def decorate(command: F) -> F:
-        for name in reversed(listed):
-            more = changes.get(name, {})
-            command = click.option(cls=SettingOption, setting=SETTINGS[name], **more)(command)
+        for name, more in reversed(listed.items()):
+            setting = SETTINGS[name]
+            pairs_of = {
+                "members": under.get(setting.option, {}) if UNDER[name] else None,
+                "members_only": name not in chosen,
+            }
+            command = click.option(cls=SettingOption, setting=setting, **pairs_of, **more)(command)
         return command
 
     return decorate
@@ -165,11 +286,27 @@ MESSAGES = names_of(
 def given_settings() -> dict[str, Any]:
     """Return the values of the settings that were given to the command under way, by name."""
     context = click.get_current_context()
-    return {
+    given = {
         option.setting.name: context.params[option.setting.name]
         for option in context.command.params
-        if isinstance(option, SettingOption) and is_given(context, option.setting.name)
+        if isinstance(option, SettingOption)
+        and context.get_parameter_source(option.setting.name) in GIVEN
     }
+    try:
+        read = _over(unfolded(context.meta.get(_FILE, {})), unfolded(given))
+        return {n: SETTINGS[n].read(v) if SETTINGS[n].under else v for n, v in read.items()}
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def _over(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings of a file with those given over them; pairs are taken over by key."""
+    both = {**file, **given}
+    for name in file.keys() & given.keys():
+        if SETTINGS[name].holds_pairs and UNDER[name]:
+            parse = SETTINGS[name].read
+            both[name] = list({**dict(parse(file[name])), **dict(parse(given[name]))}.items())
+    return both
 
 
 def read_options(**more: Any) -> Settings:
@@ -182,7 +319,7 @@ def read_options(**more: Any) -> Settings:
 
 def is_given(ctx: click.Context, name: str) -> bool:
     """Return True if an option was given, on the command line or in a file."""
-    return ctx.get_parameter_source(name) in GIVEN
+    return ctx.get_parameter_source(name) in GIVEN or name in ctx.meta.get(_FILE, {})
 
 
 def require(name: str, *, unless: str) -> None:
@@ -202,7 +339,10 @@ def config_option() -> Callable[[F], F]:
 
     def fill(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
         if value is not None:
-            ctx.default_map = {**(ctx.default_map or {}), **_read_config(value, ctx.command)}
+            read = _read_config(value, ctx.command)
+            own = {n for n in read if n in SETTINGS and (SETTINGS[n].under or UNDER[n])}
+            ctx.meta[_FILE] = {name: read.pop(name) for name in own}
+            ctx.default_map = {**(ctx.default_map or {}), **read}
         return value
 
     return click.option(
@@ -226,12 +366,21 @@ def _read_config(path: str, command: click.Command) -> dict[str, Any]:
         for spelling in option.opts
         if spelling.startswith("--")
     }
+    under = {
+        SETTINGS[name].key.replace("_", "-"): SETTINGS[name]
+        for option in command.params
+        if isinstance(option, SettingOption)
+        for name in option.members.values()
+    }
     defaults: dict[str, Any] = {}
     for key, value in content.items():
         option = options.get(key)
-        if option is None:
-            raise UserError(f"--config {path}: {unknown_key(key, options)}")
         try:
+            if key in under:
+                defaults[under[key].name] = config_value(under[key], value)
+                continue
+            if option is None:
+                raise UserError(f"--config {path}: {unknown('key', key, (*options, *under))}")
             read = _config_value(option, value)
             several = option.multiple and not isinstance(read, list)
             defaults[str(option.name)] = [read] if several else read
@@ -263,13 +412,6 @@ def read_toml(path: str, what: str) -> dict[str, Any]:
         raise UserError(f"{what}: not TOML: {error}") from error
 
 
-def unknown_key(key: str, known: Iterable[str]) -> str:
-    """Return the complaint about a key that there is not."""
-    near = difflib.get_close_matches(key, list(known), n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"unknown key '{key}'{hint}"
-
-
 def config_value(setting: Setting, value: Any) -> Any:
     """Return the value that a file gives to a setting.
 
@@ -282,4 +424,9 @@ def config_value(setting: Setting, value: Any) -> Any:
     elif isinstance(value, list) and not (setting.repeatable or setting.one_text):
         raise ValueError(f"expected one value, not {value!r}")
     read = setting.read(value)
+    for name, item in unfolded({setting.name: read}).items() if UNDER[setting.name] else ():
+        try:
+            SETTINGS[name].read(item)
+        except ValueError as error:
+            raise ValueError(f"{SETTINGS[name].key}: {error}") from error
     return list(read) if setting.repeatable else read

@@ -22,7 +22,7 @@ from harness.commands.options import (
     setting_options,
 )
 from harness.printing import say, terminal
-from harness.settings import GROUPS, SETTINGS, SEVERAL
+from harness.settings import GROUPS, SETTINGS, SEVERAL, unfolded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,10 +47,10 @@ class _Run(SettingsCommand):
             ctx.params[name] = values[0] if values else SETTINGS[name].default
         if several:
             given, _, _ = self.make_parser(ctx).parse_args(words)
+            options = [o for o in self.params if isinstance(o, SettingOption) and o.name in given]
+            settings = unfolded({option.setting.name: given[option.name] for option in options})
             ctx.meta[_OPTIONS] = {
-                option.opts[0].removeprefix("--"): given[option.name]
-                for option in self.params
-                if isinstance(option, SettingOption) and option.name in given
+                SETTINGS[name].key.replace("_", "-"): value for name, value in settings.items()
             } | {"config": given.get("config")}
         return rest
 
@@ -63,9 +63,9 @@ class _Run(SettingsCommand):
     "--json",
     "as_json",
     is_flag=True,
-    help="Print the result as one JSON object: the run's summary.json with its directory.",
+    help="Print the result as JSON: the run's summary.json with its directory.",
 )
-@click.option("--details", is_flag=True, help="Print every average, bound and count of the result.")
+@click.option("--details", is_flag=True, help="Print every average, bound and count.")
 def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
     """Evaluate a model, or a policy. The same command goes on with an interrupted run. With -m or
     -b given several times, every model is asked about every benchmark, in a folder of sweeps/.

@@ -14,7 +14,7 @@ from harness.printing import say, terminal
 
 @click.command(cls=SettingsCommand)
 @setting_options(["model"], model={"required": True, "help": "Baseline that plays."})
-@setting_options(TAKEN, point_rule={"default": "smallest"})
+@setting_options(TAKEN)
 @click.option(
     "--transition",
     type=click.Choice(get_args(Transition)),
@@ -36,8 +36,9 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     \b
     vlm-eval play --model lexical --benchmark sample --split dev
 
-    The scores equal those of `vlm-eval run` with the same settings. Your own agent plays in Python:
-    docs/environment.md.
+    The scores equal those of `vlm-eval run` with the same settings; a point counts for the
+    smallest candidate under it (--scoring-option point_rule=smallest). Your own agent plays in
+    Python: docs/environment.md.
     """
     from harness.gym.play import play as played
     from harness.gym.play import summary

@@ -90,10 +90,11 @@ def check_variant(settings: Settings, declaration: Declaration) -> None:
     for measure in declaration.measures:
         if not (measure.variants and measure.setting):
             continue
-        chosen, option = getattr(settings, measure.setting), SETTINGS[measure.setting].option
+        chosen = getattr(settings, measure.setting)
         if chosen not in measure.variants:
             raise UserError(
-                f"{option} {chosen} is not a variant of {measure.meaning or measure.name} on "
+                f"{SETTINGS[measure.setting].written(chosen)} is not a variant of "
+                f"{measure.meaning or measure.name} on "
                 f"{settings.benchmark}, which has {', '.join(measure.variants)}"
             )
 

@@ -44,7 +44,7 @@ def complete(
         if tier not in at_once([tier]):
             caller_named(tier).check(settings, lacks)
     if settings.shuffles > 1 and settings.repeats > 1:
-        raise UserError("give --repeats or --shuffles: each shuffle is asked once")
+        raise UserError(f"give --repeats or {written('shuffles')}: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
         raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
     changes = kind.completed(settings, protocol)

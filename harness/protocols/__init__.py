@@ -24,6 +24,7 @@ from harness.protocols.registry import (
     dialogue_about,
     of_steps,
     open_protocol,
+    options_of,
     settled_settings,
     spelled,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "dialogue_about",
     "of_steps",
     "open_protocol",
+    "options_of",
     "settled_settings",
     "spelled",
     "text_first",

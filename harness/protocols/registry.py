@@ -24,7 +24,7 @@ from adapters.registry import Registry, UnknownName
 from harness.dialogue import Dialogue
 from harness.errors import UserError
 from harness.protocols.contract import AskingProtocol, StepProtocol
-from harness.settings import SETTINGS, values
+from harness.settings import SETTINGS, unknown, values, written
 from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Prediction
 from parsers.settling import settled, spoken_as
@@ -156,16 +156,16 @@ def open_protocol(
     for key, value in shared.items():
         if key in kinds:
             value = None if key == "history" and value == "all" else value
-            filled[key] = _read(f"--{key.replace('_', '-')} {value}", value, kinds[key])
+            filled[key] = _read(SETTINGS[key].written(value), value, kinds[key])
         elif key != "max_tokens":
-            raise UserError(f"--{key.replace('_', '-')} has no effect on '{name}'; leave it out")
+            raise UserError(f"{written(key)} has no effect on '{name}'; leave it out")
     for key, value in options.items():
         if key in SHARED:
-            written = key.replace("_", "-")
-            raise UserError(f"--protocol-option {key}: use --{written} instead")
+            raise UserError(f"--protocol-option {key}: use {written(key)} instead")
         if key not in kinds:
-            known = ", ".join(key for key in kinds if key not in SHARED) or "none"
-            raise UserError(f"--protocol-option {key}: unknown option; '{name}' has {known}")
+            has = ", ".join(options_of(name)) or "none"
+            wrong = unknown("key", key, options_of(name))
+            raise UserError(f"--protocol-option: {wrong} ('{name}' has {has})")
         filled[key] = _read(f"--protocol-option {key}={value}", value, kinds[key])
     complete = getattr(PROTOCOLS.get(name), "for_model", None)
     if model is not None and complete is not None:
@@ -176,6 +176,18 @@ def open_protocol(
         raise UserError(str(error)) from error
     except ValueError as error:
         raise UserError(f"protocol '{name}': {error}") from error
+
+
+def options_of(name: str) -> dict[str, Any]:
+    """Return the keys of `--protocol-option` that a protocol takes, with their types.
+
+    Raises `UserError`.
+    """
+    kinds = dict(_settings_of(name))
+    own = {key: kind for key, kind in kinds.items() if key not in SHARED or SETTINGS[key].under}
+    if kinds and PROTOCOLS.make(name).needs.shuffles:
+        own["shuffles"] = SETTINGS["shuffles"].type
+    return own
 
 
 def of_steps(protocol: AskingProtocol) -> StepProtocol:

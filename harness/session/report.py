@@ -307,7 +307,7 @@ def _rows_line(totals: Counts, repeats: int) -> str:
         line += f" ({told})"
     if excluded:
         by_status = ", ".join(f"{n} {status}" for status, n in totals.excluded.items())
-        line += f"; left out by --exclude-status: {by_status}"
+        line += f"; left out by status: {by_status}"
     return line
 
 

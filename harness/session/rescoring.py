@@ -240,7 +240,9 @@ def rescore_run(
     records, changed, kept = rescored(run, settings)
     pointed = any(record.prediction and record.prediction.point for record in records)
     if "point_rule" in changes and not pointed:
-        raise UserError(f"{path} has no answers by coordinates; leave out --point-rule")
+        raise UserError(
+            f"{path} has no answers by coordinates; leave out --scoring-option point_rule"
+        )
     if not records:
         raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
     if as_json:

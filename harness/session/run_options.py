@@ -19,13 +19,13 @@ class RunOptions(TypedDict, total=False):
     """
 
     base_url: str | None
-    """Address of an OpenAI-compatible server, ending in /v1."""
+    """OpenAI-compatible server, ending in /v1."""
     adapter_option: Mapping[str, Any] | Sequence[str]
-    """Setting of the model's adapter (detail=low, media_resolution=high); may be repeated."""
+    """Option of the model's adapter (detail=low); may be repeated, and `help` lists them."""
     max_pixels: int | None
     """Maximum number of pixels of a picture; for a model behind a server, its server's limit."""
     max_tokens: int | Sequence[int] | None
-    """Token limit of a reply, thoughts included: one for all rounds, or one per round (800,300).
+    """Token limit of a reply, thoughts included. One for all rounds, or one per round (800,300).
     Default: 8192 for models that think, 1024 for others."""
     temperature: float | None
     """Sampling temperature. Default: 0 where the model accepts it, otherwise not sent."""
@@ -41,10 +41,9 @@ class RunOptions(TypedDict, total=False):
     """Model or embedder of another role that the protocol asks (planner=gpt-5.4); may be repeated.
     planner.max_tokens=300 or planner.base_url=... are settings of it alone."""
     benchmark: str | Benchmark
-    """Benchmark to run on; `vlm-eval benchmarks` lists them."""
+    """Benchmark; `vlm-eval benchmarks` lists them."""
     data: str | Path | None
-    """File or folder to read instead of the hub's copy; own data also as
-    hf://datasets/OWNER/NAME."""
+    """File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own."""
     split: str | Sequence[str]
     """Only this split; may be repeated. Default: the test splits."""
     website: str | Sequence[str]
@@ -56,23 +55,25 @@ class RunOptions(TypedDict, total=False):
     step_id: str | Sequence[str]
     """Only this step; may be repeated."""
     only: str | Sequence[str]
-    """Only units with this value of a level or label of theirs (platform=web); may be repeated:
-    values of one key add up, keys restrict each other."""
+    """Only steps or items with this value (website=united, task_id=..., platform=web); may be
+    repeated: values of one key add up, keys restrict each other. `help` lists the keys."""
     limit: int | None
-    """Only the first N tasks, each with all of its steps."""
+    """Only the first N tasks, with all their steps."""
     shard: tuple[int, int] | str | None
     """Only this one of n disjoint parts of the tasks (1/4 to 4/4); see `vlm-eval merge`."""
     lost_rows: bool
     """Ask about steps whose screenshot is missing, too (text-only runs)."""
     protocol: str | AskingProtocol
-    """Protocol of the questions; `vlm-eval protocols` lists them."""
+    """How to ask; `vlm-eval protocols` lists the ways."""
     protocol_option: Mapping[str, Any] | Sequence[str]
-    """Setting of the chosen protocol; may be repeated."""
+    """Option of the protocol; may be repeated, and `help` lists them."""
+    candidate_option: Mapping[str, Any] | Sequence[str]
+    """Option of the listed candidates; may be repeated, and `help` lists them."""
     distractors: int
-    """Number of negative candidates listed with the positive one."""
+    """Negative candidates listed with the positive."""
     seed: int
-    """Seed that ranks the candidates, and draws the pages of episodes; the same seed gives the same
-    choices everywhere."""
+    """Seed of candidates and of pages of episodes. The same seed gives the same choices
+    everywhere."""
     candidates: Literal["snapshot", "ranker", "all"] | None
     """Candidates to choose from: the positive among seeded negatives (snapshot), the top of a
     ranking (ranker), or every element (all). Default: the protocol's."""
@@ -98,10 +99,10 @@ class RunOptions(TypedDict, total=False):
     none: Literal["last", "first", "absent"] | None
     """Position of the choice 'none of these'. Default: the protocol's."""
     history: int | Literal["all"] | None
-    """Previous actions shown: all, none, or the last K. Default: the protocol's."""
+    """Previous actions shown: all, none, or last K. Default: the protocol's."""
     image_policy: str | None
-    """Part of the screenshot to show: full, viewport, tiles, candidates, none, or oracle-target.
-    Default: the protocol's."""
+    """Part of the screenshot to show. One of full, viewport, tiles, candidates, none,
+    oracle-target. Default: the protocol's."""
     pixels: int | None
     """Pixel budget of a screenshot shown in full."""
     first_of_many: bool | None
@@ -109,9 +110,11 @@ class RunOptions(TypedDict, total=False):
     value_style: Literal["plain", "seeact"] | None
     """Cleaning of values in replies (default: plain)."""
     repeats: int
-    """Number of times every step is asked."""
+    """Times every step is asked."""
     shuffles: int
     """Number of shuffles of the candidates to ask about (tournaments)."""
+    scoring_option: Mapping[str, Any] | Sequence[str]
+    """Option of the scores; may be repeated, and `help` lists them."""
     f1: Literal["mind2web", "mind2web-lc", "cl100k-lc", "mind2web-np"]
     """Variant of operation F1 in the headline; all are stored."""
     step_rule: Literal["f1", "exact"]
@@ -192,11 +195,11 @@ class RunOptions(TypedDict, total=False):
     patience: float | None
     """Maximum retry time per call, in seconds. Default: 300; on flex 3,600."""
     max_cost: float | None
-    """US dollars that the run may cost; never exceeded."""
+    """US dollars the run may cost; never exceeded."""
     prices: str | Path | None
     """File with prices that replace the built-in list."""
     yes: bool
-    """Do not ask for confirmation before spending money."""
+    """Spend money without asking first."""
     settle_failures: bool
     """Score steps whose calls failed as zero, to complete the run."""
     skip_bad_rows: bool

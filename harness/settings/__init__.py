@@ -18,6 +18,7 @@ from harness.settings.record import (
     RUNS,
     SETTINGS,
     SEVERAL,
+    UNDER,
     directory_name,
     directory_of,
     field_of,
@@ -26,6 +27,8 @@ from harness.settings.record import (
     on_record,
     read_settings,
     setting_of,
+    unfolded,
+    unknown,
     written,
 )
 from harness.settings.running import PointRule
@@ -52,6 +55,7 @@ __all__ = [
     "SETTINGS",
     "SEVERAL",
     "STEPS",
+    "UNDER",
     "About",
     "NoneRule",
     "PointRule",
@@ -66,5 +70,7 @@ __all__ = [
     "on_record",
     "read_settings",
     "setting_of",
+    "unfolded",
+    "unknown",
     "written",
 ]

@@ -21,7 +21,9 @@ _model = partial(setting, group="Model", about="model")
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)
 _steps = partial(_question, needs=(STEPS,))
 _elements = partial(_question, needs=(ELEMENTS,))
+_listed = partial(_question, under="--candidate-option")
 _drawn = partial(_question, fixed_as="choices", needs=(STEPS, "drawn choices"))
+_of_protocol = partial(_question, under="--protocol-option")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +32,14 @@ class ModelSettings:
 
     model: str = _model(
         "",
-        "Model or policy to evaluate; `vlm-eval models` and `vlm-eval policies` list them.",
+        "Model or policy; `vlm-eval models` and `vlm-eval policies` list them.",
         short="-m",
         common=True,
         heading="never",
     )
     base_url: str | None = _model(
         None,
-        "Address of an OpenAI-compatible server, ending in /v1.",
+        "OpenAI-compatible server, ending in /v1.",
         common=True,
         needs=("adapter",),
         heading="never",
@@ -45,7 +47,7 @@ class ModelSettings:
     )
     adapter_options: tuple[tuple[str, str], ...] = _model(
         (),
-        "Setting of the model's adapter (detail=low, media_resolution=high); may be repeated.",
+        "Option of the model's adapter (detail=low); may be repeated, and `help` lists them.",
         option="--adapter-option",
         parse=values.pair,
         metavar="KEY=VALUE",
@@ -57,6 +59,7 @@ class ModelSettings:
         None,
         "Maximum number of pixels of a picture; for a model behind a server, its server's limit.",
         metavar="N",
+        under="--adapter-option",
         recorded="when set",
         needs=("adapter",),
         forbids_ranking=True,
@@ -64,7 +67,7 @@ class ModelSettings:
     )
     max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
         None,
-        "Token limit of a reply, thoughts included: one for all rounds, or one per round "
+        "Token limit of a reply, thoughts included. One for all rounds, or one per round "
         "(800,300). Default: 8192 for models that think, 1024 for others.",
         parse=values.per_round,
         metavar="N[,N]",
@@ -124,14 +127,14 @@ class QuestionSettings:
 
     protocol: str = _question(
         "seeact-two-rounds",
-        "Protocol of the questions; `vlm-eval protocols` lists them.",
+        "How to ask; `vlm-eval protocols` lists the ways.",
         common=True,
         heading="always",
         told_by="candidates",
     )
     protocol_options: tuple[tuple[str, Any], ...] = _question(
         (),
-        "Setting of the chosen protocol; may be repeated.",
+        "Option of the protocol; may be repeated, and `help` lists them.",
         option="--protocol-option",
         parse=values.pair,
         metavar="KEY=VALUE",
@@ -139,9 +142,20 @@ class QuestionSettings:
         told_by="candidates",
         common=True,
     )
+    candidate_options: tuple[tuple[str, Any], ...] = _question(
+        (),
+        "Option of the listed candidates; may be repeated, and `help` lists them.",
+        option="--candidate-option",
+        parse=values.pair,
+        metavar="KEY=VALUE",
+        recorded="never",
+        forbids_ranking=False,
+        heading="never",
+        members_only=True,
+    )
     distractors: AtLeastZero = _drawn(
         20,
-        "Number of negative candidates listed with the positive one.",
+        "Negative candidates listed with the positive.",
         short="-k",
         common=True,
         fixed_as="distractors",
@@ -151,8 +165,8 @@ class QuestionSettings:
     )
     seed: int = _question(
         42,
-        "Seed that ranks the candidates, and draws the pages of episodes; the same seed gives the "
-        "same choices everywhere.",
+        "Seed of candidates and of pages of episodes. The same seed gives the same choices "
+        "everywhere.",
         fixed_as="seed",
         needs=("seed",),
         heading="always",
@@ -186,7 +200,7 @@ class QuestionSettings:
         left_open=True,
         told_by="candidates",
     )
-    missed: Literal["zero", "ask"] | None = _question(
+    missed: Literal["zero", "ask"] | None = _listed(
         None,
         "Steps without a positive among the top candidates: score them as zero (default), or ask "
         "anyway.",
@@ -200,14 +214,26 @@ class QuestionSettings:
         "all",
         "Elements that count as correct: all acceptable ones, or only the labelled one.",
         fixed_as="choices",
+        under="--candidate-option",
     )
     shown: Literal["seeded", "original", "top-level"] = _drawn(
-        "seeded", "Choice among several positives."
+        "seeded", "Choice among several positives.", under="--candidate-option"
     )
-    exclude_related: bool = _drawn(False, "Leave out ancestors and descendants of the positive.")
-    exclude_same_text: bool = _drawn(False, "Leave out negatives whose text equals the positive's.")
+    exclude_related: bool = _drawn(
+        False,
+        "Leave out ancestors and descendants of the positive.",
+        under="--candidate-option",
+    )
+    exclude_same_text: bool = _drawn(
+        False,
+        "Leave out negatives whose text equals the positive's.",
+        under="--candidate-option",
+    )
     order: AtLeastZero = _drawn(
-        0, "Number of the shuffle that orders the listed choices.", metavar="N"
+        0,
+        "Number of the shuffle that orders the listed choices.",
+        under="--candidate-option",
+        metavar="N",
     )
     prompts: PathText | None = _question(
         None,
@@ -217,7 +243,7 @@ class QuestionSettings:
         heading="never",
         to_protocol=True,
     )
-    none: NoneRule | None = _question(
+    none: NoneRule | None = _of_protocol(
         None,
         "Position of the choice 'none of these'. Default: the protocol's.",
         fixed_as="choices",
@@ -228,7 +254,7 @@ class QuestionSettings:
     )
     history: AtLeastZero | Literal["all"] | None = _question(
         None,
-        "Previous actions shown: all, none, or the last K. Default: the protocol's.",
+        "Previous actions shown: all, none, or last K. Default: the protocol's.",
         parse=values.history,
         metavar="all|none|K",
         fixed_as="prompts",
@@ -239,7 +265,7 @@ class QuestionSettings:
     )
     image_policy: str | None = _question(
         None,
-        "Part of the screenshot to show: full, viewport, tiles, candidates, none, or "
+        "Part of the screenshot to show. One of full, viewport, tiles, candidates, none, "
         "oracle-target. Default: the protocol's.",
         fixed_as="images",
         needs=(PICTURES,),
@@ -256,14 +282,14 @@ class QuestionSettings:
         needs=(PICTURES,),
         told_by="candidates",
     )
-    first_of_many: bool | None = _question(
+    first_of_many: bool | None = _of_protocol(
         None,
         "If a reply names several letters, take the first instead of none.",
         usual=False,
         to_protocol=True,
         left_open=True,
     )
-    value_style: Literal["plain", "seeact"] | None = _question(
+    value_style: Literal["plain", "seeact"] | None = _of_protocol(
         None,
         "Cleaning of values in replies (default: plain).",
         usual="plain",
@@ -272,14 +298,14 @@ class QuestionSettings:
     )
     repeats: AtLeastOne = _question(
         1,
-        "Number of times every step is asked.",
+        "Times every step is asked.",
         metavar="N",
         about="model",
         needs=("questions",),
         heading="always",
         common=True,
     )
-    shuffles: AtLeastOne = _question(
+    shuffles: AtLeastOne = _of_protocol(
         1,
         "Number of shuffles of the candidates to ask about (tournaments).",
         metavar="N",

@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from adapters.secrets import masked
+from harness.settings import values
 from harness.settings.declared import Settings
 from harness.settings.setting import ELEMENTS, PICTURES, STEPS, Group, Setting
-from harness.settings.values import pairs
 from parsers.records import READING
 
 GROUPS: tuple[Group, ...] = (
@@ -100,6 +101,13 @@ SEVERAL = ("model", "benchmark")
 """Settings that `run` takes several times: every model is then asked about every benchmark."""
 
 
+UNDER: dict[str, dict[str, str]] = {
+    name: {one.key: field for field, one in SETTINGS.items() if one.under == setting.option}
+    for name, setting in SETTINGS.items()
+}
+"""The settings under each option, by their keys: `UNDER["scoring_options"]["step_rule"]`."""
+
+
 def field_of(name: str) -> str | None:
     """Return the field of a setting that is named by its field or by its option (`splits` or
     `split`)."""
@@ -107,37 +115,88 @@ def field_of(name: str) -> str | None:
 
 
 def _by_option() -> dict[str, str]:
-    return {setting.option.strip("-").replace("-", "_"): name for name, setting in SETTINGS.items()}
+    return {setting.key: name for name, setting in SETTINGS.items()}
 
 
-def read_settings(values: Mapping[str, object]) -> Settings:
+def unfolded(given: Mapping[str, object]) -> dict[str, object]:
+    """Return settings with those under other options by their own names.
+
+    >>> unfolded({"adapter_option": {"detail": "low", "dtype": "float32"}})
+    {'adapter_option': [('detail', 'low')], 'dtype': 'float32'}
+
+    Raises ValueError for a setting that is given twice, and a key that an option does not have.
+    """
+    found: dict[str, object] = {}
+    under: dict[str, list[object]] = {}
+    for name, value in given.items():
+        setting = SETTINGS.get(field_of(name) or "")
+        members = UNDER[setting.name] if setting is not None else {}
+        if setting is None or not members or not isinstance(value, (str, Mapping, list, tuple)):
+            found[name] = value
+            continue
+        others: list[object] = []
+        for entry in _entries(value):
+            key, item = values.pair(entry) if isinstance(entry, str) else entry
+            if key in members:
+                under.setdefault(members[key], []).append(item)
+            elif setting.members_only:
+                raise ValueError(f"{name}: {unknown('key', key, members)}")
+            else:
+                joined = f"{key}={item}" if isinstance(entry, tuple) else entry
+                others.append(entry if setting.holds_pairs else joined)
+        if others or not value:
+            found[name] = others
+    fields = {field_of(name) for name in found}
+    for name, items in under.items():
+        setting = SETTINGS[name]
+        if name in fields or (len(items) > 1 and not setting.repeatable):
+            raise ValueError(f"{setting.key} is given twice")
+        found[name] = items if setting.repeatable else items[0]
+    return found
+
+
+def _entries(value: str | Mapping[str, object] | Sequence[Any]) -> Iterator[Any]:
+    """Yield texts and pairs; a list of values is a pair for each."""
+    if not isinstance(value, Mapping):
+        yield from (value,) if isinstance(value, str) else value
+        return
+    for key, item in value.items():
+        for one in item if isinstance(item, (list, tuple)) else (item,):
+            yield key.replace("-", "_"), one
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Return the complaint about a name that there is not."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"unknown {what} '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+
+
+def read_settings(named: Mapping[str, object]) -> Settings:
     """Return the settings with the values given, by field or by option name (`splits` or `split`).
 
     Raises ValueError for an unknown name and for a value that a setting does not take.
     """
     read: dict[str, Any] = {}
-    for given, value in values.items():
+    for given, value in unfolded(named).items():
         name = field_of(given)
         if name is None:
-            near = difflib.get_close_matches(given, _by_option(), n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise ValueError(f"unknown setting '{given}'{hint}")
+            raise ValueError(unknown("setting", given, _by_option()))
         setting = SETTINGS[name]
         if isinstance(value, Mapping):
-            value = pairs(value) if name == "roles" else tuple(value.items())
+            value = values.pairs(value) if name == "roles" else tuple(value.items())
         if isinstance(value, Path):
             value = str(value)
         try:
             read[name] = setting.read(value)
         except ValueError as error:
             raise ValueError(f"{given}: {error}") from error
-    for name in ("adapter_options", "protocol_options", "roles"):
-        if name in read:
-            read[name] = tuple(sorted(read[name]))
-    keys = [key for key, _ in read.get("roles", ())]
-    for key in keys:
-        if keys.count(key) > 1:
-            raise ValueError(f"role: {key} is given twice")
+    for name in read:
+        if SETTINGS[name].holds_pairs:
+            read[name] = tuple(sorted(read[name], key=itemgetter(0)))
+            keys = [key for key, _ in read[name]]
+            for key in keys:
+                if keys.count(key) > 1:
+                    raise ValueError(f"{SETTINGS[name].key}: {key} is given twice")
     return Settings(**read, given=frozenset(read))
 
 
@@ -153,8 +212,8 @@ def on_record(settings: Settings) -> dict[str, Any]:
             continue
         if setting.recorded == "always" or (setting.recorded == "when set" and value):
             plain[name] = list(value) if isinstance(value, tuple) else value
-    for name in ("adapter_options", "protocol_options", "roles"):
-        if name in plain:
+    for name in plain:
+        if SETTINGS[name].holds_pairs:
             plain[name] = masked(dict(getattr(settings, name)))
     if "roles" in plain:
         plain["roles"] = {k: v for k, v in plain["roles"].items() if _is_recorded(k)}
@@ -257,8 +316,5 @@ def directory_of(settings: Settings, folder: Path = RUNS) -> Path:
 
 
 def written(name: str) -> str:
-    """Return a setting in the form of a command line: `--no-cache` for a switch that is on."""
-    setting = SETTINGS[name]
-    if setting.is_switch and setting.default is True:
-        return setting.option.replace("--", "--no-", 1)
-    return setting.option
+    """Return a setting as it is written on a command line (`Setting.written`)."""
+    return SETTINGS[name].written()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -18,7 +18,8 @@ from parsers.records import F1Variant, Status
 PointRule = Literal["box", "smallest", "original"]
 
 _data = partial(setting, group="Data", about="data", forbids_ranking=True, told_by="population")
-_scoring = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
+_headline = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
+_scoring = partial(_headline, under="--scoring-option")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,14 +28,14 @@ class DataSettings:
 
     benchmark: str = _data(
         "multimodal-mind2web",
-        "Benchmark to run on; `vlm-eval benchmarks` lists them.",
+        "Benchmark; `vlm-eval benchmarks` lists them.",
         short="-b",
         common=True,
         heading="always",
     )
     data: PathText | None = _data(
         None,
-        "File or folder to read instead of the hub's copy; own data also as hf://datasets/OWNER/NAME.",
+        "File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own.",
         common=True,
         recorded="never",
         forbids_ranking=False,
@@ -50,29 +51,37 @@ class DataSettings:
         (),
         "Only steps on this website; may be repeated.",
         option="--website",
+        under="--only",
         selects="website",
     )
     domains: tuple[str, ...] = _data(
         (),
         "Only steps of this domain; may be repeated.",
         option="--domain",
+        under="--only",
         selects="domain",
     )
     task_ids: tuple[str, ...] = _data(
-        (), "Only this task; may be repeated.", option="--task-id", selects="task"
+        (),
+        "Only this task; may be repeated.",
+        option="--task-id",
+        under="--only",
+        selects="task",
     )
-    step_ids: tuple[str, ...] = _data((), "Only this step; may be repeated.", option="--step-id")
+    step_ids: tuple[str, ...] = _data(
+        (), "Only this step; may be repeated.", option="--step-id", under="--only"
+    )
     only: tuple[str, ...] = _data(
         (),
-        "Only units with this value of a level or label of theirs (platform=web); may be repeated: "
-        "values of one key add up, keys restrict each other.",
+        "Only steps or items with this value (website=united, task_id=..., platform=web); may be "
+        "repeated: values of one key add up, keys restrict each other. `help` lists the keys.",
         option="--only",
         parse=values.condition,
         metavar="KEY=VALUE",
         recorded="when set",
     )
     limit: AtLeastOne | None = _data(
-        None, "Only the first N tasks, each with all of its steps.", metavar="N", common=True
+        None, "Only the first N tasks, with all their steps.", metavar="N", common=True
     )
     shard: tuple[int, int] | None = _data(
         None,
@@ -96,7 +105,18 @@ class DataSettings:
 class ScoringSettings:
     """Settings of the scores."""
 
-    f1: F1Variant = _scoring(
+    scoring_options: tuple[tuple[str, Any], ...] = _headline(
+        (),
+        "Option of the scores; may be repeated, and `help` lists them.",
+        option="--scoring-option",
+        parse=values.pair,
+        metavar="KEY=VALUE",
+        recorded="never",
+        forbids_ranking=False,
+        heading="never",
+        members_only=True,
+    )
+    f1: F1Variant = _headline(
         "mind2web",
         "Variant of operation F1 in the headline; all are stored.",
         heading="always",
@@ -109,7 +129,7 @@ class ScoringSettings:
         heading="always",
         needs=(STEPS,),
     )
-    invalid: Literal["exclude", "fail"] = _scoring(
+    invalid: Literal["exclude", "fail"] = _headline(
         "exclude",
         "Rows without a possible answer: excluded from the headline, or counted as failures.",
         heading="always",
@@ -197,12 +217,10 @@ class RunningSettings:
         needs=("remote model",),
     )
     max_cost: Annotated[float, Meta(ge=0)] | None = _running(
-        None, "US dollars that the run may cost; never exceeded.", metavar="DOLLARS", common=True
+        None, "US dollars the run may cost; never exceeded.", metavar="DOLLARS", common=True
     )
     prices: PathText | None = _running(None, "File with prices that replace the built-in list.")
-    yes: bool = _running(
-        False, "Do not ask for confirmation before spending money.", short="-y", common=True
-    )
+    yes: bool = _running(False, "Spend money without asking first.", short="-y", common=True)
     settle_failures: bool = _running(
         False, "Score steps whose calls failed as zero, to complete the run."
     )

@@ -41,7 +41,11 @@ class Setting:
         group: Its heading in the help.
         about: The subject of a difference; `session` settings change no result, may change on
             resume and do not identify a run.
-        option: The long option of the command line ("--max-cost").
+        option: The long option of the command line ("--max-cost"); of a setting under another
+            option, its key with dashes.
+        under: The option that takes it as `KEY=VALUE` on the command line ("--scoring-option"), ""
+            where it has its own. Files and Python name it like any other.
+        members_only: True for an option of pairs whose only keys are the settings under it.
         short: Its short option ("-k"), "" without one.
         metavar: The word for the value in the help, "" for the usual word of its type.
         parse: Turns the text of a command line into a value, if the type is not enough.
@@ -69,6 +73,8 @@ class Setting:
     group: Group
     about: About
     option: str
+    under: str = ""
+    members_only: bool = False
     short: str = ""
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
@@ -98,6 +104,31 @@ class Setting:
             elif isinstance(value, str):
                 value = self.parse(value)
         return values.read(self.type, value)
+
+    @property
+    def key(self) -> str:
+        """Its name in a file (with dashes there) and in Python: `exclude_status`."""
+        return self.option.strip("-").replace("-", "_")
+
+    def written(self, value: object = None) -> str:
+        """Return it as on a command line, with a value if one is given.
+
+        A switch without a value is written as it is turned from its default: `--no-cache`.
+        """
+        given = "" if value is None else str(value)
+        if self.under:
+            if self.is_switch and not given:
+                given = "no" if self.default is True else "yes"
+            return f"{self.under} {self.key}" + (f"={given}" if given else "")
+        option = self.option
+        if self.is_switch and self.default is True:
+            option = option.replace("--", "--no-", 1)
+        return f"{option} {given}" if given else option
+
+    @property
+    def holds_pairs(self) -> bool:
+        """Return True if its values are keys with values."""
+        return values.is_pairs(self.type)
 
     @property
     def usual_value(self) -> Any:

@@ -130,6 +130,11 @@ def is_list(kind: Any) -> bool:
     )
 
 
+def is_pairs(kind: Any) -> bool:
+    """Return True if the type holds any number of keys with values."""
+    return is_list(kind) and get_origin(get_args(alternatives(kind)[0])[0]) is tuple
+
+
 def describe(kind: Any) -> str:
     """Return the type in words, for error messages.
 
@@ -148,6 +153,8 @@ def describe(kind: Any) -> str:
             words += [str(value) for value in get_args(member)]
         elif get_origin(member) is tuple:
             words.append(f"a list of {describe(get_args(member)[0]).removeprefix('a ')}")
+        elif get_origin(member) in (Mapping, dict):
+            words.append("a JSON object")
         else:
             words.append(_PLAIN.get(member, "a text"))
     text = " or ".join(dict.fromkeys(words))
@@ -203,8 +210,8 @@ def role(text: str) -> tuple[str, str]:
 
 
 def pairs(table: Mapping[str, object]) -> list[str]:
-    """Return the entries of a table as `key=value`, those of a table within it as
-    `key.inner=value`.
+    """Return the entries of a table as `key=value`, one for each value of a list, and those of a
+    table within it as `key.inner=value`.
 
     >>> pairs({"planner": {"model": "gpt-4o", "max_tokens": 300}, "embedding": "lexical"})
     ['planner.model=gpt-4o', 'planner.max_tokens=300', 'embedding=lexical']
@@ -214,7 +221,8 @@ def pairs(table: Mapping[str, object]) -> list[str]:
         if isinstance(value, Mapping):
             written += [f"{key}.{inner}" for inner in pairs(value)]
         else:
-            written.append(f"{key}={str(value).lower() if isinstance(value, bool) else value}")
+            items = value if isinstance(value, list) else [value]
+            written += [f"{key}={str(v).lower() if isinstance(v, bool) else v}" for v in items]
     return written
 
 

@@ -20,10 +20,10 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from adapters.secrets import masked
-from harness.commands.options import PAIRS, config_value, read_toml, unknown_key
+from harness.commands.options import config_value, read_toml
 from harness.errors import UserError
 from harness.runs.files import replace_file
-from harness.settings import SETTINGS, Setting, Settings, read_settings
+from harness.settings import SETTINGS, Setting, Settings, read_settings, unknown
 from harness.settings.values import read as read_value
 
 DEFAULTS, RUN = "defaults", "run"
@@ -85,7 +85,7 @@ def read_sweep(path: str) -> SweepFile:
     for key in content:
         if key not in (DEFAULTS, RUN):
             raise UserError(
-                f"{path}: {unknown_key(key, (DEFAULTS, RUN))} (options of all runs stand under "
+                f"{path}: {unknown('key', key, (DEFAULTS, RUN))} (options of all runs stand under "
                 f"[{DEFAULTS}], those of some under [[{RUN}]])"
             )
     defaults = content.get(DEFAULTS, {})
@@ -140,7 +140,7 @@ def _table(path: str, place: str, defaults: Mapping[str, Any], run: Mapping[str,
         if key == MAX_COST_TOTAL:
             raise UserError(f"{where}: {key} is of the whole sweep; put it under [{DEFAULTS}]")
         if key not in known:
-            raise UserError(f"{where}: {unknown_key(key, (*known, MAX_COST_TOTAL))}")
+            raise UserError(f"{where}: {unknown('key', key, (*known, MAX_COST_TOTAL))}")
         if key in REFUSED:
             raise UserError(f"{where}: {key}: {REFUSED[key]}")
         table.values[key] = _alternatives(known[key], value, f"{where}: {key}")
@@ -196,14 +196,14 @@ def _multiplied(table: _Table) -> Iterator[dict[str, Any]]:
 
 def _known() -> dict[str, Setting]:
     """Return the settings by their keys in a file."""
-    return {setting.option.removeprefix("--"): setting for setting in SETTINGS.values()}
+    return {setting.key.replace("_", "-"): setting for setting in SETTINGS.values()}
 
 
 def shown_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with secrets masked, for display."""
     known, shown = _known(), dict(options)
     for key, value in options.items():
-        if known[key].metavar == PAIRS:
+        if known[key].holds_pairs:
             shown[key] = masked(dict(config_value(known[key], value)))
     return shown
 

@@ -206,12 +206,22 @@ def _is_default(setting: Setting, value: Any) -> bool:
 
 
 def _option(setting: Setting, value: Any) -> Iterator[str]:
+    if setting.is_switch and setting.under:
+        yield from (setting.under, f"{setting.key}={'yes' if value else 'no'}")
+        return
     if setting.is_switch:
         switch = setting.option
         yield switch if value else switch.replace("--", "--no-", 1)
         return
     for text in _texts(setting, value):
-        yield from (setting.option, text)
+        yield from (
+            (setting.under, f"{setting.key}={text}")
+            if setting.under
+            else (
+                setting.option,
+                text,
+            )
+        )
 
 
 def _texts(setting: Setting, value: Any) -> list[str]:

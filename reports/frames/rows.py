@@ -197,7 +197,7 @@ def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
         if value not in (None, usual):
             raise RunError(
                 f"{label} was scored with {rule} {value}, which depends on the variant: score it "
-                f"again with vlm-eval score {run.path} {SETTINGS[setting].option} {variant}"
+                f"again with vlm-eval score {run.path} {SETTINGS[setting].written(variant)}"
             )
     return again
 

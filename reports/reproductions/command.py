@@ -80,13 +80,13 @@ def _carry_out(
     added += [*arguments, *(["--dry-run"] if dry_run else [])]
     words = [*_without(declared, _parsed(run, context, name, added)), *added]
     with _parsed(run, context, name, words) as started:
-        usual = _parsed(run, context, name, declared).params
-        splits = started.params["splits"]
+        usual, chosen = values_of(_parsed(run, context, name, declared)), values_of(started)
+        splits = chosen["splits"]
         if splits != usual["splits"] and len(splits) == 1:
             one = one.on(splits[0])
             usual["splits"] = splits if one.measured_on == splits[0] else usual["splits"]
-        changed = _changed(started.params, usual)
-        model = started.params["model"]
+        changed = _changed(chosen, usual)
+        model = chosen["model"]
         for line in _heading(one, (name, *words), changed):
             say(line)
         code = run.invoke(started)
@@ -126,17 +126,41 @@ def _option(name: str) -> str:
 def _without(declared: Sequence[str], added: click.Context) -> list[str]:
     """Remove options that the user gives, and that can be given several times, from the declared
     ones: they would add up."""
-    from harness.settings import SETTINGS, SEVERAL
+    from harness.settings import SETTINGS, SEVERAL, UNDER
     from reports.reproductions.page import grouped
 
-    replaced = {
-        spelling
+    given = [
+        setting
         for name, setting in SETTINGS.items()
         if (setting.repeatable or name in SEVERAL)
         and added.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        for spelling in (setting.option, setting.short)
+    ]
+    replaced = {o for one in given if not UNDER[one.name] for o in (one.option, one.short)}
+    keys = {
+        (one.option, _key(text))
+        for one in given
+        if UNDER[one.name]
+        for text in added.params[one.name]
     }
-    return [word for words in grouped(declared) if words[0] not in replaced for word in words]
+    return [
+        word
+        for words in grouped(declared)
+        if words[0] not in replaced and (words[0], _key(words[-1])) not in keys
+        for word in words
+    ]
+
+
+def _key(pair: str) -> str:
+    return pair.partition("=")[0].replace("-", "_")
+
+
+def values_of(started: click.Context) -> dict[str, Any]:
+    """Return the parameters of a command, with settings under other options by their names."""
+    from harness.settings import SETTINGS, unfolded
+
+    given = unfolded({name: started.params[name] for name in SETTINGS if name in started.params})
+    defaults = {name: setting.default for name, setting in SETTINGS.items()}
+    return defaults | {name: SETTINGS[name].read(value) for name, value in given.items()}
 
 
 def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, ...]:
@@ -144,7 +168,7 @@ def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, 
     from harness.settings import SETTINGS
 
     return tuple(
-        f"{setting.option} {_text(params[name])} (declared: {_text(usual[name])})"
+        f"{setting.written(_text(params[name]))} (declared: {_text(usual[name])})"
         for name, setting in SETTINGS.items()
         if setting.about != "session" and name != "data" and params[name] != usual[name]
     )

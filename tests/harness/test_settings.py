@@ -110,9 +110,13 @@ def test_a_leaf_that_is_not_there_has_no_settings(tmp_path: Path) -> None:
         "sys.modules['harness.serve.settings'] = None\n"
         "sys.modules['adapters.local.settings'] = None\n"
         "from harness.commands.main import run\n"
-        "run(['run', '--help-all'])\n"
+        "run(['run', *sys.argv[1:]])\n"
     )
-    line = [sys.executable, "-c", program]
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
-    assert "--track" in done.stdout
-    assert not {"--with-server", "--dtype", "Models on this machine"} & set(done.stdout.split())
+    for words, there, gone in (
+        (["--help-all"], "--track", "--with-server"),
+        (["--adapter-option", "help"], "max_pixels=", "dtype="),
+    ):
+        line = [sys.executable, "-c", program, *words]
+        done = subprocess.run(line, capture_output=True, text=True, check=True)
+        assert there in done.stdout
+        assert gone not in done.stdout

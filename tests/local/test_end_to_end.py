@@ -25,7 +25,7 @@ Run = Callable[..., Path]
 
 def arguments(model: Path, out: Path, *more: str) -> list[str]:
     quiet = ("--progress", "off", "--workers", "1", "--no-cache", "--no-preflight")
-    asked = ("--image-policy", "full", "--max-pixels", "40000", "--max-tokens", "8")
+    asked = ("--image-policy", "full", "--adapter-option", "max_pixels=40000", "--max-tokens", "8")
     task = () if "--benchmark" in more else tool.ONE_TASK
     return ["--model", f"hf:{model}", *task, *asked, *quiet, "--out", str(out), *more]
 
@@ -81,7 +81,7 @@ def test_a_model_without_rules_of_its_own_is_planned_and_asked_like_the_others(r
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_two_rounds_of_the_sample_run_to_the_end(run: Run, family: str) -> None:
-    out = run(family, "run", "--batch-size", "4")
+    out = run(family, "run", "--adapter-option", "batch_size=4")
     steps = tool.steps(out)
     assert len(steps) > 4
     assert all(step["settled"] for step in steps)
@@ -98,24 +98,31 @@ def test_two_rounds_of_the_sample_run_to_the_end(run: Run, family: str) -> None:
 
 def test_batches_workers_and_reuse_change_nothing(run: Run) -> None:
     family = "qwen2.5-vl"
-    base = told(run(family, "eight", "--batch-size", "8"))
+    base = told(run(family, "eight", "--adapter-option", "batch_size=8"))
     ways: Sequence[tuple[str, ...]] = (
-        ("--batch-size", "1"),
-        ("--batch-size", "4", "--devices", "cpu,cpu", "--no-kv-reuse"),
+        ("--adapter-option", "batch_size=1"),
+        (
+            "--adapter-option",
+            "batch_size=4",
+            "--adapter-option",
+            "devices=cpu,cpu",
+            "--adapter-option",
+            "kv_reuse=no",
+        ),
     )
     for number, way in enumerate(ways):
         out = run(family, f"way-{number}", *way)
         assert told(out) == base, way
-        assert len(measured(out)["workers"]) == (2 if "--devices" in way else 1)
+        assert len(measured(out)["workers"]) == (2 if "devices=cpu,cpu" in way else 1)
 
 
 def test_a_run_that_was_killed_goes_on_to_the_same_replies(
     run: Run, checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     family = "qwen3-vl"
-    base = told(run(family, "whole", "--batch-size", "2"))
+    base = told(run(family, "whole", "--adapter-option", "batch_size=2"))
     out = tmp_path / "killed"
-    command = arguments(checkpoint(family), out, "--batch-size", "2")
+    command = arguments(checkpoint(family), out, "--adapter-option", "batch_size=2")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     killed = tool.start(*command, OMP_NUM_THREADS="1")
     journal = out / "calls.jsonl"
@@ -136,7 +143,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_replies(
 
 def test_a_local_model_is_asked_for_places_in_its_own_pixels(run: Run) -> None:
     sample = ("--benchmark", "sample-grounding", "--limit", "4")
-    out = run("qwen2.5-vl", "run", *sample, "--batch-size", "2")
+    out = run("qwen2.5-vl", "run", *sample, "--adapter-option", "batch_size=2")
     settings = json.loads((out / "manifest.json").read_text())["config"]
     options = settings["protocol_options"]
     assert (options["form"], options["coordinates"]) == ("qwen2.5-vl", "absolute")

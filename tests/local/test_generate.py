@@ -210,7 +210,11 @@ def test_keys_that_hold_for_short_prompts_only_are_not_used_in_a_long_one(one: L
 @pytest.mark.parametrize(
     ("dtype", "broken", "advice"),
     [
-        (torch.float16, float("nan"), "numbers may be too large for float16: try --dtype float32"),
+        (
+            torch.float16,
+            float("nan"),
+            "numbers may be too large for float16: try --adapter-option dtype=float32",
+        ),
         (torch.float32, float("inf"), "its weights may be damaged"),
     ],
 )

@@ -72,7 +72,7 @@ def test_quantisation_says_which_package_it_lacks(
 
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
     line = complaint(f"hf:{checkpoint('qwen2-vl')}", quantization="4bit", devices="cpu")
-    assert line == "--quantization 4bit needs bitsandbytes: pip install bitsandbytes"
+    assert line == "quantization=4bit needs bitsandbytes: pip install bitsandbytes"
 
 
 def test_a_large_model_without_a_gpu_says_what_it_needs_and_what_there_is(
@@ -108,9 +108,14 @@ def test_a_hub_that_cannot_be_reached_says_which_files_and_where(
     for name in ("qwen2.5-vl", "hf:some/model"):
         line = complaint(name)
         assert "from the hub (" in line
-        for part in ("config.json", "*.safetensors", "chat template", "--model-path"):
+        for part in (
+            "config.json",
+            "*.safetensors",
+            "chat template",
+            "--adapter-option model_path",
+        ):
             assert part in line
-    assert "--model-path" in complaint("qwen-vl")
+    assert "--adapter-option model_path" in complaint("qwen-vl")
     assert "neither a folder nor a model id" in complaint("hf:not an id")
 
 
@@ -147,7 +152,7 @@ def test_weights_that_do_not_fit_when_they_are_loaded_are_told_with_the_ways_out
 
     monkeypatch.setattr(transformers.AutoModelForImageTextToText, "from_pretrained", full)
     said = complaint(f"hf:{checkpoint('qwen2-vl')}", devices="cpu")
-    assert "does not fit into the device's memory: try --quantization 4bit" in said
+    assert "does not fit into the device's memory: try --adapter-option quantization=4bit" in said
     assert said.endswith("(CUDA out of memory. Tried to allocate 2 GiB.)")
 
 

@@ -144,7 +144,7 @@ def test_one_step_that_never_fits_is_told_and_the_others_are_answered(loaded: Lo
     assert len(faults) == 1
     assert "\n" not in str(faults[0])
     assert "step-0-" in str(faults[0])
-    assert "--max-pixels" in str(faults[0])
+    assert "--adapter-option max_pixels" in str(faults[0])
     for work, result in zip(works, results, strict=True):
         if isinstance(result, Generated):
             assert list(result.ids) == reference(loaded, work)

@@ -91,7 +91,15 @@ def test_a_run_goes_on_with_other_means_but_not_with_another_model(
 ) -> None:
     folder = shutil.copytree(checkpoint("qwen3-vl"), place / "model")
     base = ("--model", "qwen3-vl", *ASKED, *QUIET, "--out", "run")
-    first = tool.call(*base, "--model-path", folder, "--batch-size", "2", "--devices", "cpu")
+    first = tool.call(
+        *base,
+        "--adapter-option",
+        f"model_path={folder}",
+        "--adapter-option",
+        "batch_size=2",
+        "--adapter-option",
+        "devices=cpu",
+    )
     assert first.code == 0, first.err
     stored = manifest(place / "run")
     assert stored["model"]["revision"].startswith("sha256:")
@@ -101,26 +109,36 @@ def test_a_run_goes_on_with_other_means_but_not_with_another_model(
         assert session["settings"][name] == value
 
     moved = shutil.move(folder, place / "moved")
-    again = tool.call(*base, "--model-path", moved, "--no-kv-reuse", "--batch-size", "auto")
+    again = tool.call(
+        *base,
+        "--adapter-option",
+        f"model_path={moved}",
+        "--adapter-option",
+        "kv_reuse=no",
+        "--adapter-option",
+        "batch_size=auto",
+    )
     assert again.code == 0, again.err
     assert len(manifest(place / "run")["sessions"]) == 2
 
-    other = tool.call(*base, "--model-path", moved, "--dtype", "bfloat16")
+    other = tool.call(
+        *base, "--adapter-option", f"model_path={moved}", "--adapter-option", "dtype=bfloat16"
+    )
     assert other.code == 2
     assert "dtype" in other.err
     weights = place / "moved" / "model.safetensors"
     data = bytearray(weights.read_bytes())
     data[-1] ^= 1
     weights.write_bytes(data)
-    changed = tool.call(*base, "--model-path", moved)
+    changed = tool.call(*base, "--adapter-option", f"model_path={moved}")
     assert changed.code == 2
     assert "revision" in changed.err
 
 
 def test_a_dry_run_counts_with_the_models_own_rules(checkpoint: Checkpoint) -> None:
     done = tool.call(
-        *("--model", "qwen2-vl", "--model-path", checkpoint("qwen2-vl")),
-        *(*tool.ONE_TASK, "--dry-run", "--max-pixels", "50000"),
+        *("--model", "qwen2-vl", "--adapter-option", f"model_path={checkpoint('qwen2-vl')}"),
+        *(*tool.ONE_TASK, "--dry-run", "--adapter-option", "max_pixels=50000"),
     )
     assert done.code == 0, done.err
     assert "smart_resize" in done.out

@@ -157,7 +157,7 @@ def test_a_run_with_end_tokens_after_pieces(
         *("--model", f"seq2seq:{folder}", "--protocol", "mt-mindact", "-b", "mt-sample"),
         *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--top-k", "5"),
         *("--adapter-option", "end_tokens=pieces", "--protocol-option", "remembered=released"),
-        *("--missed", "ask", "--max-tokens", "4", "--out", "r"),
+        *("--candidate-option", "missed=ask", "--max-tokens", "4", "--out", "r"),
     )
     assert told.code == 0, told.err
     parts = calls("r")[-1]["messages"][-1]["parts"]
@@ -229,7 +229,7 @@ def test_a_whole_run_with_a_memory_that_keeps_to_the_model_s_own_tokens(
         *("--model", f"seq2seq:{folder}", "--protocol", "mt-mindact", "-b", "mt-sample"),
         *("--split", "dev", "--limit", "1", "--ranker", "lexical", "--top-k", "5"),
         *("--protocol-option", "total_tokens=300", "--protocol-option", "piece_tokens=90"),
-        *("--missed", "ask", "--max-tokens", "4", "--out", "r"),
+        *("--candidate-option", "missed=ask", "--max-tokens", "4", "--out", "r"),
     )
     assert told.code == 0, told.err
     asked = calls("r")

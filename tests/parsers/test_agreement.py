@@ -77,7 +77,7 @@ def test_task_success_ends_where_step_success_does() -> None:
 
 
 def test_a_measure_that_other_rules_decide_keeps_its_interval() -> None:
-    # `success` with a right element but without F1 of 1, as --step-rule exact could have it.
+    # `success` with a right element but without F1 of 1, as step_rule=exact could have it.
     odd = {**scores(True), "operation_f1.mind2web": 0.5}
     rows = [step(f"t{n}", 0, odd if n == 0 else False) for n in range(40)]
     metrics = aggregate(rows, MIND2WEB)

@@ -195,7 +195,7 @@ def test_rows_left_out_by_their_status_are_not_invalid(tmp_path: Path) -> None:
     assert set(table["invalid"]) == {1} and set(table["excluded"]) == {1}
     assert _lines(table)["strict"]["steps"] == 8
     shown = " ".join(render(table).split())
-    assert "invalid rows: 1; left out by --exclude-status: refusal 1; unreadable" in shown
+    assert "invalid rows: 1; left out by status: refusal 1; unreadable" in shown
 
 
 def test_runs_are_never_pooled(tmp_path: Path) -> None:

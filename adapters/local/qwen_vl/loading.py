@@ -44,9 +44,9 @@ def spread(model: QwenVL, device_map: str, dtype: torch.dtype) -> Plan:
     from accelerate.utils import get_balanced_memory
 
     if device_map not in MAPS:
-        raise Fatal(f"--device-map {device_map}: choose from {', '.join(MAPS)}")
+        raise Fatal(f"device_map={device_map}: choose from {', '.join(MAPS)}")
     if not torch.cuda.is_available():
-        raise Fatal("--device-map spreads layers over GPUs, and there is none here")
+        raise Fatal("device_map spreads layers over GPUs, and there is none here")
     whole = list(model._no_split_modules)
     memory = None
     if device_map != "sequential":
@@ -131,7 +131,7 @@ class Described:
             plan: Plan = spread(model, options.device_map, dtype)
         else:
             plan = {"": device}
-            advice = "try --device-map auto over several GPUs"
+            advice = "try --adapter-option device_map=auto over several GPUs"
             asked_for = options.devices is not None
             check_memory(needed, device, self.checkpoint.source, advice, asked_for=asked_for)
         self.fetch()
@@ -152,8 +152,8 @@ def described(options: LocalOptions, device: str) -> Described:
     """
     if options.quantization:
         raise Fatal(
-            "--quantization is not supported for the original Qwen-VL; leave it out, "
-            "or spread it over several GPUs with --device-map auto"
+            "quantization is not supported for the original Qwen-VL; leave it out, "
+            "or spread it over several GPUs with --adapter-option device_map=auto"
         )
     checkpoint = find(options)
     config = QwenVLConfig.of(checkpoint.config)
@@ -187,7 +187,7 @@ def empty_model(config: QwenVLConfig, attention: str = ATTENTION) -> QwenVL:
         with torch.device("meta"):
             return QwenVL(config)
     except (ImportError, ValueError) as error:
-        raise Fatal(f"--attn {attention} is not available here: {line(error)}") from error
+        raise Fatal(f"attn={attention} is not available here: {line(error)}") from error
 
 
 def _facts(known: Described, device: str) -> dict[str, object]:

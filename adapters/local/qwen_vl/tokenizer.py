@@ -194,7 +194,7 @@ def find(options: LocalOptions) -> Checkpoint:
         if not folder.is_dir():
             raise Fatal(f"{folder}: no such folder; it should hold {_needed(source)}")
         if options.revision is not None:
-            raise Fatal("--revision is for models of the hub; a folder has none")
+            raise Fatal("--adapter-option revision is for models of the hub; a folder has none")
     else:
         folder = downloaded(source, options.revision, ["config.json", FILE], _otherwise(source))
         commit = folder.name
@@ -244,7 +244,9 @@ def _vocabulary(folder: Path, local: bool, seeclick: bool) -> Path:
     try:
         return Path(hf_hub_download(CHAT, FILE))
     except Exception as error:
-        otherwise = f"put its {FILE} next to the other files and give --model-path FOLDER"
+        otherwise = (
+            f"put its {FILE} next to the other files and give --adapter-option model_path=FOLDER"
+        )
         raise Fatal(hub_error(error, CHAT, "model", None, otherwise)) from error
 
 
@@ -262,7 +264,7 @@ def _configuration(folder: Path, source: str) -> dict[str, Any]:
 
 
 def _otherwise(source: str) -> str:
-    return f"put {_needed(source)} into a folder and give --model-path FOLDER"
+    return f"put {_needed(source)} into a folder and give --adapter-option model_path=FOLDER"
 
 
 def _needed(source: str) -> str:

@@ -129,7 +129,7 @@ def plain_attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    """Attention written out (`--attn eager`): softmax in float32; all [rows, heads, n, size]."""
+    """Attention written out (`attn=eager`): softmax in float32; all [rows, heads, n, size]."""
     weights = query @ key.transpose(2, 3) * scaling
     if attention_mask is not None:
         weights = weights + attention_mask

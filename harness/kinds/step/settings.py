@@ -7,7 +7,7 @@ from harness.errors import UserError
 from harness.kinds.contract import picture_policy
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, StepProtocol
-from harness.settings import Settings
+from harness.settings import Settings, written
 
 
 def source_of(candidates: Source | None, protocol: AskingProtocol) -> Source:
@@ -110,10 +110,10 @@ def lacks_of(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -
         lacks["points"] = f"on '{name}', which asks for no points; leave it out"
     if settings.no_element_zeroes_operation:
         lacks["operations without an element"] = (
-            "next to --no-element-zeroes-operation, which covers it; leave one of them out"
+            f"next to {written('no_element_zeroes_operation')}, which covers it; leave one out"
         )
     if settings.wrong_element_zeroes_operation:
         lacks["operations with a wrong element"] = (
-            "next to --wrong-element-zeroes-operation, which covers it; leave one of them out"
+            f"next to {written('wrong_element_zeroes_operation')}, which covers it; leave one out"
         )
     return lacks

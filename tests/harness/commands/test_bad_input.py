@@ -25,12 +25,18 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     "missing key of Anthropic": (("--model", "claude-sonnet-5-5", *SAMPLE), "ANTHROPIC_API_KEY"),
     "missing key of Google": (("--model", "gemini-3.8-flash", *SAMPLE), "GEMINI_API_KEY"),
     "local model without a name": (("--model", "hf", *SAMPLE), "name it like hf:"),
-    "local option": (("--model", "gpt-4o", *SAMPLE, "--dtype", "float32"), "run on this machine"),
-    "local option of a policy": (
-        (*ORACLE, "--no-kv-reuse"),
-        "--no-kv-reuse has no effect on the policy",
+    "local option": (
+        ("--model", "gpt-4o", *SAMPLE, "--adapter-option", "dtype=float32"),
+        "run on this machine",
     ),
-    "batch size": ((*ORACLE, "--batch-size", "0"), "'0' is neither auto nor a number"),
+    "local option of a policy": (
+        (*ORACLE, "--adapter-option", "kv_reuse=no"),
+        "--adapter-option kv_reuse=no has no effect on the policy",
+    ),
+    "batch size": (
+        (*ORACLE, "--adapter-option", "batch_size=0"),
+        "'0' is neither auto nor a number",
+    ),
     "unknown option": (("--modle", "oracle"), "--model"),
     "unknown command": (("scroe", "run"), "did you mean 'score'?"),
     "no model": (SAMPLE, "'--model'"),
@@ -52,11 +58,14 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "--top-k has no effect unless the first candidates of",
     ),
     "missed of a draw": (
-        (*ORACLE, "--missed", "ask"),
-        "--missed has no effect unless the first candidates of",
+        (*ORACLE, "--candidate-option", "missed=ask"),
+        "--candidate-option missed has no effect unless the first candidates of",
     ),
     "distractors of a ranker": ((*LEXICAL, "-k", "5"), "--distractors has no effect where the"),
-    "order of a ranker": ((*LEXICAL, "--order", "1"), "--order has no effect where the first"),
+    "order of a ranker": (
+        (*LEXICAL, "--candidate-option", "order=1"),
+        "--candidate-option order has no effect where the first",
+    ),
     "seed of a ranker": (
         ("--model", "gpt-4o", *LEXICAL[2:], "--seed", "1"),
         "--seed has no effect where the first of a ranker is offered",
@@ -70,22 +79,25 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "--candidates all: 'seeact-two-rounds' takes snapshot or ranker only",
     ),
     "none of a protocol without": (
-        (*ORACLE, "--protocol", "mindact-choice", "--none", "last"),
-        "--none has no effect on 'mindact-choice'",
+        (*ORACLE, "--protocol", "mindact-choice", "--protocol-option", "none=last"),
+        "--protocol-option none has no effect on 'mindact-choice'",
     ),
     "form of groups": (
         (*LEXICAL, "--protocol", "mindact-choice", "--protocol-option", "form=bnid"),
-        "--protocol-option form: unknown option; 'mindact-choice' has",
+        "--protocol-option: unknown key 'form' ('mindact-choice' has",
     ),
     "form of batches": (
         (*LEXICAL, "--protocol", "seeact-annotation", "--protocol-option", "form=bnid"),
-        "--protocol-option form: unknown option",
+        "--protocol-option: unknown key 'form'",
     ),
     "marks outside of the picture": (
         (*LEXICAL, "--protocol", "seeact-annotation", "--image-policy", "viewport"),
         "marks candidates all down the page",
     ),
-    "point rule of choices": ((*ORACLE, "--point-rule", "smallest"), "asks for no points"),
+    "point rule of choices": (
+        (*ORACLE, "--scoring-option", "point_rule=smallest"),
+        "asks for no points",
+    ),
     "tokens of a ranker alone": (
         (*LEXICAL, "--protocol", "classify", "--max-tokens", "9"),
         "--max-tokens has no effect on 'classify', which makes no calls",
@@ -96,16 +108,24 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "protocol option": (
         (*ORACLE, "--protocol-option", "eager=true"),
-        "--protocol-option eager: unknown option; 'seeact-two-rounds' has form, choice_tokens",
+        "--protocol-option: unknown key 'eager' ('seeact-two-rounds' has none, first_of_many",
     ),
     "protocol option of its own": (
         (*ORACLE, "--protocol-option", "history=3"),
         "--protocol-option history: use --history instead",
     ),
-    "shuffles of a draw": ((*ORACLE, "--shuffles", "3"), "use --repeats"),
+    "shuffles of a draw": ((*ORACLE, "--protocol-option", "shuffles=3"), "use --repeats"),
     "shuffles and repeats": (
-        (*LEXICAL, "--protocol", "mindact-choice", "--shuffles", "3", "--repeats", "2"),
-        "give --repeats or --shuffles",
+        (
+            *LEXICAL,
+            "--protocol",
+            "mindact-choice",
+            "--protocol-option",
+            "shuffles=3",
+            "--repeats",
+            "2",
+        ),
+        "give --repeats or --protocol-option shuffles",
     ),
     "stored questions in another way": (
         ("--model", "oracle", "-b", "snapshot", "--data", "x", "--protocol", "classify"),
@@ -116,10 +136,10 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "mind2web has no screenshots, and 'seeact-two-rounds' would show them",
     ),
     "unknown split": (("--model", "oracle", *SAMPLE, "--split", "tset"), "did you mean 'test'?"),
-    "unknown website": ((*ORACLE, "--website", "coperquince"), "did you mean 'copperquince'?"),
-    "unknown domain": ((*ORACLE, "--domain", "Shoping"), "did you mean 'Shopping'?"),
-    "unknown task": ((*ORACLE, "--task-id", "nope"), "no task 'nope'"),
-    "unknown step": ((*ORACLE, "--step-id", "nope"), "no step 'nope'"),
+    "unknown website": ((*ORACLE, "--only", "website=coperquince"), "did you mean 'copperquince'?"),
+    "unknown domain": ((*ORACLE, "--only", "domain=Shoping"), "did you mean 'Shopping'?"),
+    "unknown task": ((*ORACLE, "--only", "task_id=nope"), "no task 'nope'"),
+    "unknown step": ((*ORACLE, "--only", "step_id=nope"), "no step 'nope'"),
     "seed of a wrong type": ((*ORACLE, "--seed", "many"), "expected a whole number, not 'many'"),
     "k that no row can fill": ((*ORACLE, "-k", "99999"), "no row has 99999 negative candidates"),
     "negative k": ((*ORACLE, "-k", "-1"), "expected a whole number of at least 0, not '-1'"),

@@ -72,9 +72,13 @@ def test_the_help_of_run_has_the_usual_options_and_help_all_every_one() -> None:
         return set(re.findall(r"^  (?:-\w, )?(--[a-z0-9-]+)", text, re.MULTILINE))
 
     assert len(options(usual) - {"--help", "--help-all"}) == 25
-    assert len(usual.splitlines()) <= 60
+    assert len(usual.splitlines()) <= 50
+    assert len(options(every)) <= 70
     assert options(usual) < options(every)
-    assert {setting.option for setting in SETTINGS.values()} <= options(every)
+    assert {setting.under or setting.option for setting in SETTINGS.values()} <= options(every)
+    for option in {setting.under for setting in SETTINGS.values()} - {""}:
+        keys = set(re.findall(r"^  (\w+)=", call("run", option, "help").out, re.MULTILINE))
+        assert keys == {one.key for one in SETTINGS.values() if one.under == option}
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -188,7 +188,7 @@ def test_every_word_reaches_the_run_as_it_was_given(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-Recognisable0123456789")
     monkeypatch.setenv("BEHAVIOUR", "nothing")
-    sites = [word for odd in ODD for word in ("--website", odd)]
+    sites = [word for odd in ODD for word in ("--only", f"website={odd}")]
     options = ("--model", "gpt-5.4", "--max-cost", "100", "-o", ODD[1], *sites)
     wanted = ["run", "--model", "gpt-5.4", *sites, "--max-cost", "33.3333", "--shard", "2/3"]
     wanted += ["--out", f"{ODD[1]}/shard-2"]

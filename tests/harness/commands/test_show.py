@@ -136,7 +136,9 @@ def test_an_invalid_step_says_why_nobody_is_asked() -> None:
     assert shown.out.splitlines()[-1].startswith(f"invalid: {invalid['invalid']}")
 
 
-@pytest.mark.parametrize("option", [("--seed", "3"), ("--none", "first"), ("--history", "none")])
+@pytest.mark.parametrize(
+    "option", [("--seed", "3"), ("--protocol-option", "none=first"), ("--history", "none")]
+)
 def test_settings_of_a_run_change_what_is_shown(option: tuple[str, str]) -> None:
     assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
     step = steps("a")[-1]["step_id"]

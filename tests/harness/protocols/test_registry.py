@@ -93,12 +93,16 @@ def test_shared_settings_are_passed_and_a_history_of_all_is_no_default() -> None
 @pytest.mark.parametrize(
     ("shared", "options", "told"),
     [
-        ({"none": "last"}, {}, "--none has no effect on 'small'; leave it out"),
-        ({"first_of_many": True}, {}, "--first-of-many has no effect on 'small'"),
+        ({"none": "last"}, {}, "--protocol-option none has no effect on 'small'; leave it out"),
+        (
+            {"first_of_many": True},
+            {},
+            "--protocol-option first_of_many=yes has no effect on 'small'",
+        ),
         (
             {},
             {"egaer": "true"},
-            "--protocol-option egaer: unknown option; 'small' has eager, size",
+            "--protocol-option: unknown key 'egaer'; did you mean 'eager'?",
         ),
         ({}, {"history": "3"}, "--protocol-option history: use --history instead"),
         ({}, {"eager": "maybe"}, "--protocol-option eager=maybe: expected true or false"),

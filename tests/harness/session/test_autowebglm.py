@@ -68,7 +68,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_stopped() -> None:
 def test_the_history_does_not_depend_on_which_steps_are_asked() -> None:
     assert call("-m", "random", *ONE_TASK, *ASKED, "--out", "all").code == 0
     last = calls("all")[-1]
-    only = ("--step-id", last["unit_id"])
+    only = ("--only", f"step_id={last['unit_id']}")
     assert call("-m", "random", *DEV, *ASKED, *only, "--out", "one").code == 0
     (line,) = calls("one")
     assert line["messages"] == last["messages"]

@@ -33,10 +33,34 @@ RANKED = ("--ranker", "lexical")
     [
         ((*DEV, "--protocol", "seeact-attributes"), True),
         ((*DEV, "--protocol", "coordinates", *PER_MILLE, "--invalid", "fail"), True),
-        ((*DEV, "--protocol", "mindact-choice", *RANKED, "--top-k", "10", "--missed", "ask"), True),
-        ((*DEV, "--no-element-zeroes-operation", "--step-rule", "exact"), False),
+        (
+            (
+                *DEV,
+                "--protocol",
+                "mindact-choice",
+                *RANKED,
+                "--top-k",
+                "10",
+                "--candidate-option",
+                "missed=ask",
+            ),
+            True,
+        ),
+        (
+            (
+                *DEV,
+                "--scoring-option",
+                "no_element_zeroes_operation=yes",
+                "--scoring-option",
+                "step_rule=exact",
+            ),
+            False,
+        ),
         ((*ONE_TASK, "--protocol", "mindact-generate", *RANKED), False),
-        ((*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--shuffles", "1"), False),
+        (
+            (*ONE_TASK, "--protocol", "seeact-choice", *RANKED, "--protocol-option", "shuffles=1"),
+            False,
+        ),
     ],
 )
 def test_the_ceiling_is_what_the_oracle_gets_under_protocol_and_rules(

@@ -155,7 +155,17 @@ def third(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
     asked = (*ONE_TASK, *TEXT_ONLY, "--candidates", "ranker", "--ranker", "third-place")
     for rule in ("zero", "ask"):
-        line = ("--model", "oracle", *asked, "--top-k", "2", "--missed", rule, "--out", rule)
+        line = (
+            "--model",
+            "oracle",
+            *asked,
+            "--top-k",
+            "2",
+            "--candidate-option",
+            f"missed={rule}",
+            "--out",
+            rule,
+        )
         called = call(*line, "--details")
         assert called.code == 0
         valid = [step for step in steps(rule) if step["invalid"] is None]

@@ -103,7 +103,7 @@ def line(server: WireServer, *more: str) -> list[str]:
     url = server.base_url("openai")
     return [
         *(*MT, "-m", "openai:main", "--base-url", url, "--protocol", "self-map", "--no-preflight"),
-        *("--ranker", "lexical", "--top-k", "5", "--missed", "ask"),
+        *("--ranker", "lexical", "--top-k", "5", "--candidate-option", "missed=ask"),
         *("--role", "rationale=openai:explains", "--role", f"rationale.base_url={url}"),
         *("--role", "embedding=openai:vectors", "--role", f"embedding.base_url={url}"),
         *more,

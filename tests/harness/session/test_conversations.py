@@ -232,7 +232,7 @@ def test_ranks_that_miss_an_action_are_named_in_one_line(listed: Released) -> No
     assert (refused.code, first in refused.complaint) == (2, True)
     assert "no ranks for 1 of" in refused.complaint
     # A later turn alone, whose memory needs them.
-    later = call(*few, "--step-id", second, "--progress", "off")
+    later = call(*few, "--only", f"step_id={second}", "--progress", "off")
     assert later.code == 2 and first in later.err.splitlines()[-1]
     assert "no ranks for 1 of" in later.err and "earlier steps" in later.err
     assert not Path("a", "calls.jsonl").exists() or not Path("a", "calls.jsonl").read_bytes()

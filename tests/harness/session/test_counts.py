@@ -34,8 +34,7 @@ def test_steps_left_out_by_their_status_were_asked() -> None:
     assert line(below(steps), "rows:") == "rows: 8 valid, 1 invalid (1 no_positive; not asked)"
     told = line(below(steps, exclude_statuses=["refusal"]), "rows:")
     assert told == (
-        "rows: 8 valid, 1 invalid (1 no_positive; not asked); left out by --exclude-status: "
-        "2 refusal"
+        "rows: 8 valid, 1 invalid (1 no_positive; not asked); left out by status: 2 refusal"
     )
 
 

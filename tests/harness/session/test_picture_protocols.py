@@ -97,7 +97,7 @@ def test_a_point_is_scored_in_both_ways() -> None:
         under = step["prediction"]["under"] in gold["elements"]
         assert step["scores"]["element_under"] == under
     assert f"points: {len(found)}, of which" in told.out
-    smallest = call("score", "r", "--point-rule", "smallest", "--json")
+    smallest = call("score", "r", "--scoring-option", "point_rule=smallest", "--json")
     assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
 
 
@@ -132,7 +132,7 @@ def test_seeclicks_history_is_where_the_task_acted_before_whatever_is_selected()
     assert re.findall(r"\(0\.\d\d,\d\.\d\d\)", text) == before
     assert text.count("Step") == len(before)
     alone = lines[last]["step_id"]
-    assert call(*asked, "--step-id", alone, "--out", "alone").code == 0
+    assert call(*asked, "--only", f"step_id={alone}", "--out", "alone").code == 0
     assert [line["messages"][0]["parts"][-1] for line in calls("alone")] == [text]
 
 
@@ -170,7 +170,9 @@ def test_somebody_elses_points_are_scored_in_both_ways_too() -> None:
         for s in asked
     ]
     Path("p.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    told = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--point-rule", "smallest")
+    told = call(
+        "score", "--predictions", "p.jsonl", *ONE_TASK, "--scoring-option", "point_rule=smallest"
+    )
     assert told.code == 0
     under = sum(s["scores"]["element_under"] == 1 for s in asked)
     assert f"points: {len(asked)}, of which {len(asked)} in the box of an acceptable" in told.out

@@ -51,7 +51,12 @@ def test_the_folder_of_a_usual_run_keeps_its_name() -> None:
     assert call("--model", "oracle", *ONE_TASK).code == 0
     usual = next(Path("runs").iterdir()).name
     assert re.fullmatch(r"oracle-sample-k20-[0-9a-f]{8}", usual)
-    assert call("--model", "oracle", *ONE_TASK, "--history", "all", "--none", "last").code == 0
+    assert (
+        call(
+            "--model", "oracle", *ONE_TASK, "--history", "all", "--protocol-option", "none=last"
+        ).code
+        == 0
+    )
     assert [path.name for path in Path("runs").iterdir()] == [usual]
     assert call("--model", "oracle", *MINDACT).code == 0
     names = {path.name for path in Path("runs").iterdir()} - {usual}
@@ -86,7 +91,9 @@ def test_calls_on_record_are_not_asked_again_wherever_it_was_cut_off(kept: int) 
 def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() -> None:
     model = ("--model", f"scripted:{__name__}:by_digest", "--progress", "off")
     asked = ("--limit", "3", "--protocol", "mindact-choice", *LEXICAL, "--top-k", "10")
-    called = call(*model, *DEV, *asked, "--shuffles", "3", "--details", "--out", "a")
+    called = call(
+        *model, *DEV, *asked, "--protocol-option", "shuffles=3", "--details", "--out", "a"
+    )
     assert called.code == 0, called.err
     valid = [step for step in steps("a") if step["invalid"] is None]
     assert {step["repeat"] for step in valid} == {0, 1, 2}

@@ -98,7 +98,7 @@ def asked(server: WireServer) -> Counter[str]:
         ),
         (
             ["--role", "planner=openai:p", "--role", "planner.revision=main"],
-            "--role planner: --revision has no effect on 'openai:p'",
+            "--role planner: --adapter-option revision has no effect on 'openai:p'",
         ),
         (
             ["--role", "planner=openai:p", "--role", f"planner.api_key={SECRET}"],

@@ -258,7 +258,7 @@ def test_what_the_server_counts_for_pictures_is_on_record() -> None:
 
 def test_another_limit_is_another_run() -> None:
     with WireServer(PixelModel(limits=(3136, 1_605_632))) as server:
-        assert asked(server, "--out", "run", "--max-pixels", "1605632").code == 0
+        assert asked(server, "--out", "run", "--adapter-option", "max_pixels=1605632").code == 0
         told = asked(server, "--out", "run")
     assert told.code == 2
     assert "max_pixels" in told.err

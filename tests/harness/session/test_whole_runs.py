@@ -103,7 +103,15 @@ def test_numbers_of_a_model_follow_from_its_lines() -> None:
 
 
 def test_the_floor_follows_the_rule_that_a_wrong_element_zeroes_the_operation() -> None:
-    line = ("--model", "always-click", *DEV, "--wrong-element-zeroes-operation", "--out", "a")
+    line = (
+        "--model",
+        "always-click",
+        *DEV,
+        "--scoring-option",
+        "wrong_element_zeroes_operation=yes",
+        "--out",
+        "a",
+    )
     assert call(*line).code == 0
     floor = summary("a")["total"]["floor"]
     assert floor["operation_f1"] == pytest.approx(floor["success"])
@@ -200,7 +208,7 @@ def test_rows_without_a_screenshot_are_asked_in_text_when_wanted() -> None:
 
 def test_a_task_that_is_cut_short_has_no_task_success() -> None:
     assert call("--model", "oracle", *ONE_TASK, "--out", "a").code == 0
-    some = [arg for line in steps("a")[:3] for arg in ("--step-id", line["step_id"])]
+    some = [arg for line in steps("a")[:3] for arg in ("--only", f"step_id={line['step_id']}")]
     called = call("--model", "oracle", *DEV, *some, "--out", "b")
     assert called.code == 0
     assert "n/a (0 of 1)" in called.out

@@ -67,7 +67,9 @@ def test_a_gpu_that_is_too_small_is_said_before_anything_is_loaded(
 
     monkeypatch.setattr("adapters.local.options.devices_of", lambda options: ("cuda:0",))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10**3, 8 * 10**9))
-    with pytest.raises(Fatal, match=r"over several GPUs with --devices cuda:0,cuda:1$"):
+    with pytest.raises(
+        Fatal, match=r"over several GPUs with --adapter-option devices=cuda:0,cuda:1$"
+    ):
         engine()
     assert log("args") == []
 
@@ -101,7 +103,7 @@ def test_batch_invariance_is_on_record_and_handed_on(
         ({"engine_args": {"lora": 1}}, "cannot load the model: .*unexpected keyword argument"),
         ({"batch_size": 4}, "'vllm' takes no option 'batch_size'"),
         ({"attn": "eager"}, "'vllm' takes no option 'attn'"),
-        ({"dtype": "int8"}, "--dtype int8: choose from auto, bfloat16, float16, float32"),
+        ({"dtype": "int8"}, "dtype=int8: choose from auto, bfloat16, float16, float32"),
         ({"max_num_seqs": 0}, "max_num_seqs must be a whole number from 1 on: 0"),
         ({"devices": "cuda:0"}, "no device 'cuda:0': torch sees no GPUs here"),
     ],
@@ -133,7 +135,13 @@ def test_a_run_of_the_sample_from_the_command_line(
     checkpoint: Checkpoint, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool.isolate(monkeypatch, tmp_path)
-    line = ["--model", f"vllm:{checkpoint(FAMILY)}", *tool.ONE_TASK, "--max-pixels", "40000"]
+    line = [
+        "--model",
+        f"vllm:{checkpoint(FAMILY)}",
+        *tool.ONE_TASK,
+        "--adapter-option",
+        "max_pixels=40000",
+    ]
     line += ["--progress", "off", "--workers", "1", "--no-preflight", "--out", str(tmp_path / "a")]
     done = tool.call(*line)
     assert done.code == 0, done.err

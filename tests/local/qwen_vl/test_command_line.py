@@ -41,12 +41,20 @@ def told(calls: dict[str, dict[str, Any]]) -> dict[str, tuple[Any, Any]]:
 def test_two_rounds_of_the_sample_say_the_same_however_they_are_run(tmp_path: Path) -> None:
     """The training length lies where some second rounds, of 1,850 to 2,060 tokens, pass it."""
     folder = tiny.build(tmp_path / "chat", seq_length=1975, **SMALL)
-    where = ("--model-path", str(folder))
-    kept = run("kept", "qwen-vl", *where, "--batch-size", "8")
+    where = ("--adapter-option", f"model_path={folder}")
+    kept = run("kept", "qwen-vl", *where, "--adapter-option", "batch_size=8")
     assert len(kept) == 14
     cached = [c["reply"]["usage"]["cached"] for c in kept.values() if c["place"] == "round-2"]
     assert 0 < sum(bool(count) for count in cached) < len(cached)
-    alone = run("alone", "qwen-vl", *where, "--batch-size", "1", "--no-kv-reuse")
+    alone = run(
+        "alone",
+        "qwen-vl",
+        *where,
+        "--adapter-option",
+        "batch_size=1",
+        "--adapter-option",
+        "kv_reuse=no",
+    )
     assert told(alone) == told(kept)
     manifest = json.loads(Path("kept/manifest.json").read_text())
     assert manifest["model"]["settings"]["implementation"] == "adapters.qwen_vl"
@@ -56,7 +64,7 @@ def test_two_rounds_of_the_sample_say_the_same_however_they_are_run(tmp_path: Pa
 def test_seeclick_and_a_folder_by_its_own_name_run(tmp_path: Path) -> None:
     """`hf:FOLDER` recognises the original Qwen-VL and needs no code of it."""
     folder = tiny.build(tmp_path / "click", "safetensors", max_position_embeddings=4096, **SMALL)
-    named = run("named", "seeclick", "--model-path", str(folder), *tool.TEXT_ONLY)
+    named = run("named", "seeclick", "--adapter-option", f"model_path={folder}", *tool.TEXT_ONLY)
     plain = run("plain", f"hf:{folder}", *tool.TEXT_ONLY)
     assert told(named) == told(plain)
 
@@ -72,7 +80,7 @@ def test_without_weights_or_network_one_line_says_what_is_needed(
     called = tool.call("--model", "qwen-vl", "--benchmark", "sample", "--distractors", "20")
     assert called.code == 2
     assert "config.json, qwen.tiktoken and pytorch_model-*.bin" in called.complaint
-    assert "--model-path FOLDER" in called.complaint
+    assert "--adapter-option model_path=FOLDER" in called.complaint
 
 
 def test_a_checkpoint_of_another_model_is_named_in_one_line(tmp_path: Path) -> None:
@@ -82,6 +90,8 @@ def test_a_checkpoint_of_another_model_is_named_in_one_line(tmp_path: Path) -> N
         json.dumps({"model_type": "qwen", "architectures": ["QWenLMHeadModel"]})
     )
     tiny.vocabulary(folder / "qwen.tiktoken")
-    called = tool.call("--model", "qwen-vl", "--model-path", str(folder), *tool.ONE_TASK)
+    called = tool.call(
+        "--model", "qwen-vl", "--adapter-option", f"model_path={folder}", *tool.ONE_TASK
+    )
     assert called.code == 2
     assert "text-only Qwen" in called.complaint

@@ -112,12 +112,12 @@ def test_eager_attention_says_the_same(checkpoint: Path, loaded: Loaded) -> None
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"attn": "flash"}, "--attn flash"),
-        ({"dtype": "int7"}, "--dtype int7"),
-        ({"quantization": "4bit"}, "--quantization"),
+        ({"attn": "flash"}, "attn=flash"),
+        ({"dtype": "int7"}, "dtype=int7"),
+        ({"quantization": "4bit"}, "quantization"),
         ({"device_map": "auto"}, "spreads layers over GPUs"),
-        ({"device_map": "sideways"}, "--device-map sideways"),
-        ({"revision": "abc"}, "--revision"),
+        ({"device_map": "sideways"}, "device_map=sideways"),
+        ({"revision": "abc"}, "--adapter-option revision"),
     ],
 )
 def test_an_option_that_cannot_be_followed_is_refused(
@@ -207,7 +207,7 @@ def test_without_the_hub_the_files_are_listed(monkeypatch: pytest.MonkeyPatch) -
         "qwen.tiktoken",
         "pytorch_model-*.bin (ten",
         "pytorch_model.bin.index.json",
-        "--model-path FOLDER",
+        "--adapter-option model_path=FOLDER",
     ):
         assert needed in said
     said = complaint(LocalOptions("seeclick", name="seeclick", revision="v2"))

@@ -16,9 +16,10 @@ from tests.harness.commands.tool import call, isolate
     [
         "-m lexical -b sample",
         "-m random -b sample -k 5 --history none --image-policy none --seed 7 --f1 cl100k-lc "
-        "--invalid fail --no-mapped-operations --split dev --exclude-status refusal",
+        "--invalid fail --scoring-option mapped_operations=no --split dev "
+        "--scoring-option exclude_status=refusal",
         "-m lexical -b sample --candidates ranker --ranker lexical --top-k 10 --protocol "
-        "mindact-choice --shuffles 2 --max-tokens 800",
+        "mindact-choice --protocol-option shuffles=2 --max-tokens 800",
         "-m random -b sample-grounding --protocol-option form=computer-use --only target=present",
         "-m lexical -b mt-sample --protocol mt-mindact-fixed --ranker lexical",
     ],

@@ -26,6 +26,7 @@ from reports.reproductions import (
     read_reproduction,
     reproductions,
 )
+from reports.reproductions.command import values_of
 from reports.reproductions.outcome import FOLDER
 from reports.reproductions.page import MARK, generated
 from tests.harness.benchmarks import _autowebbench, _snapshots
@@ -41,7 +42,7 @@ def parsed(one: Reproduction) -> dict[str, object]:
     with click.Context(cli) as context:
         command = cli.get_command(context, one.command[0])
         assert command is not None
-        return command.make_context("run", list(one.command[1:]), parent=context).params
+        return values_of(command.make_context("run", list(one.command[1:]), parent=context))
 
 
 @pytest.fixture(scope="module")
