@@ -14,7 +14,15 @@ from dataclasses import dataclass, field, replace
 
 from parsers.declaration import Average, Declaration, Measure
 from parsers.intervals import Interval
-from parsers.metrics import AggregationRules, Counts, Estimate, Metrics, Rate, UnitMetrics
+from parsers.metrics import (
+    AggregationRules,
+    Counts,
+    Estimate,
+    Metrics,
+    Quartiles,
+    Rate,
+    UnitMetrics,
+)
 from parsers.parents import (
     cluster_above,
     measures_of_whole,
@@ -177,7 +185,16 @@ def _unit_metrics(scored: _Scored, unknown: frozenset[str]) -> UnitMetrics:
         if have < n_units and measure.name not in unknown:
             partial[measure.name] = have
     implied = implications(scored.scores, scored.declared, scored.rules.variant, unknown)
-    return UnitMetrics(n_parents, n_units, rates, partial, implied)
+    return UnitMetrics(n_parents, n_units, rates, partial, implied, _quartiles(scored))
+
+
+def _quartiles(scored: _Scored) -> dict[str, Quartiles]:
+    found: dict[str, Quartiles] = {}
+    for name in (measure.name for measure in scored.declared.spread):
+        values = [unit.scores.get(name) for unit in scored.units if unit.scores]
+        if known := [float(value) for value in values if value is not None]:
+            found[name] = Quartiles.of(known)
+    return found
 
 
 def _rate(scored: _Scored, name: str, measure: Measure) -> Rate:

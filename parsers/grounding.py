@@ -262,12 +262,25 @@ def measures(
             partial=True,
             in_tables=False,
         ),
-        Measure("distance", meaning="pixels to the target", binary=False, averages=()),
+        Measure(
+            "distance",
+            meaning="pixels to the target",
+            binary=False,
+            averages=(),
+            in_tables=False,
+        ),
         Measure(
             "distance_diagonals",
             meaning="diagonals of the target to the target",
             binary=False,
             averages=(),
+            in_tables=False,
         ),
-        Measure("iou", meaning="intersection over union", binary=False, averages=()),
+        Measure(
+            "iou",
+            meaning="intersection over union",
+            binary=False,
+            averages=(),
+            in_tables=False,
+        ),
     )

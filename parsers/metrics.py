@@ -5,8 +5,9 @@ Undefined values (no unit, no complete parent) are None, never NaN.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import quantiles
 from typing import Literal
 
 from parsers.declaration import Average, Declaration
@@ -67,6 +68,27 @@ Rate = Mapping[Average, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
+class Quartiles:
+    """A measure without an average, over `n` units."""
+
+    median: float
+    lower: float
+    upper: float
+    n: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Quartiles:
+        """Return those of one or more values, interpolated between neighbours.
+
+        >>> Quartiles.of([4, 1, 2, 3])
+        Quartiles(median=2.5, lower=1.75, upper=3.25, n=4)
+        """
+        many = len(values) > 1
+        lower, median, upper = quantiles(values, method="inclusive") if many else [*values] * 3
+        return cls(median, lower, upper, len(values))
+
+
+@dataclass(frozen=True, slots=True)
 class UnitMetrics:
     """The measures of a set of units.
 
@@ -76,6 +98,7 @@ class UnitMetrics:
         partial: how many units have a score of a measure, for the measures that some lack.
         implied: by name of the measure, the scores that are at least as high for every unit,
             because it needs them (`Measure.needs`).
+        quartiles: of the measures without an average that some unit has a score of.
     """
 
     n_parents: int
@@ -83,6 +106,7 @@ class UnitMetrics:
     rates: Mapping[str, Rate]
     partial: Mapping[str, int] = field(default_factory=dict)
     implied: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quartiles: Mapping[str, Quartiles] = field(default_factory=dict)
 
     def value(self, measure: str, average: Average) -> float | None:
         """Return a mean; None where it is not measured."""

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, main_column, partly_measured, result_records
+from harness.tables import POOLED, QUARTILES, main_column, partly_measured, result_records
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
@@ -52,6 +52,11 @@ def columns(
             for end, kind in _KINDS.items()
         ),
         *(column for measure in declared.of_parents for column in _of_parents(measure, declared)),
+        *(
+            Column(f"{measure.result}_{name}", "float64", f"{measure.meaning}, {name}")
+            for measure in declared.spread
+            for name in QUARTILES
+        ),
         Column("few", "boolean", "whether an interval of the line is marked"),
         Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
         Column("valid", "Int64", "valid rows"),

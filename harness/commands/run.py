@@ -135,7 +135,7 @@ def conclude(
     """
     from harness.runs import open_run
     from harness.session.brief import brief_grid
-    from harness.session.report import paid_before, print_result, redo_hint, result_grid
+    from harness.session.report import print_result, redo_hint, result_grid
 
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
@@ -160,7 +160,7 @@ def conclude(
     else:
         asked = (done.records, plan.settings, plan.selected.task_rows, manifest)
         print_result(console, brief_grid(*asked, done.directory, done.bounds))
-    if paid := paid_before(manifest):
+    if paid := manifest.paid_before:
         display.say(paid)
     if done.closing_line:
         display.say(done.closing_line)

@@ -133,6 +133,15 @@ class Manifest(Setup):
     sessions: tuple[Session, ...] = ()
 
     @property
+    def paid_before(self) -> str | None:
+        """How much of the run's cost another run has paid, in words; None if nothing."""
+        redone = self.redone
+        if redone is None or not redone.cost:
+            return None
+        paid = f"${redone.cost:,.4f} was billed in {redone.of}"
+        return f"of this cost, {paid}, whose steps it took over"
+
+    @property
     def environment(self) -> dict[str, Any]:
         """Software and platform of the first session."""
         return self.sessions[0].environment if self.sessions else {}

@@ -18,7 +18,7 @@ from harness.runs.files import read_records, write_error
 from harness.runs.records import Unit
 from parsers import Declaration
 from parsers.declaration import SPLIT
-from parsers.records import Choice, Gold, PastAction, StepInfo, Turn
+from parsers.records import Choice, Gold, PastAction, Prediction, StepInfo, Turn
 
 STEP = "step"
 """The kind of units that are recorded steps."""
@@ -169,6 +169,10 @@ def _row(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
     row["status"] = str(prediction.status) if prediction else None
     for name in ("letter", "element", "operation", "value"):
         row[name] = getattr(prediction, name) if prediction else None
+    said = prediction.action if prediction else None
+    row["action"] = said.name if said else None
+    row["arguments"] = arguments_of(prediction) if prediction else None
+    row["point_x"], row["point_y"] = (said and said.point) or (None, None)
     row["flags"] = list(prediction.flags) if prediction else []
     scores = record.scores or {}
     for column, name, measure in declared.columns:
@@ -177,6 +181,13 @@ def _row(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
     for name in ("input", "cached", "output"):
         row[f"{name}_tokens"] = getattr(record.usage, name) if record.usage else None
     return row
+
+
+def arguments_of(prediction: Prediction) -> str | None:
+    """Return the arguments of the predicted action as JSON; None without any."""
+    if prediction.action is None or not prediction.action.arguments:
+        return None
+    return msgspec.json.encode(dict(prediction.action.arguments), order="deterministic").decode()
 
 
 def _plain(record: Unit[Any], declared: Declaration) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def brief_grid(
     rules = aggregation_rules(settings, declared)
     bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
     total = part(records, declared, rules, task_rows, bounds=bounds)
-    measures = (*declared.in_tables, *declared.of_parents)
+    measures = declared.shown
     by_measure = zip(measures, headline_row(total).cells[1:], strict=True)
     shown = [(one, cell) for one, cell in by_measure if one in _first(declared)]
     chance = total.floor or {}
@@ -75,7 +75,7 @@ def brief_grid(
 
 def _first(declared: Declaration) -> list[Measure]:
     """The measures that are shown: the first ones, and the main one in any case."""
-    measures = [*declared.in_tables, *declared.of_parents]
+    measures = list(declared.shown)
     shown = measures[:MOST]
     return shown if declared.main in shown else [*shown[:-1], declared.main]
 
@@ -104,6 +104,9 @@ def _legend(cells: Sequence[str | Cell], total: Part, others: int) -> str:
         f"per cent, mean over {means.pop()}" if len(means) == 1 else "per cent",
         f"intervals for new {level.extent}",
     ]
+    if any(one in declared.spread for one in _first(declared)):
+        medians = ", ".join(one.head for one in _first(declared) if one in declared.spread)
+        notes.append(f"{medians}: median and [quartiles]")
     if any(FEW_MARK in str(cell) for cell in cells):
         notes.append(f"{FEW_MARK} rough: few {level.many}")
     if others > 0:

@@ -34,6 +34,8 @@ from harness.tables import (
     invalid_label,
     open_notes,
     percent,
+    quartile_cells,
+    quartiles_notes,
     rate_cell,
     rates_note,
     record_bounds,
@@ -166,7 +168,7 @@ def headline_row(group: Part) -> Row:
     values: dict[str, str | Cell] = {}
     for measure in declared.in_tables:
         values[measure.name] = rate_cell(headline, measure, measure.averages[0], declared)
-    return _values("", values | _parent_values(headline, declared), declared)
+    return _values("", values | _of_whole(headline, declared), declared)
 
 
 def _averages(declared: Declaration) -> list[Average]:
@@ -194,8 +196,15 @@ def _rates(
         if average in measure.averages:
             values[measure.name] = rate_cell(record, measure, average, declared)
     if parents:
-        values |= _parent_values(record, declared)
+        values |= _of_whole(record, declared)
     return _values(label, values, declared)
+
+
+def _of_whole(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
+    """The cells of measures that have no average of their own: of parents, and quartiles."""
+    named = [measure.name for measure in declared.spread if measure.in_tables]
+    quartiles = zip(named, quartile_cells(record, declared), strict=True)
+    return _parent_values(record, declared) | dict(quartiles)
 
 
 def _parent_values(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
@@ -209,8 +218,7 @@ def _parent_values(record: Mapping[str, Any], declared: Declaration) -> dict[str
 
 def _values(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
     """A row with these values by the names of measures."""
-    measures = (*declared.in_tables, *declared.of_parents)
-    return Row((label, *(values.get(measure.name, "") for measure in measures)))
+    return Row((label, *(values.get(measure.name, "") for measure in declared.shown)))
 
 
 def _of_parents(value: float | None, complete: int, total: int) -> str:
@@ -228,6 +236,7 @@ def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration)
     left_open = {name for group in shown for name in group.metrics.left_open}
     yield from open_notes(left_open, declared)
     yield from coverage_notes(records, declared)
+    yield from quartiles_notes(declared)
     if any(record["few"] for record in records):
         cluster = shown[0].metrics.rules.cluster
         yield from few_notes(rates=True, clusters=declared.level(cluster).many)
@@ -322,14 +331,6 @@ def _parents_with_missing_rows(
         actions[parent] = max(actions.get(parent, 0), record.total)
     # Counts of the data, where known: an interrupted run has not seen every row.
     return sum(task_rows.get(parent, len(rows[parent])) < actions[parent] for parent in rows)
-
-
-def paid_before(manifest: Manifest) -> str | None:
-    """Say how much of a run's cost another run has paid; None if nothing."""
-    redone = manifest.redone
-    if redone is None or not redone.cost:
-        return None
-    return f"of this cost, ${redone.cost:,.4f} was billed in {redone.of}, whose steps it took over"
 
 
 def redo_hint(

@@ -174,6 +174,7 @@ def _plain_units(metrics: UnitMetrics, declared: Declaration) -> dict[str, Any]:
         f"n_{declared.units}": metrics.n_units,
         **{one.key: plain(metrics.rates[one.name]) for one in declared.of_units},
         **({"variants": variants} if variants else {}),
+        **({"quartiles": plain(dict(metrics.quartiles))} if metrics.quartiles else {}),
         **({"partial": plain(metrics.partial)} if metrics.partial else {}),
     }
 

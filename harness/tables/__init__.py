@@ -48,6 +48,7 @@ from harness.tables.grid import (
 )
 from harness.tables.results import (
     POOLED,
+    QUARTILES,
     average_of,
     cluster_note,
     coverage,
@@ -64,6 +65,8 @@ from harness.tables.results import (
     parent_cells,
     parents_text,
     partly_measured,
+    quartile_cells,
+    quartiles_notes,
     rate_cell,
     rate_cells,
     rate_heads,
@@ -85,6 +88,7 @@ __all__ = [
     "FEW_MARK",
     "FORMATS",
     "POOLED",
+    "QUARTILES",
     "TEST_DATA_NOTE",
     "Cell",
     "Column",
@@ -120,6 +124,8 @@ __all__ = [
     "parents_text",
     "partly_measured",
     "percent",
+    "quartile_cells",
+    "quartiles_notes",
     "rate_cell",
     "rate_cells",
     "rate_heads",

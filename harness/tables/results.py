@@ -16,6 +16,9 @@ from parsers.metrics import Metrics, ParentRate, UnitMetrics
 
 POOLED = "all splits pooled"
 
+QUARTILES = ("median", "lower", "upper")
+"""What columns of a measure without an average hold."""
+
 Record = Mapping[Any, Any]
 """A line of results by column name; None where a number is missing."""
 
@@ -65,6 +68,10 @@ def _record(
             f"{measure.key}_complete": rate.complete if rate else None,
             f"{measure.key}_total": rate.total if rate else None,
         }
+    for measure in declared.spread:
+        quartiles = metrics.quartiles.get(measure.name)
+        for name in QUARTILES:
+            values[f"{measure.result}_{name}"] = getattr(quartiles, name, None)
     return values | {"few": any(one is not None and one.few for one in intervals)}
 
 
@@ -162,6 +169,29 @@ def _parent_cell(record: Record, measure: Measure) -> Cell:
     return Cell(f"{cell.text} ({won}/{int(total)})", cell.interval)
 
 
+def quartile_cells(record: Record, declared: Declaration) -> Iterator[Cell]:
+    """Yield a line's measures without an average: the median, and the quartiles in brackets."""
+    for measure in (one for one in declared.spread if one.in_tables):
+        values = [record.get(f"{measure.result}_{name}") for name in QUARTILES]
+        median, *ends = [_rounded(value) for value in values if value is not None] or [ABSENT]
+        yield Cell(median, f"[{', '.join(ends)}]" if ends else "")
+
+
+def _rounded(value: float) -> str:
+    """Write a number of any size.
+
+    >>> _rounded(1234.56), _rounded(12.345), _rounded(3.0)
+    ('1,235', '12.3', '3')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def quartiles_notes(declared: Declaration) -> list[str]:
+    """Return the footnote on measures without an average, if tables show one."""
+    named = [f"{one.head} ({one.meaning})" for one in declared.spread if one.in_tables]
+    return [f"Median and [quartiles]: {', '.join(named)}."] if named else []
+
+
 def result_row(record: Record, group: str, average: Average, declared: Declaration) -> Row:
     """Return a line for readers: its group (or how it treats invalid rows), counts and rates."""
     headline = bool(record["headline"])
@@ -172,6 +202,7 @@ def result_row(record: Record, group: str, average: Average, declared: Declarati
             f"{int(record[declared.units]):,}",
             *rate_cells(record, average, declared),
             *parent_cells(record, declared),
+            *quartile_cells(record, declared),
         ),
         parent="" if headline else group,
     )
@@ -192,12 +223,13 @@ def rate_heads(average: Average, declared: Declaration) -> tuple[str, ...]:
             for measure, one in rates_shown(average, declared)
         ),
         *(measure.head for measure in declared.of_parents),
+        *(measure.head for measure in declared.spread if measure.in_tables),
     )
 
 
 def heads(declared: Declaration) -> tuple[str, ...]:
-    """Return the heads of measures, those of parents last."""
-    return tuple(measure.head for measure in (*declared.in_tables, *declared.of_parents))
+    """Return the heads of measures: averaged ones, those of parents, those without an average."""
+    return tuple(measure.head for measure in declared.shown)
 
 
 def invalid_label(line: Literal["valid", "strict"]) -> str:

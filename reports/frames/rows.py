@@ -255,7 +255,7 @@ def _trials(
     }
     of_scores = {
         name: _objects(frame[name if measure.variants else measure.column])
-        for measure in declared.of_units
+        for measure in (*declared.of_units, *declared.spread)
         for name in measure.scores
     }
     columns = (

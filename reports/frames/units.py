@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.runs import Unit
-from parsers import Declaration
+from harness.runs.steps import arguments_of
+from parsers import Declaration, Prediction
 from parsers.declaration import SPLIT
 from reports.kind import reports_on
 
@@ -129,7 +130,8 @@ def unit_columns(declared: Declaration) -> UnitColumns:
     """Return the columns for units of a benchmark."""
     of_kind = reports_on(declared.kind).columns or KindColumns()
     unit, level = declared.unit, declared.innermost
-    own = {one.column.name for part in (of_kind.identity, of_kind.detail) for one in part}
+    parts = (of_kind.identity, of_kind.detail, of_kind.outcome)
+    own = {one.column.name for part in parts for one in part}
     row = (
         unit_column("repeat", "Int64", "number of the repeat, from 0"),
         unit_column(
@@ -161,8 +163,12 @@ def unit_columns(declared: Declaration) -> UnitColumns:
     outcome = (
         unit_column("status", "category", f"how the {unit} ended", predicted(_status)),
         *of_kind.outcome,
+        unit_column("action", "category", "the predicted action", predicted(_action)),
+        unit_column("arguments", "str", "its arguments as JSON", predicted(arguments_of)),
+        unit_column("point_x", "float64", "its point, in pixels of the original", _point(0)),
+        unit_column("point_y", "float64", "the same, from the top", _point(1)),
         unit_column("flags", "str", "what the parser repaired, separated by spaces", _flags),
-        *_scores(declared),
+        *(one for one in _scores(declared) if one.column.name not in own),
     )
     return UnitColumns(row, outcome, of_kind.texts, of_kind.parts)
 
@@ -210,6 +216,14 @@ def _status(prediction: Any) -> str:
 
 
 _flags = predicted(lambda prediction: " ".join(prediction.flags))
+
+
+def _action(prediction: Prediction) -> str | None:
+    return prediction.action.name if prediction.action else None
+
+
+def _point(place: int) -> Getter:
+    return predicted(lambda said: said.point[place] if said.point else None)
 
 
 def _score(name: str, binary: bool) -> Getter:

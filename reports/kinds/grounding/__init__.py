@@ -11,7 +11,7 @@ from harness.runs import Run
 from harness.settings import OF_MODEL
 from harness.tables import finer_clusters, interval_text, percent
 from parsers.records import Status
-from reports.frames.units import Getter, KindColumns, predicted, unit_column
+from reports.frames.units import Getter, KindColumns, unit_column
 from reports.keys import Group, Key
 from reports.kind import KindReports
 from reports.kinds.grounding.errors import GroundingErrors, GroundingPage, GroundingRecord
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 
 def _size(place: int) -> Getter:
     return lambda record: record.detail.size[place]
-
-
-def _score(name: str) -> Getter:
-    """Return a score that is on the line of a unit but not averaged."""
-    return lambda record: (record.scores or {}).get(name) if record.settled else None
-
-
-def _point(place: int) -> Getter:
-    return predicted(lambda said: said.point[place] if said.point else None)
 
 
 def _area(record: GroundingRecord) -> float | None:
@@ -50,18 +41,6 @@ GROUNDING_COLUMNS = KindColumns(
         unit_column("target_kind", "category", "box, polygon or absent", _given),
         unit_column("target_area", "float64", "in square pixels; missing if absent", _area),
         unit_column("place", "str", "the target in pixels", lambda record: str(record.detail.gold)),
-    ),
-    outcome=(
-        unit_column("point_x", "float64", "the point, in pixels of the original", _point(0)),
-        unit_column("point_y", "float64", "its height from the top", _point(1)),
-        unit_column("distance", "float64", "pixels to the target, 0 inside", _score("distance")),
-        unit_column(
-            "distance_diagonals",
-            "float64",
-            "the same in diagonals of the target",
-            _score("distance_diagonals"),
-        ),
-        unit_column("iou", "float64", "overlap of a box that was given", _score("iou")),
     ),
     texts=(
         unit_column("instruction", "str", "what was asked", lambda record: record.detail.asked),

@@ -143,7 +143,7 @@ def test_recorded_steps_are_scored_without_their_benchmarks_package() -> None:
 def test_the_table_has_the_declared_columns_words_and_averages() -> None:
     grid = result_grid(rows(), settings(), DECLARED, {})
     printed = " ".join(render(grid, width=120, note="").split())
-    assert [column.head for column in grid.columns] == ["", "Hit", "Near", "All"]
+    assert [column.head for column in grid.columns] == ["", "Hit", "Near", "All", "px"]
     labels = {str(row.cells[0]): row for section in grid.sections for row in section.rows}
     # By form: 1 of 1 icon, 1 of 3 texts. Pictures: p has two hits, q none.
     assert list(labels) == ["cells, form", "micro, 4 items"]
@@ -151,8 +151,9 @@ def test_the_table_has_the_declared_columns_words_and_averages() -> None:
         label: [next(iter(str(cell).split()), "") for cell in row.cells[1:]]
         for label, row in labels.items()
     }
-    assert numbers["cells, form"] == [f"{100 * (1 + 1 / 3) / 2:.1f}", "", "50.0"]
-    assert numbers["micro, 4 items"] == ["50.0", "50.0", ""]
+    assert numbers["cells, form"] == [f"{100 * (1 + 1 / 3) / 2:.1f}", "", "50.0", "1,280"]
+    assert numbers["micro, 4 items"] == ["50.0", "50.0", "", ""]
+    assert "Median and [quartiles]: px (" in printed
     assert "cells: mean over form of each cell's mean" in printed
     assert "95 % Wilson intervals with pictures as clusters: for new pictures." in printed
     for word in ("floor", "element", "step", "task", "Op. F1", "website"):
@@ -168,6 +169,8 @@ def test_the_summary_is_told_in_the_declared_words() -> None:
     assert metrics["valid"]["nearness"]["micro"] == {"value": 0.5, "interval": None, "n": 3}
     assert metrics["pictures"]["default"]["successes"] == 1
     assert "pixels" not in metrics["valid"] and "variants" not in metrics["valid"]
+    shown = {"median": 1280.0, "lower": 1280.0, "upper": 1280.0, "n": 4}
+    assert metrics["valid"]["quartiles"] == {"pixels": shown}
     manifest = Manifest(
         schema=3, name="r", created="", config={}, declaration=DECLARED, reading=READING
     )

@@ -36,11 +36,20 @@ class Scoring(NamedTuple):
     scorers: Mapping[str, Callable[[Prediction, Any], float | None]]
 
 
-_STEPS = Measure("steps", "Steps", "steps of an episode", binary=False, averages=())
+_STEPS = Measure(
+    "steps", "Steps", "steps of an episode", binary=False, averages=(), in_tables=False
+)
 REWARDED = Scoring(
     (
         Measure("success", "Success", "episodes with a reward of 1", main=True),
-        Measure("reward", "Reward", "the reward of the task", binary=False, averages=()),
+        Measure(
+            "reward",
+            "Reward",
+            "the reward of the task",
+            binary=False,
+            averages=(),
+            in_tables=False,
+        ),
         _STEPS,
     ),
     {"success": complete, "reward": reward, "steps": miniwob.steps},

@@ -235,8 +235,17 @@ DECLARED = Declaration(
         Measure("success", "Success", "episodes with a raw reward of 1", main=True),
         Measure("success_seeclick", "> 0.8", "episodes with more than 0.8 (SeeClick's rule)"),
         Measure("success_browsergym", "> 0", "episodes with more than 0 (BrowserGym's rule)"),
-        Measure("raw_reward", "Reward", "the reward of the page", binary=False, averages=()),
-        Measure("steps", "Steps", "steps of an episode", binary=False, averages=()),
+        Measure(
+            "raw_reward",
+            "Reward",
+            "the reward of the page",
+            binary=False,
+            averages=(),
+            in_tables=False,
+        ),
+        Measure(
+            "steps", "Steps", "steps of an episode", binary=False, averages=(), in_tables=False
+        ),
     ),
     levels=(Level("task", extent="tasks", column="task_id"),),
     groups=(
