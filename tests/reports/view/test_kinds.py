@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.runs import Unit
 from reports.kind import REPORTS, KindReports
-from reports.view.detail import DEEPEST, MOST, tree
+from reports.view.detail import DEEPEST, LONGEST_KEY, MOST, tree
 from reports.view.folder import call
 from reports.view.parts import Drawn, Item, Listed, Part, UnitPage
 from tests.reports.view.conftest import Watched
@@ -29,7 +29,11 @@ JSON = st.recursive(
     | st.sampled_from(HOSTILE),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.text() | st.sampled_from((*HOSTILE, "__proto__")), inner, max_size=4)
+        | st.dictionaries(
+            st.text(max_size=LONGEST_KEY) | st.sampled_from((*HOSTILE, "__proto__")),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=20,
 )
