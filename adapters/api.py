@@ -210,6 +210,25 @@ class ApiAdapter(ApiClient[AdapterInfo]):
 
     tier_words: ClassVar[Mapping[Tier, str]] = {}
 
+    def __init__(
+        self,
+        info: AdapterInfo,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float,
+        options: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        info = replace(info, greedy=self._is_greedy)
+        super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
+
+    def _is_greedy(self, generation: Generation) -> bool:
+        """Return whether temperature 0 is sent, as far as the model has not refused it."""
+        return self._temperature(generation) == 0 and "temperature" not in self._refused
+
+    def _temperature(self, generation: Generation) -> object:
+        """Return the temperature that is sent, None for the model's own."""
+        return generation.temperature
+
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once, and again only to leave out a parameter that the model refused.
 

@@ -122,6 +122,11 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         """Return whether temperature 0 is sent if the user asks for none."""
         return True
 
+    def _temperature(self, generation: Generation) -> object:
+        usual = 0.0 if self._greedy(generation) else None
+        asked = usual if generation.temperature is None else generation.temperature
+        return self._extra.get("temperature", asked)
+
     def _additions(self, request: Request) -> Json:
         """Return parameters beyond those that the user asks for."""
         return {}
@@ -154,13 +159,11 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
     def _parameters(self, generation: Generation, request: Request) -> Json:
         wanted: Json = {
             self._limit: generation.max_tokens,
-            "temperature": generation.temperature,
+            "temperature": self._temperature(generation),
             "top_p": generation.top_p,
             "seed": generation.seed,
             "reasoning_effort": generation.effort,
         }
-        if generation.temperature is None and self._greedy(generation):
-            wanted["temperature"] = 0.0
         if generation.thinking_budget is not None:
             self._notify(f"{self._info.name} has no thinking budget (only an effort): not sent")
         wanted |= self._additions(request)

@@ -86,6 +86,11 @@ class Generation:
         return {name: value for name, value in pairs if value is not None}
 
 
+def unless_sampled(generation: Generation) -> bool:
+    """Return True unless a temperature above 0 was asked for (`AdapterInfo.greedy`)."""
+    return not generation.temperature
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call to make."""
@@ -100,6 +105,10 @@ class Request:
     """True if a later call will continue the conversation: a prompt or key-value cache pays."""
     repeat: int = 0
     """Number of the repetition, from 0, in a run that asks every step several times."""
+    sample: int = 0
+    """Number of the reply, from 0, where a dialogue asks for several; each is drawn anew."""
+    name: str = ""
+    """Its name within its dialogue: the place, and what tells it from other calls there."""
     id: str = field(default="", compare=False)
     """Key of the call, unique in its run even among equal calls."""
     about: Any = field(default=None, compare=False, repr=False)
@@ -222,6 +231,9 @@ class AdapterInfo(ModelInfo):
     cache_minimum: int | None = None
     """Tokens that a prefix must have for the provider's prompt cache to keep it; None without such
     a cache, or if unknown."""
+    greedy: Callable[[Generation], bool] = lambda generation: generation.temperature == 0
+    """True for parameters by which decoding is known to be greedy. Equal calls of a run then share
+    a reply; otherwise each is made."""
     tiers: tuple[Tier, ...] = ()
     """The tiers that a request may ask for (`Request.tier`), and batch if the adapter is
     `Deferrable`; whether the provider sells them for this model is for its prices, or for itself,

@@ -209,16 +209,18 @@ class GoogleAdapter(ApiAdapter):
     def _level(self) -> str | None:
         return f"MEDIA_RESOLUTION_{self._resolution.upper()}" if self._resolution else None
 
+    def _temperature(self, generation: Generation) -> float | None:
+        usual = None if self._facts.levels else 0.0
+        return usual if generation.temperature is None else generation.temperature
+
     def _parameters(self, generation: Generation, request: Request) -> Json:
         wanted: Json = {
             "max_output_tokens": generation.max_tokens,
-            "temperature": generation.temperature,
+            "temperature": self._temperature(generation),
             "top_p": generation.top_p,
             "seed": generation.seed,
             "thinking_budget": generation.thinking_budget,
         }
-        if generation.temperature is None and not self._facts.levels:
-            wanted["temperature"] = 0.0
         if generation.effort is not None:
             if self._facts.levels:
                 wanted["thinking_level"] = generation.effort

@@ -51,6 +51,7 @@ from adapters.contract import (
     ImageRule,
     PictureSource,
     Request,
+    unless_sampled,
 )
 from adapters.conversation import Finish, Reply, Usage
 
@@ -175,6 +176,7 @@ def scripted(
         open_dialogues=open_dialogues,
         context_tokens=context_tokens,
         image_rule=image_rule,
+        greedy=unless_sampled,
         settings=settings,
     )
     return Scripted(function, info, look=look)

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import msgspec
 
+from adapters.contract import Generation
 from adapters.conversation import Conversation, Reply, canonical_json
 from adapters.embedding import Embedded
 from parsers.records import Prediction
@@ -28,12 +29,17 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
+SEEDS_OF_A_REPEAT = 1000
+"""Distance between the seeds of two repeats."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """A conversation that a model is to continue.
 
     Attributes:
-        place: name of the call, unique within its dialogue.
+        place: name of the call. A dialogue makes one call per place, unless they differ in
+            `sample`, `temperature` or `seed`.
         continues: whether a later call will continue from the reply.
         max_tokens: limit for this reply; None takes the run's.
         role: who is asked; "" is the model under test.
@@ -42,6 +48,9 @@ class Ask:
         shared: id of a parent of the unit, for a call that is made once for all its units and
             repeat by repeat: the first to ask makes and pays it. It must be one of the level that
             shards keep whole (`Dataset.whole`), and all must ask the same under one place.
+        sample: number of the reply, from 0, where one conversation is asked several times.
+        temperature: used instead of the run's, for a model.
+        seed: sent instead of the run's, which differs by sample and repeat.
     """
 
     conversation: Conversation
@@ -51,10 +60,45 @@ class Ask:
     role: str = ""
     shared: str = ""
     about: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    sample: int = 0
+    temperature: float | None = None
+    seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name within its dialogue: the place, and what else tells it from other calls."""
+        return call_name(self.place, self.sample, self.temperature, self.seed)
+
+    def generation(self, usual: Generation, repeat: int) -> Generation:
+        """Return the parameters of this call, in place of those that the run usually sends.
+
+        A seed differs by repeat and sample, or a server would give the same reply to all of them.
+        """
+        changed: dict[str, Any] = {}
+        if self.max_tokens is not None:
+            changed["max_tokens"] = self.max_tokens
+        if self.temperature is not None:
+            changed["temperature"] = self.temperature
+        if self.seed is not None:
+            changed["seed"] = self.seed
+        elif usual.seed is not None and (repeat or self.sample):
+            changed["seed"] = usual.seed + SEEDS_OF_A_REPEAT * repeat + self.sample
+        return replace(usual, **changed) if changed else usual
 
     def digest(self) -> str:
         """SHA-256 of what is asked."""
         return self.conversation.digest()
+
+
+def call_name(place: str, sample: int, temperature: float | None, seed: int | None) -> str:
+    """Return the name of a call within its dialogue.
+
+    >>> call_name("judge", 2, 0.9, None)
+    'judge#2,temperature=0.9'
+    """
+    name = f"{place}#{sample}" if sample else place
+    name += "" if temperature is None else f",temperature={temperature:g}"
+    return name if seed is None else f"{name},seed={seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +109,11 @@ class Embed:
     place: str
     role: str = "embedding"
     shared: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name within its dialogue."""
+        return self.place
 
     def digest(self) -> str:
         """SHA-256 of the texts."""
@@ -82,6 +131,11 @@ class Act:
 
     action: Any
     place: str
+
+    @property
+    def name(self) -> str:
+        """Its name within its dialogue."""
+        return self.place
 
     def digest(self) -> str:
         """SHA-256 of the action."""

@@ -15,18 +15,16 @@ from typing import NamedTuple
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, GenerateConfig, Model, ModelOutput
 
-from adapters.api import ApiAdapter
-from adapters.catalog import MODELS, describe
+from adapters.catalog import describe
 from adapters.contract import (
     AdapterInfo,
     EncodedPicture,
     Fault,
     Generation,
     PictureSource,
-    PixelPicture,
     Request,
 )
-from adapters.conversation import Conversation, Picture, Reply, user
+from adapters.conversation import Conversation, Picture, Reply
 from adapters.inspect.messages import chat_messages, reply_of
 
 SAME = frozenset({"openai", "anthropic", "google"})
@@ -60,36 +58,23 @@ class Known:
         options: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         provider, _, model = name.partition("/")
-        self._ours, self._options = described_as, dict(options)
-        self._greedy: bool | None = False if provider in SAMPLING else None
+        ours, ours_options = described_as, dict(options)
+        self._samples = provider in SAMPLING
         if described_as is None and provider in UNKNOWN and not options:
             self.info = AdapterInfo(name=name, model=model, provider=provider)
             return
         if described_as is None and provider in SAME and not own_address:
-            self._ours = f"{provider}:{model.rpartition('/')[2]}"
+            ours = f"{provider}:{model.rpartition('/')[2]}"
         elif described_as is None:
-            self._ours = f"openai:{model}"
-            self._options["base_url"] = _SERVER
-        info = describe(str(self._ours), loads=False, **self._options).info
+            ours = f"openai:{model}"
+            ours_options["base_url"] = _SERVER
+        info = describe(str(ours), loads=False, **ours_options).info
         self.info = replace(info, name=name, model=model, provider=provider)
 
-    async def greedy(self) -> bool:
-        """Return whether our adapter asks for temperature 0 if the user asks for none."""
-        if self._greedy is None:
-            self._greedy = self._ours is not None and await _is_greedy(self._ours, self._options)
-        return self._greedy
-
-
-async def _is_greedy(name: str, options: Mapping[str, object]) -> bool:
-    adapter = MODELS.keyless(name, **options)
-    try:
-        if not isinstance(adapter, ApiAdapter):
-            return False
-        request = Request(Conversation((user("hello"),)), Generation(), "", "")
-        _, sent = await adapter.body(request, _NoPictures())
-        return sent.get("temperature") == 0
-    finally:
-        await adapter.close()
+    @property
+    def greedy(self) -> bool:
+        """True if our adapter asks for temperature 0 where the user asks for none."""
+        return not self._samples and self.info.greedy(Generation())
 
 
 class _Said(NamedTuple):
@@ -123,7 +108,7 @@ class InspectModel:
         """Ask once. Raises what inspect raises, and `Fault` for an output without a reply."""
         conversation = request.conversation
         messages = await self._messages(conversation, pictures)
-        output = await self._model.generate(messages, config=await self._config(request.generation))
+        output = await self._model.generate(messages, config=self._config(request.generation))
         try:
             reply = reply_of(output)
         except ValueError as error:
@@ -154,9 +139,9 @@ class InspectModel:
                     shown[picture] = await pictures.encoded(picture)
         return [*before, *chat_messages(added, shown.__getitem__)]
 
-    async def _config(self, generation: Generation) -> GenerateConfig:
+    def _config(self, generation: Generation) -> GenerateConfig:
         temperature = generation.temperature
-        if temperature is None and await self._known.greedy():
+        if temperature is None and self._known.greedy:
             temperature = 0.0
         return GenerateConfig(
             max_tokens=generation.max_tokens,
@@ -164,11 +149,3 @@ class InspectModel:
             top_p=generation.top_p,
             seed=generation.seed,
         )
-
-
-class _NoPictures:
-    async def encoded(self, picture: Picture) -> EncodedPicture:
-        raise NotImplementedError
-
-    async def pixels(self, picture: Picture) -> PixelPicture:
-        raise NotImplementedError

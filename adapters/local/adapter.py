@@ -152,6 +152,7 @@ class LocalAdapter(BatchAdapter):
             generation,
             request.continues,
             tuple((p.digest, p.recipe) for p in request.conversation.pictures),
+            request.sample,
         )
         room = max(1, self._room(work))
         if room < generation.max_tokens:

@@ -17,7 +17,7 @@ from adapters.local.contract import Encoded, Family, Recalling
 if TYPE_CHECKING:
     import torch
 
-Key = tuple[str, int, str]
+Key = tuple[str, int, str, int]
 """Step, repeat and place: names a call."""
 
 
@@ -173,7 +173,7 @@ class Prepared:
 
 
 def _key(request: Request) -> Key:
-    return request.unit_id, request.repeat, request.place
+    return request.unit_id, request.repeat, request.place, request.sample
 
 
 def _image(picture: PixelPicture) -> Image.Image:

@@ -1,8 +1,8 @@
 """Sampling and stopping, row by row.
 
-A row's draws depend on (seed, step, repeat, place) and nothing else: one number in [0, 1) per
-token, drawn ahead on the CPU, picks the token from the cumulative probabilities. So a reply is the
-same in any batch, and on any device up to rounding.
+A row's draws depend on (seed, step, repeat, place, sample) and nothing else: one number in [0, 1)
+per token, drawn ahead on the CPU, picks the token from the cumulative probabilities. So a reply is
+the same in any batch, and on any device up to rounding.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from typing import Any
 
 import torch
 
-from adapters.contract import Fatal, Generation, Request
+from adapters.contract import Fatal, Generation, Request, unless_sampled
 from adapters.local.work import Work
 
 DEFAULT_SEED = 0
 
 
 def samples(generation: Generation) -> bool:
-    return bool(generation.temperature)
+    return not unless_sampled(generation)
 
 
 def seed_of(call: Work | Request) -> int:
     """Return the seed of one reply's draws."""
     seed = DEFAULT_SEED if call.generation.seed is None else call.generation.seed
-    text = "\x1f".join((str(seed), call.unit_id, str(call.repeat), call.place))
+    place = f"{call.place}#{call.sample}" if call.sample else call.place
+    text = "\x1f".join((str(seed), call.unit_id, str(call.repeat), place))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request
+from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request, unless_sampled
 from adapters.conversation import END_TOKEN, Conversation, Finish, Reply, Text, Usage
 from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
@@ -143,7 +143,14 @@ class Seq2SeqAdapter(BatchAdapter):
         started = time.monotonic()
         inputs = [self._encode(request.conversation) for request in requests]
         works = [
-            Work(r.unit_id, r.repeat, r.place, Encoded(torch.tensor(ids), None), r.generation)
+            Work(
+                r.unit_id,
+                r.repeat,
+                r.place,
+                Encoded(torch.tensor(ids), None),
+                r.generation,
+                sample=r.sample,
+            )
             for r, ids in zip(requests, inputs, strict=True)
         ]
         ids, mask = self._padded(inputs)
@@ -220,6 +227,7 @@ def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
         provider="local",
         revision=checkpoint.identity,
         takes_pictures=False,
+        greedy=unless_sampled,
         text_tokens=lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]),
         settings={
             "architecture": checkpoint.architecture,

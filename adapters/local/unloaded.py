@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adapters.contract import AdapterInfo, Fatal
+from adapters.contract import AdapterInfo, Fatal, unless_sampled
 from adapters.local import loading
 from adapters.local.checkpoint import Checkpoint, locate
 from adapters.local.contract import Loaded, Unloaded
@@ -55,6 +55,7 @@ def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
         image_rule=family.image_rule,
         coordinates=family.coordinates,
         text_tokens=family.text_tokens,
+        greedy=unless_sampled,
         settings={"family": family.name, "max_pixels": options.max_pixels, **model.settings},
     )
 

@@ -199,9 +199,12 @@ class Waiting:
         return self.after.cohort if self.after else None
 
 
-def turn(call: Waiting) -> tuple[int, str]:
+Turn = tuple[int, str, int]
+
+
+def turn(call: Waiting) -> Turn:
     """Return a call's round: the length of its conversation in messages and, for a call whose reply
-    will be continued, its place.
+    will be continued, its place and sample.
 
     Calls of a round are alike whatever their place: the groups of a tournament, the parts of a long
     list, the first questions of different steps. Calls that begin a cohort are separated by place,
@@ -209,12 +212,13 @@ def turn(call: Waiting) -> tuple[int, str]:
     other.
     """
     request = call.request
-    return len(request.conversation.messages), request.place if request.continues else ""
+    begins = (request.place, request.sample) if request.continues else ("", 0)
+    return len(request.conversation.messages), *begins
 
 
 def by_turn(calls: Iterable[Waiting]) -> list[list[Waiting]]:
     """Group calls by round."""
-    rounds: dict[tuple[int, str], list[Waiting]] = {}
+    rounds: dict[Turn, list[Waiting]] = {}
     for call in calls:
         rounds.setdefault(turn(call), []).append(call)
     return list(rounds.values())

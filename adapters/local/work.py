@@ -27,6 +27,9 @@ class Work:
     shown: tuple[tuple[str, str], ...] = ()
     """(digest, recipe) of the prompt's pictures, which its ids do not tell apart."""
 
+    sample: int = 0
+    """The number of the reply among those of the dialogue at this place, from 0."""
+
     @property
     def dialogue(self) -> Dialogue:
         return self.unit_id, self.repeat

@@ -49,7 +49,7 @@ class BatchCaller:
     budget: the session's, from `begin` on.
     spools: whether new calls are made so; otherwise only what was sent before is waited for.
     pricing: of calls in batches.
-    is_recorded: whether a call of a unit and repeat is on record, by its place.
+    is_recorded: whether a call of a unit and repeat is on record, by its name within its dialogue.
     ready: called once before the first request is put into a pack.
     full: why no further call can be paid for; None as long as there is money.
     fatal: what the provider says that would be said of every call.
@@ -154,7 +154,7 @@ class BatchCaller:
             id=id,
             unit_id=request.unit_id,
             repeat=request.repeat,
-            place=request.place,
+            place=request.name,
             attempt=attempt,
             upper=upper,
             sent=dict(line.sent),

@@ -106,7 +106,7 @@ class PackedCall(msgspec.Struct, kw_only=True, frozen=True, gc=False):
     """A call whose request is in a pack.
 
     id: of the request, new in every attempt.
-    place: which call of its dialogue it is.
+    place: the name of the call within its dialogue.
     attempt: the how manieth time it is sent, from 1.
     upper: the most that it may cost, in US dollars.
     sent: the parameters in it.

@@ -67,7 +67,7 @@ class BatchPasses:
         # A settled unit may wait for a call all the same: another one beside it was given up.
         records = open_run(directory.path).records() if log.live and directory.settled else ()
         played = {id for record in records if record.settled for id in record.calls}
-        shared = {(record.payer, record.place) for record in directory.shared.values()}
+        shared = {(record.payer, record.name) for record in directory.shared.values()}
 
         def is_recorded(key: StepKey, place: str) -> bool:
             id = call_id(*key, place)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from msgspec import UNSET, UnsetType
 
@@ -46,8 +45,11 @@ class Asking:
         """Hash of everything that the reply depends on."""
         ask, dialogue = _ask(pending), pending.dialogue
         lane = self._lane(dialogue, ask)
-        model = lane.key(_generation(lane, dialogue, ask))
-        return request_key(model, pending.digest, dialogue.job.repeat, pending.trial)
+        generation = _generation(lane, dialogue, ask)
+        of = "" if lane.info.greedy(generation) else f"{pending.unit_id}\n{ask.name}"
+        return request_key(
+            lane.key(generation), pending.digest, dialogue.job.repeat, pending.trial, ask.sample, of
+        )
 
     async def make(self, pending: Pending, key: str) -> Made:
         """Raises `GaveUp`, `Parked`, `Refused`, `Stopped`, `Fatal`."""
@@ -64,6 +66,8 @@ class Asking:
             ask.place,
             ask.continues,
             job.repeat,
+            ask.sample,
+            ask.name,
             id=f"{pending.id}\n{key}",
             about=ask.about,
         )
@@ -84,6 +88,9 @@ class Asking:
             price=_price(lane.pricing.cost(reply)) if cached else UNSET,
             earlier=earlier[1] if earlier else None,
             role=ask.role,
+            sample=ask.sample,
+            temperature=ask.temperature,
+            seed=ask.seed,
         )
         return Made(record, reply)
 
@@ -124,7 +131,7 @@ def _ask(pending: Pending) -> Ask:
 
 def _generation(lane: AskLane, dialogue: OpenDialogue, ask: Ask) -> Generation:
     generation = lane.generation if lane.role else dialogue.generation
-    return generation if ask.max_tokens is None else replace(generation, max_tokens=ask.max_tokens)
+    return ask.generation(generation, dialogue.job.repeat)
 
 
 def _price(cost: float | None) -> float | UnsetType:

@@ -2,11 +2,12 @@
 
 A reply is found by the hash of everything it depends on, which is also the `request` of a recorded
 call: provider, model, revision, endpoint, everything the adapter declares in `settings`, every
-generation parameter (the seed among them), the repeat index, the trial where an episode was started
-anew, and the conversation, whose digest covers texts, native parts, and pictures by source digest
-and recipe. API keys, time limits, concurrency and marks for the provider's prompt cache do not
-count. A vector is found by the same facts of its model and by its text, whatever it was sent
-together with.
+generation parameter (the seed among them), the repeat index, the sample, the trial where an episode
+was started anew, and the conversation, whose digest covers texts, native parts, and pictures by
+source digest and recipe. Where decoding is not known to be greedy, the unit and the name of the
+call count, too: equal calls of a run are all made, and a later run may reuse their replies. API
+keys, time limits, concurrency and marks for the provider's prompt cache do not count. A vector is
+found by the same facts of its model and by its text, whatever it was sent together with.
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
 wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
@@ -59,10 +60,17 @@ def model_key(info: ModelInfo, generation: Generation | None = None) -> str:
     )
 
 
-def request_key(model: str, conversation: str, repeat: int, trial: int = 0) -> str:
-    """Return the hash of a call, from its `model_key` and the conversation's digest."""
+def request_key(
+    model: str, conversation: str, repeat: int, trial: int = 0, sample: int = 0, of: str = ""
+) -> str:
+    """Return the hash of a call, from its `model_key` and the conversation's digest.
+
+    `of` is whose call it is, where decoding is not known to be greedy: equal calls differ by it.
+    """
     attempt = f"\n{trial}" if trial else ""
-    return hashlib.sha256(f"{model}\n{conversation}\n{repeat}{attempt}".encode()).hexdigest()
+    drawn = f"\nsample {sample} {of}" if sample or of else ""
+    text = f"{model}\n{conversation}\n{repeat}{attempt}{drawn}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def default_cache_path() -> Path:

@@ -175,9 +175,9 @@ class Calls:
 
         Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`, `ProtocolError`, `RunError`.
         """
-        if call.place in dialogue.calls:
-            raise ProtocolError(f"{dialogue}: '{call.place}' was asked twice")
-        dialogue.calls[call.place] = None
+        if call.name in dialogue.calls:
+            raise ProtocolError(f"{dialogue}: '{call.name}' was asked twice")
+        dialogue.calls[call.name] = None
         pending = self._pending(dialogue, call)
         lane = None if isinstance(call, Act) else self._lane_of(call)
         if len(dialogue.seats) == 1 and lane in dialogue.seats:
@@ -188,7 +188,7 @@ class Calls:
     async def _answer(self, pending: Pending) -> Result:
         if pending.asked_by:
             return await self._share(pending)
-        recorded = pending.dialogue.recorded.get(pending.call.place)
+        recorded = pending.dialogue.recorded.get(pending.call.name)
         if recorded is None:
             return await self._make(pending)
         result = await self._replay(pending, recorded)
@@ -221,7 +221,7 @@ class Calls:
             await self._log.record_call(made.record, made.blobs)
         if pending.asked_by:
             self._shared[pending.id] = pending.dialogue.shared[pending.id] = made.record
-        pending.dialogue.calls[pending.call.place] = made.record
+        pending.dialogue.calls[pending.call.name] = made.record
         self._observer.called(made.record, replayed=False)
         return made.result
 
@@ -229,11 +229,11 @@ class Calls:
         dialogue = pending.dialogue
         if recorded.conversation != pending.digest:
             raise ReplayMismatch(
-                f"{dialogue}: '{recorded.place}' asks something other than what is on "
+                f"{dialogue}: '{recorded.name}' asks something other than what is on "
                 "record; the data or the protocol has changed since the run was started"
             )
         blobs = {digest: await self._log.blob(digest) for digest in recorded.blobs}
-        dialogue.calls[recorded.place] = recorded
+        dialogue.calls[recorded.name] = recorded
         return result_of(recorded, blobs.__getitem__)
 
     def _pending(self, dialogue: OpenDialogue, call: Call) -> Pending:
@@ -246,9 +246,9 @@ class Calls:
         job = dialogue.job
         if not isinstance(call, Act) and call.shared:
             parent = shared_unit(call.shared)
-            name = call_id(parent, job.repeat, call.place)
+            name = call_id(parent, job.repeat, call.name)
             return Pending(dialogue, call, digest, name, parent, 0, job.unit_id, tokens)
-        name = call_id(job.unit_id, job.repeat, call.place, dialogue.trial)
+        name = call_id(job.unit_id, job.repeat, call.name, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
 
     @cached_property

@@ -73,11 +73,11 @@ class OpenDialogue:
     is raised as `ProtocolError` with the unit's name, which its author needs first.
 
     trial: number of this attempt, from 0.
-    recorded: calls of this trial from earlier sessions, by place.
+    recorded: calls of this trial from earlier sessions, by name.
     before: calls that were made for the dialogue in earlier trials.
     shared: shared calls that were made for it, by id.
     seats: its seats by role, as far as it has asked.
-    calls: calls of this trial by place; None for a call that is not on record yet.
+    calls: calls of this trial by name; None for a call that is not on record yet.
     digests: (conversation, digest) by the conversation's id(). The conversation is kept alive so
         that no other can get its id.
     prompt_tokens: estimated tokens of the longest prompt so far; None before the first.
@@ -104,7 +104,7 @@ class OpenDialogue:
         self.trial = max((record.trial for record in records), default=0)
         if any(record.act and record.trial == self.trial for record in records):
             self.trial += 1
-        self.recorded = {record.place: record for record in records if record.trial == self.trial}
+        self.recorded = {record.name: record for record in records if record.trial == self.trial}
         self.before = tuple(record for record in records if record.trial < self.trial)
 
     def __str__(self) -> str:

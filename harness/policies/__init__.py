@@ -57,12 +57,14 @@ class Policy(Protocol):
         ...
 
 
-def chance_for(seed: int, repeat: int, unit_id: str, label: str) -> random.Random:
+def chance_for(seed: int, repeat: int, unit_id: str, label: str, sample: int = 0) -> random.Random:
     """Return a random generator for one unit, independent of other units and of their order.
 
-    `label` separates uses: two policies with the same label make the same draws.
+    `label` separates uses: two policies with the same label make the same draws. `sample` numbers
+    several answers to one unit.
     """
-    text = "\n".join([str(seed), str(repeat), unit_id, label])
+    drawn = [f"sample {sample}"] if sample else []
+    text = "\n".join([str(seed), str(repeat), unit_id, label, *drawn])
     return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))
 
 

@@ -18,6 +18,8 @@ from parsers.actions import ActionSpace
 
 UnitKey = tuple[str, int]
 """Id of a unit and number of the repeat."""
+AnswerKey = tuple[str, int, int]
+"""The same with the number of the sample."""
 
 
 class PolicyAdapter:
@@ -43,10 +45,10 @@ class PolicyAdapter:
         self._seed = seed
         self._space = space
         self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
-        # Replies to all calls of a unit: a policy is asked once per unit.
-        self._spelled: dict[UnitKey, Mapping[str, str]] = {}
+        # Replies to all calls of a unit: a policy is asked once per unit and sample.
+        self._spelled: dict[AnswerKey, Mapping[str, str]] = {}
         # The step of these replies, for units with several steps.
-        self._steps: dict[UnitKey, str] = {}
+        self._steps: dict[AnswerKey, str] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
@@ -76,7 +78,8 @@ class PolicyAdapter:
         """
         known = secret if self._policy.needs_gold else None
         self._units[unit_id, repeat] = (asked, known)
-        self._spelled.pop((unit_id, repeat), None)
+        for key in [key for key in self._spelled if key[:2] == (unit_id, repeat)]:
+            del self._spelled[key]
 
     def check(self, units: Sequence[Any]) -> None:
         """Raise `UserError` if the policy does not answer all of the units."""
@@ -85,13 +88,14 @@ class PolicyAdapter:
 
     def forget(self, unit_id: str) -> None:
         """Drop a unit when all its repeats are done."""
-        for by_unit in (self._units, self._spelled, self._steps):
+        by_units: tuple[dict[Any, Any], ...] = (self._units, self._spelled, self._steps)
+        for by_unit in by_units:
             for key in [key for key in by_unit if key[0] == unit_id]:
                 del by_unit[key]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Spell the policy's answer by the protocol. Raises `Fatal` for an unknown step."""
-        key = request.unit_id, request.repeat
+        key = request.unit_id, request.repeat, request.sample
         step, _, place = request.place.rpartition("/" if request.about is not None else "\0")
         if step != self._steps.get(key, ""):
             self._steps[key] = step
@@ -104,7 +108,7 @@ class PolicyAdapter:
         return Reply(self._spelled[key][place], model=self._policy.name)
 
     def _settle(
-        self, unit_id: str, repeat: int, step: str, about: tuple[Any, ...] | None
+        self, unit_id: str, repeat: int, sample: int, step: str, about: tuple[Any, ...] | None
     ) -> Mapping[str, str]:
         """Return the replies to all calls of a unit, or of a step of it, by place."""
         announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
@@ -113,7 +117,7 @@ class PolicyAdapter:
         asked, secret = announced
         asked = about or asked
         unit = f"{unit_id}/{step}" if step else unit_id
-        chance = chance_for(self._seed, repeat, unit, "policy")
+        chance = chance_for(self._seed, repeat, unit, "policy", sample)
         prediction = self._policy.predict(*asked, chance, secret)
         return spelled(self._protocol, asked, prediction, self._space)
 

@@ -35,8 +35,12 @@ KINDS.add(
     "a finished prompt, answered with an action",
 )
 
-_ONLY_SOME = ("role", "trial", "asked_by", "embed", "act")
+_ONLY_SOME = ("role", "trial", "asked_by", "embed", "act", "sample", "temperature", "seed")
 _NONE_OF_THESE = dict.fromkeys(_ONLY_SOME, UNSET)
+_only_some = attrgetter(*_ONLY_SOME)
+_USUAL: tuple[Any, ...] = tuple(
+    one.default for one in fields(CallRecord) if one.name in set(_ONLY_SOME)
+)
 _EMPTY: tuple[Any, ...] = (None, (), {})
 
 
@@ -48,8 +52,9 @@ def to_line(record: Any) -> Any:
     """
     if isinstance(record, CallRecord):
         without: Any = dict(_NONE_OF_THESE)
-        if record.role or record.trial or record.asked_by or record.embed or record.act:
-            without = {name: UNSET for name in _ONLY_SOME if not getattr(record, name)}
+        if (values := _only_some(record)) != _USUAL:
+            of_some = zip(_ONLY_SOME, values, _USUAL, strict=True)
+            without = {name: UNSET for name, value, usual in of_some if value == usual}
         unset: Any = {
             name: UNSET
             for name in ("reasoning", "picture_tokens", "tier", "refusal")

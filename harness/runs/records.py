@@ -16,11 +16,11 @@ from msgspec import UNSET, UnsetType
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
 from adapters.embedding import Embedded, Vector, from_bytes, to_bytes
-from harness.dialogue import Observation, Result
+from harness.dialogue import Observation, Result, call_name
 from harness.errors import RunError
 from parsers.records import Prediction, ScoredUnit, Scores
 
-SCHEMA = 3
+SCHEMA = 4
 D = TypeVar("D")
 E = TypeVar("E")
 
@@ -99,8 +99,10 @@ class CallRecord:
             calls.
         embed: what an embedder was asked for; None for other calls.
         act: what an environment was asked for; None for other calls.
+        sample: number of the reply, from 0, where a dialogue asks several times.
+        temperature, seed: those that its dialogue asked for; None for those of the run.
 
-    The last five are left out of the line where they are at their default.
+    The last eight are left out of the line where they are at their default.
     """
 
     id: str
@@ -121,6 +123,14 @@ class CallRecord:
     asked_by: str = ""
     embed: EmbedRecord | None = None
     act: ActRecord | None = None
+    sample: int = 0
+    temperature: float | None = None
+    seed: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the call within its dialogue."""
+        return call_name(self.place, self.sample, self.temperature, self.seed)
 
     @property
     def is_ask(self) -> bool:
@@ -277,11 +287,11 @@ class Unit(Generic[D]):
         )
 
 
-def call_id(unit_id: str, repeat: int, place: str, trial: int = 0) -> str:
-    """Return the name of a call, unique within a run."""
+def call_id(unit_id: str, repeat: int, name: str, trial: int = 0) -> str:
+    """Return the id of a call, unique within a run, from its name within its dialogue."""
     if trial:
-        return f"{unit_id}/{repeat}/trial-{trial}/{place}"
-    return f"{unit_id}/{repeat}/{place}"
+        return f"{unit_id}/{repeat}/trial-{trial}/{name}"
+    return f"{unit_id}/{repeat}/{name}"
 
 
 def shared_unit(parent: str) -> str:

@@ -94,7 +94,7 @@ def _claims(run: Path) -> dict[StepKey, _Claim]:
     replies: dict[StepKey, dict[str, str]] = {}
     for call in read_records(run / CALLS, CallRecord):
         digest = _digest([call.conversation, call.reply.text, call.reply.finish])
-        replies.setdefault(call.key, {})[call.place] = digest
+        replies.setdefault(call.key, {})[call.name] = digest
     claims = {key: _Claim(run, False, "") for key in replies}
     for unit in read_records(run / STEPS, Unit):
         answers = sorted(replies.get(unit.key, {}).items())

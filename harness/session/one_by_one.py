@@ -106,7 +106,7 @@ class OneByOne:
         self, call: Ask | Embed, repeat: int, make: Callable[[], Coroutine[Any, Any, Result]]
     ) -> Result:
         """The result of a call that units share; the first of them makes it."""
-        key = call.shared, repeat, call.role, call.place
+        key = call.shared, repeat, call.role, call.name
         async with self._locks.setdefault(key, asyncio.Lock()):
             if key not in self._shared:
                 self._shared[key] = call.digest(), await make()
@@ -170,16 +170,16 @@ class _Dialogue:
         adapter, generation = self._known[ask.role]
         if self._is_too_long(ask.conversation, adapter, is_main=not ask.role):
             return Reply("", Finish.TOO_LONG)
-        if ask.max_tokens is not None:
-            generation = replace(generation, max_tokens=ask.max_tokens)
         request = Request(
             ask.conversation,
-            generation,
+            ask.generation(generation, self.repeat),
             self.unit_id,
             ask.place,
             ask.continues,
             self.repeat,
-            id=f"{self.unit_id}/{self.repeat}/{ask.place}",
+            ask.sample,
+            ask.name,
+            id=f"{self.unit_id}/{self.repeat}/{ask.name}",
         )
         reply = await adapter.ask(request, self.pictures)
         if reply.usage is not None:

@@ -52,7 +52,7 @@ _NUMBERED = re.compile(r"[<(]([^\s<>()/]+) id=(\d+)[\s>]*([^\W_]*)")
 
 
 Calls = Mapping[str, CallRecord]
-"""The calls of a dialogue by place."""
+"""The calls of a dialogue by name."""
 
 
 class NotOnRecord(RunError):
@@ -84,7 +84,7 @@ class RecordedCalls:
                 self._trials[call.key] = call.trial
                 self._own.pop(call.key, None)
             if call.trial == self._trials.get(call.key, 0):
-                self._own.setdefault(call.key, {})[call.place] = call
+                self._own.setdefault(call.key, {})[call.name] = call
 
     def of(self, key: StepKey) -> Mapping[str, CallRecord]:
         """Return the calls that a dialogue may ask for, by `name_of`."""
@@ -93,11 +93,11 @@ class RecordedCalls:
 
 
 def name_of(call: Call, repeat: int) -> str:
-    """Return the name under which a call is found among those of its dialogue: its place, or its
+    """Return the name under which a call is found among those of its dialogue: its own, or its
     id if it is shared."""
     if isinstance(call, Act) or not call.shared:
-        return call.place
-    return call_id(shared_unit(call.shared), repeat, call.place)
+        return call.name
+    return call_id(shared_unit(call.shared), repeat, call.name)
 
 
 def summary_of(run: Run) -> dict[str, Any]:
@@ -187,9 +187,7 @@ def reread(
     def result(call: Call) -> Result:
         recorded = calls.get(name_of(call, record.repeat))
         if recorded is None:
-            raise NotOnRecord(
-                f"{record.kind} {record.unit_id} has no call '{call.place}' on record"
-            )
+            raise NotOnRecord(f"{record.kind} {record.unit_id} has no call '{call.name}' on record")
         used.append(recorded.id)
         return run.result_of(recorded)
 
@@ -222,9 +220,7 @@ def check_questions(
         listed, recorded = (set(_NUMBERED.findall(text)) for text in texts)
         same = listed <= recorded and {n for _, n, _ in listed} == {n for _, n, _ in recorded}
         if not same and (listed or prediction != record.prediction):
-            raise NotOnRecord(
-                f"{record.kind} {record.unit_id} asks something else as '{ask.place}'"
-            )
+            raise NotOnRecord(f"{record.kind} {record.unit_id} asks something else as '{ask.name}'")
         return call.reply
 
     dialogue = protocol.dialogue(*question.asked)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.contract import Adapter, AdapterInfo, Fault, PictureSource, Request
+from adapters.contract import Adapter, AdapterInfo, Fault, PictureSource, Request, unless_sampled
 from adapters.conversation import Conversation, Picture, Reply, Usage, user
 from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
@@ -31,7 +31,13 @@ class Model:
 
     def __init__(self, answer: Answer = echo, **info: Any) -> None:
         self._answer = answer
-        values = {"name": "test", "model": "m", "provider": "test", "concurrency": 4}
+        values: dict[str, Any] = {
+            "name": "test",
+            "model": "m",
+            "provider": "test",
+            "concurrency": 4,
+        }
+        values["greedy"] = unless_sampled
         self._info = AdapterInfo(**{**values, **info})
         self.asked: list[Request] = []
         self.most = 0
@@ -182,7 +188,7 @@ class Fetched:
 def engine(model: Adapter, log: Log | None = None, **more: Any) -> Engine:
     policy = more.pop("policy", None) or EnginePolicy()
     policy = replace(policy, retry=IMPATIENT) if policy.retry == RetryPolicy() else policy
-    names = ("pricing", "prompt_tokens", "concurrency", "caller")
+    names = ("generation", "pricing", "prompt_tokens", "concurrency", "caller")
     lane = Lane(model, **{name: more.pop(name) for name in names if name in more})
     return Engine(lane, PictureStore(), log or Log(), policy=policy, **more)
 

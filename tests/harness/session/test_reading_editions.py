@@ -196,5 +196,5 @@ def test_every_command_refuses_a_run_of_another_format_in_one_line() -> None:
         assert refused.code == 2, command
         assert refused.err.splitlines()[-1] == (
             "vlm-eval: a was written by another version of vlm-eval (format 2; this one reads "
-            "format 3)"
+            "format 4)"
         )
