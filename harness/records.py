@@ -133,22 +133,59 @@ Row = Unit[RowDetail]
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """A call of an earlier step: its place, the text of what was asked, the reply, and what the
+    model thought, where the provider hands that out."""
+
+    place: str
+    asked: str
+    reply: str
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Earlier:
-    """A recorded action before a step.
+    """A step before the one that is asked about: what was recorded, or what happened.
 
     Attributes:
+        operation: what was done, in Mind2Web's words; None for any other action, or none.
+        value: the text or option of the operation.
         point: the middle of its element in shares of the width and height of the page as it was
             then, None where the box or the page is not on record.
         index: its place in the trajectory, from 0; None if that is not known.
         segment: its element and what was around it (AutoWebGLM's form), with `SEGMENT_ID` as the id
             of the element; "" where that is not needed or not on record.
+        words: the action as in `Step.history`.
+        pictures: the screenshots that the run's policy shows of it; a dialogue may send those of
+            the last steps (`Step.shown`).
+        page_size: width and height of its page in pixels, None without a screenshot.
+        said: what was asked and replied, in order; () where nothing is on record.
+        outcome: what the environment said of the action, "" for nothing.
+        scene: looks up its page; None where that is not at hand.
     """
 
-    operation: Operation
-    value: str
+    operation: Operation | None = None
+    value: str = ""
     point: tuple[float, float] | None = None
     index: int | None = None
     segment: str = ""
+    words: str = ""
+    pictures: tuple[Picture, ...] = ()
+    page_size: tuple[int, int] | None = None
+    said: tuple[Said, ...] = ()
+    outcome: str = ""
+    scene: Scene | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def thoughts(self) -> str:
+        """What the model thought before it acted: its first reply of several, else its reasoning,
+        else what its reply says ahead of the line of the action."""
+        if len(self.said) > 1:
+            return self.said[0].reply.strip()
+        if not self.said:
+            return ""
+        (said,) = self.said
+        return (said.reasoning or said.reply.rpartition("\n")[0]).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +227,8 @@ class Step:
 
     Attributes:
         shuffle: number of the shuffle, for protocols that deal candidates out at random.
-        earlier: the actions before this one, for protocols that need their places.
+        before: the steps before this one, oldest first, for protocols that look at them or show
+            more of them than actions (`--history`); without rows that the data lacks.
         turns: the finished turns of its conversation, oldest first, for protocols that need them.
         scene: looks up further views of the page while the dialogue is open.
         page_size: width and height of the screenshot in pixels, None without one.
@@ -204,7 +242,7 @@ class Step:
     pictures: tuple[Picture, ...] = ()
     stored: StoredQuestion | None = None
     shuffle: int = 0
-    earlier: tuple[Earlier, ...] = ()
+    before: tuple[Earlier, ...] = ()
     scene: Scene | None = field(default=None, compare=False, repr=False)
     page_size: tuple[int, int] | None = None
     turns: tuple[Turn[SeenAction], ...] = ()

@@ -28,6 +28,7 @@ from harness.protocols import AskingProtocol
 from harness.records import Item
 from harness.runs import Unit
 from harness.settings import (
+    EARLIER,
     ELEMENTS,
     EPISODES,
     PICTURES,
@@ -124,7 +125,7 @@ class UnitKind:
     @classmethod
     def never_has(cls, source: Benchmark) -> frozenset[str]:
         """Return the features that a benchmark's units lack (`STEPS`, `PICTURES`, ...)."""
-        return frozenset({STEPS, ELEMENTS, *(() if source.pictures else (PICTURES,))})
+        return frozenset({STEPS, EARLIER, ELEMENTS, *(() if source.pictures else (PICTURES,))})
 
     @classmethod
     def lacks(
@@ -137,7 +138,7 @@ class UnitKind:
         source = benchmark(settings.benchmark)
         where = f"on {source.name}, whose {{}}; leave it out"
         are = where.format(f"units are of kind '{source.kind}'")
-        lacks = dict.fromkeys((STEPS, ELEMENTS, EPISODES), are)
+        lacks = dict.fromkeys((STEPS, EARLIER, ELEMENTS, EPISODES), are)
         if not source.pictures:
             lacks[PICTURES] = where.format("units have no pictures")
         known = _groups(source)

@@ -130,7 +130,7 @@ class AutoWebGLM(PromptedProtocol):
 
     def _previous(self, step: Step, ids: Mapping[str, str]) -> str:
         """Return the previous actions, a line each."""
-        known = {action.index: action for action in step.earlier if action.segment}
+        known = {action.index: action for action in step.before if action.segment}
         used, lines = set(ids.values()), []
         first = 0 if self.history is None else max(0, len(step.history) - self.history)
         for number, line in list(enumerate(step.history))[first:]:

@@ -7,7 +7,7 @@ itself is registered (here, or in the entry-point group `vlm_eval.protocols`);
 
     @dataclass(frozen=True)
     class OneList(StepProtocol):
-        history: int | None = None  # the number of previous actions shown; None shows all
+        history: int | str | None = None  # what is shown of earlier steps; None: all actions
 
         name = "one-list"
         places = ("choose",)
@@ -36,6 +36,7 @@ from adapters.conversation import Message
 from harness.candidates import Form
 from harness.dialogue import Dialogue
 from harness.records import Choice, Step
+from harness.settings import History
 from harness.settings import NoneRule as NoneRule
 from harness.settings import Source as Source
 from parsers.actions import ActionSpace, Counterparts
@@ -74,10 +75,10 @@ class Needs:
     """True if it needs pictures."""
     shuffles: bool = False
     """True if it assigns candidates at random and follows `Step.shuffle`."""
-    earlier: bool = False
-    """True if it shows the places of the previous actions."""
+    before: bool = False
+    """True if it looks at the earlier steps (`Step.before`), whatever `--history` asks for."""
     segments: bool = False
-    """True if it also shows their elements, from the pages of their steps."""
+    """True if it also shows their elements (`Earlier.segment`), from the pages of their steps."""
     turns: bool = False
     """True if it shows the finished turns of a step's conversation (`Step.turns`)."""
 
@@ -156,6 +157,11 @@ class AskingProtocol(ABC):
     def paper(self) -> str:
         """The publication of this way to ask."""
         return ""
+
+    @property
+    def history_shown(self) -> History:
+        """What it shows of earlier steps: its field `history`, all actions if it has none."""
+        return History.parse(getattr(self, "history", None))
 
     @property
     def places(self) -> tuple[str, ...]:

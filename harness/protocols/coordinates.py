@@ -22,7 +22,9 @@ from adapters.conversation import (
     system,
 )
 from harness.dialogue import Ask, Dialogue
+from harness.errors import UserError
 from harness.protocols.contract import Needs, limit_of
+from harness.protocols.memory import history_of, replied, with_earlier
 from harness.protocols.pointing import (
     PLACE,
     check_pointing,
@@ -31,7 +33,7 @@ from harness.protocols.pointing import (
     one_picture,
     usual_form,
 )
-from harness.protocols.texts import PromptedProtocol, Schema, Texts, history_lines
+from harness.protocols.texts import MEMORY, PromptedProtocol, Schema, Texts
 from harness.records import Choice, Earlier, Step
 from harness.settings import Source
 from parsers.points import (
@@ -73,6 +75,7 @@ SCHEMA = Schema(
         "per_999": _SIZE,
         "history_line": frozenset({"number", "action"}),
         "no_history": frozenset(),
+        **MEMORY,
     },
     needed={
         "question": frozenset({"task", "answer"}),
@@ -80,7 +83,9 @@ SCHEMA = Schema(
         "history_line": frozenset({"action"}),
         "seeclick_history_line": frozenset({"action"}),
     },
-    further=frozenset({*(_TEXT_OF[form] for form in FORMS if form not in FIRST), "per_999"}),
+    further=frozenset(
+        {*(_TEXT_OF[form] for form in FORMS if form not in FIRST), "per_999", *MEMORY}
+    ),
 )
 NEEDS = Needs(sources=("all",), texts=False, scene=False, sees=True, point=True)
 SEECLICK_HISTORY = 4
@@ -94,8 +99,9 @@ class Coordinates(PromptedProtocol):
     """Form of question and answer; `auto` chooses by the model's name (`plain` for policies)."""
     coordinates: Convention | None = None
     """Meaning of the model's numbers; None, for policies, takes the convention of the form."""
-    history: int | None = None
-    """Number of previous actions shown; None shows all. SeeClick's form shows at most four."""
+    history: int | str | None = None
+    """What is shown of earlier steps (`History`); None: all actions. SeeClick's form shows at most
+    four."""
     max_tokens: tuple[int, ...] = ()
     """Token limit of the reply."""
     order: Order = "picture-first"
@@ -110,7 +116,7 @@ class Coordinates(PromptedProtocol):
     @property
     def needs(self) -> Needs:
         """One picture; for SeeClick's form also the places of previous actions."""
-        return replace(NEEDS, earlier=self.form == "seeclick")
+        return replace(NEEDS, before=self.form == "seeclick")
 
     @property
     def answer_form(self) -> Form:
@@ -133,7 +139,10 @@ class Coordinates(PromptedProtocol):
         return filled
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` for several pictures and for an unknown convention."""
+        """Raise `UserError` for several pictures, for an unknown convention, and where SeeClick's
+        form is to show more than actions."""
+        if self.form == "seeclick" and not self.history_shown.plain:
+            raise UserError(f"--history {self.history}: the form seeclick shows actions only")
         check_pointing(self.name, self.coordinates, pictures, model)
 
     def settings(self) -> dict[str, object]:
@@ -143,7 +152,8 @@ class Coordinates(PromptedProtocol):
     @property
     def further(self) -> frozenset[str]:
         """The texts of the form and of the convention."""
-        return self.schema.further & {_TEXT_OF[self.answer_form], _key(self.convention)}
+        used = self.schema.further & {_TEXT_OF[self.answer_form], _key(self.convention)}
+        return super().further | used
 
     def candidate_description(self, source: Source, top_k: int | None) -> str:
         """No candidates are listed."""
@@ -188,20 +198,35 @@ class Coordinates(PromptedProtocol):
 
     def opening(self, step: Step, picture: Picture) -> tuple[Message, ...]:
         """Return the messages of the call."""
-        texts = self.texts
+        texts, memory = self.texts, self.history_shown
         if self.form == "seeclick":
-            shown = SEECLICK_HISTORY if self.history is None else min(self.history, 4)
-            history = seeclick_history(texts, step.earlier, shown)
+            shown = SEECLICK_HISTORY if memory.actions is None else min(memory.actions, 4)
+            history = seeclick_history(texts, step.before, shown)
             text = texts.fill("seeclick", task=step.info.task, history=history)
             return (illustrated((picture,), text, order=self.order),)
         numbers = texts.fill(_key(self.convention), width=picture.width, height=picture.height)
-        text = texts.fill(
-            "question",
-            task=step.info.task,
-            history=history_lines(texts, step.history, self.history),
-            answer=texts.fill(_TEXT_OF[self.answer_form], numbers=numbers),
-        )
-        return system(texts["system"]), illustrated((picture,), text, order=self.order)
+
+        def question(before: str) -> str:
+            text = texts.fill(
+                "question",
+                task=step.info.task,
+                history=history_of(texts, step, memory),
+                answer=texts.fill(_TEXT_OF[self.answer_form], numbers=numbers),
+            )
+            return f"{before.strip()}\n\n{text}" if before else text
+
+        asked = with_earlier(texts, question, step, (picture,), memory, self.order, self._replied)
+        return system(texts["system"]), *asked
+
+    def _replied(self, step: Earlier) -> str:
+        """The reply of an earlier step: on record, or the recorded action in this form."""
+        if step.point is not None and step.page_size is not None and step.pictures:
+            place = step.point[0] * step.page_size[0], step.point[1] * step.page_size[1]
+            numbers = numbers_of(place, self.convention, step.pictures[0])
+            spelled = spell_point(self.answer_form, numbers, step.operation, step.value)
+        else:
+            spelled = step.words
+        return replied(step, self.history_shown, spelled)
 
 
 def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str | None:
@@ -228,7 +253,7 @@ def seeclick_history(texts: Texts, earlier: Sequence[Earlier], last: int) -> str
     Counting restarts with every step, and actions without a box or a screenshot are left out, as in
     SeeClick's agent_tasks/mind2web_test.py. Each action ends with a blank.
     """
-    shown = [action for action in earlier if action.point is not None]
+    shown = [action for action in earlier if action.point is not None and action.operation]
     shown = shown[max(0, len(shown) - last) :]
     spelled = [spell_point("seeclick", a.point, a.operation, a.value) for a in shown]
     return "".join(

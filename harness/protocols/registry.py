@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
@@ -155,7 +155,8 @@ def open_protocol(
     filled: dict[str, object] = {}
     for key, value in shared.items():
         if key in kinds:
-            value = None if key == "history" and value == "all" else value
+            if key == "history":
+                value = _history_of(name, value, kinds[key])
             filled[key] = _read(SETTINGS[key].written(value), value, kinds[key])
         elif key != "max_tokens":
             raise UserError(f"{written(key)} has no effect on '{name}'; leave it out")
@@ -231,6 +232,15 @@ def _read(where: str, value: object, kind: Any) -> object:
         return values.read(kind, value)
     except ValueError as error:
         raise UserError(f"{where}: {error}") from error
+
+
+def _history_of(name: str, value: object, kind: Any) -> object:
+    """Return a history in the words of the field. Raises `UserError` for one that it lacks."""
+    if isinstance(value, str) and value != "all" and str not in get_args(kind):
+        raise UserError(
+            f"--history {value}: '{name}' shows earlier actions as lines only: all, none, or K"
+        )
+    return None if value == "all" else value
 
 
 def _settings_of(name: str) -> Mapping[str, Any]:

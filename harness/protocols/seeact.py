@@ -23,16 +23,16 @@ from adapters.conversation import (
     Reply,
     Role,
     Text,
-    illustrated,
     system,
     user,
 )
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Lettering, Needs, flagged, limit_of, to_prediction
-from harness.protocols.texts import PromptedProtocol, Schema, Texts, history_lines
-from harness.records import Choice, Step
-from harness.settings import NoneRule, Source
+from harness.protocols.memory import history_of, with_earlier
+from harness.protocols.texts import MEMORY, PromptedProtocol, Schema, Texts
+from harness.records import Choice, Earlier, Step
+from harness.settings import History, NoneRule, Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction
 from parsers.reply_text import ENDED
@@ -50,6 +50,7 @@ SCHEMA = Schema(
         "no_history": frozenset(),
         "one_picture": frozenset(),
         "several_pictures": frozenset({"count"}),
+        **MEMORY,
     },
     needed={
         "first": frozenset({"task"}),
@@ -58,6 +59,7 @@ SCHEMA = Schema(
         "none_notice": frozenset({"none_letter"}),
         "history_line": frozenset({"action"}),
     },
+    further=frozenset(MEMORY),
 )
 """The keys of `harness/prompts/seeact.toml`, which says what each text is for."""
 
@@ -70,8 +72,8 @@ class TwoRounds(PromptedProtocol):
 
     none: NoneRule = "last"
     """Position of the None option, if there is one."""
-    history: int | None = None
-    """Number of previous actions shown; None shows all."""
+    history: int | str | None = None
+    """What is shown of earlier steps (`History`); None: all actions."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
@@ -170,7 +172,7 @@ class TwoRounds(PromptedProtocol):
         """Return the messages of round 1."""
         if step.stored is not None:
             return to_messages(step.stored.first, step.pictures)
-        return first_messages(self.texts, step, step.pictures, self.history, self.order)
+        return first_messages(self.texts, step, step.pictures, self.history_shown, self.order)
 
     def question(self, step: Step, choices: Sequence[Choice]) -> tuple[Message, ...]:
         """Return the messages that round 2 adds after the model's reply."""
@@ -201,21 +203,30 @@ def _lettered(count: int, none: NoneRule) -> Lettering:
 
 
 def first_messages(
-    texts: Texts, step: Step, pictures: Sequence[Picture], last: int | None, order: Order
+    texts: Texts, step: Step, pictures: Sequence[Picture], memory: History, order: Order
 ) -> tuple[Message, ...]:
-    """Return the messages of the first round: task, the `last` actions (None: all) and pictures.
+    """Return the messages of the first round: task, earlier steps and pictures.
 
     Without pictures, `first_without_picture` is used if the protocol has such a text.
     """
-    history = history_lines(texts, step.history, last)
+    task, history = step.info.task, history_of(texts, step, memory)
     if not pictures and "first_without_picture" in texts.texts:
-        text = texts.fill("first_without_picture", task=step.info.task, history=history)
+        text = texts.fill("first_without_picture", task=task, history=history)
         return system(texts["system"]), user(text)
     shown = texts["one_picture"]
     if len(pictures) > 1:
         shown = texts.fill("several_pictures", count=len(pictures))
-    text = texts.fill("first", task=step.info.task, history=history, pictures=shown)
-    return system(texts["system"]), illustrated(pictures, text, order=order)
+
+    def question(before: str) -> str:
+        return texts.fill("first", task=task, history=history, pictures=before + shown)
+
+    asked = with_earlier(texts, question, step, pictures, memory, order, partial(_reply, memory))
+    return system(texts["system"]), *asked
+
+
+def _reply(memory: History, step: Earlier) -> str:
+    """What the model says in an earlier turn: what it thought, where shown, or its action."""
+    return (step.thoughts if memory.thoughts else "") or step.words
 
 
 def described_first(

@@ -20,7 +20,7 @@ from harness.protocols.contract import Lettering, flagged, to_prediction
 from harness.protocols.groups import Group
 from harness.protocols.seeact import first_messages
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
-from harness.protocols.texts import Schema
+from harness.protocols.texts import MEMORY, Schema
 from harness.records import Choice, Step
 from harness.settings import Source
 from parsers import read_answer, spell_answer
@@ -39,8 +39,10 @@ SCHEMA = Schema(
         "no_history": frozenset(),
         "one_picture": frozenset(),
         "several_pictures": frozenset({"count"}),
+        **MEMORY,
     },
     needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
+    further=frozenset(MEMORY),
 )
 SHOWS_ALL = ("candidates", "full", "tiles")
 """Picture policies that show every candidate of a batch."""
@@ -143,7 +145,7 @@ class SeeActAnnotation(SeeActChoice):
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.marked([choice.id for choice in group.choices], letters_of(group))
-        return first_messages(self.texts, step, pictures, self.history, self.order)
+        return first_messages(self.texts, step, pictures, self.history_shown, self.order)
 
     def question(self, group: Group) -> Message:
         """Return the message that the second round adds for a batch."""

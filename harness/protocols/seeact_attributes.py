@@ -34,7 +34,7 @@ from adapters.conversation import Message, Order, Reply, user
 from harness.dialogue import Dialogue
 from harness.protocols.contract import Needs
 from harness.protocols.seeact import described_first, first_messages
-from harness.protocols.texts import PromptedProtocol, Schema
+from harness.protocols.texts import MEMORY, PromptedProtocol, Schema
 from harness.records import Choice, Step
 from parsers.attributes import read_described, spell_described
 from parsers.records import Description, Prediction, Status
@@ -205,8 +205,10 @@ SCHEMA = Schema(
         "no_history": frozenset(),
         "one_picture": frozenset(),
         "several_pictures": frozenset({"count"}),
+        **MEMORY,
     },
     needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
+    further=frozenset(MEMORY),
 )
 FIRST, SECOND = "describe", "attributes"
 
@@ -215,8 +217,8 @@ FIRST, SECOND = "describe", "attributes"
 class SeeActAttributes(PromptedProtocol):
     """Describe the next action, then its element, which is matched with the page."""
 
-    history: int | None = None
-    """Number of previous actions shown; None shows all."""
+    history: int | str | None = None
+    """What is shown of earlier steps (`History`); None: all actions."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     order: Order = "picture-first"
@@ -286,7 +288,7 @@ class SeeActAttributes(PromptedProtocol):
 
     def opening(self, step: Step) -> tuple[Message, ...]:
         """Return the messages of the first round."""
-        return first_messages(self.texts, step, step.pictures, self.history, self.order)
+        return first_messages(self.texts, step, step.pictures, self.history_shown, self.order)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return match_notes(flags)

@@ -50,8 +50,8 @@ class SeeActChoice(PromptedProtocol):
     final: bool = False
     """True if all batches are asked and several winners then form a last batch, whose answer
     counts."""
-    history: int | None = None
-    """Number of previous actions shown; None shows all."""
+    history: int | str | None = None
+    """What is shown of earlier steps (`History`); None: all actions."""
     max_tokens: tuple[int, ...] = ()
     """Token limits of the replies by round, the last one for all later rounds."""
     first_of_many: bool = False
@@ -172,7 +172,7 @@ class SeeActChoice(PromptedProtocol):
         pictures = step.pictures
         if step.scene is not None:
             pictures = step.scene.crop([choice.id for choice in group.choices])
-        return first_messages(self.texts, step, pictures, self.history, self.order)
+        return first_messages(self.texts, step, pictures, self.history_shown, self.order)
 
     def question(self, group: Group) -> Message:
         """Return the message that the second round adds for a batch."""

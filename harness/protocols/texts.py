@@ -24,6 +24,14 @@ from harness.protocols.contract import StepProtocol
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
+MEMORY = {
+    "earlier_turns": frozenset[str](),
+    "earlier_pictures": frozenset({"count"}),
+    "thoughts": frozenset({"action", "thoughts"}),
+}
+"""Keys for what `--history` may show of earlier steps in addition to their actions."""
+
+
 @dataclass(frozen=True)
 class Schema:
     """The form of a protocol's prompt file."""
@@ -149,7 +157,13 @@ class PromptedProtocol(StepProtocol):
     @property
     def further(self) -> frozenset[str]:
         """The keys of `Schema.further` that this way of asking uses."""
-        return frozenset()
+        memory = self.history_shown
+        used = {
+            "earlier_turns": memory.turns,
+            "earlier_pictures": not memory.turns and memory.pictures[1] > 1,
+            "thoughts": memory.thoughts and not memory.turns,
+        }
+        return self.schema.further & {key for key, is_used in used.items() if is_used}
 
     def settings(self) -> dict[str, object]:
         """Return the fields by name; the prompt file as name and digest of its texts."""

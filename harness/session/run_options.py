@@ -98,8 +98,11 @@ class RunOptions(TypedDict, total=False):
     """File with prompt texts that replace the protocol's."""
     none: Literal["last", "first", "absent"] | None
     """Position of the choice 'none of these'. Default: the protocol's."""
-    history: int | Literal["all"] | None
-    """Previous actions shown: all, none, or last K. Default: the protocol's."""
+    history: int | str | None
+    """Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or +turns:K.
+    Default: the protocol's."""
+    history_from: str | Path | None
+    """Complete run whose replies stand for the recorded actions of earlier steps."""
     image_policy: str | None
     """Part of the screenshot to show. One of full, viewport, tiles, candidates, none,
     oracle-target. Default: the protocol's."""

@@ -181,7 +181,8 @@ class Session:
             return opens
 
         async def opened() -> Environment:
-            return Watched(await opens(), self._pictures, key[0])
+            most = self._protocol.history_shown.pictures[1]
+            return Watched(await opens(), self._pictures, key[0], most)
 
         return opened
 
@@ -212,12 +213,15 @@ class Session:
 
 
 class Watched:
-    """An environment whose screenshots can be shown while it is open."""
+    """An environment whose last screenshots can be shown while it is open, `most` of them."""
 
-    def __init__(self, environment: Environment, pictures: PictureStore, unit_id: str) -> None:
+    def __init__(
+        self, environment: Environment, pictures: PictureStore, unit_id: str, most: int
+    ) -> None:
         self._environment = environment
         self._pictures = pictures
         self._unit_id = unit_id
+        self._most = most
         self._held: list[str] = []
 
     async def act(self, action: Any) -> Observation:
@@ -226,6 +230,8 @@ class Watched:
             digest = digest_of(seen.blobs[SCREENSHOT])
             self._pictures.add(digest, seen.blobs[SCREENSHOT], self._unit_id)
             self._held.append(digest)
+            while len(self._held) > self._most:
+                self._pictures.discard(self._held.pop(0))
         return seen
 
     async def close(self) -> None:

@@ -33,6 +33,7 @@ from harness.settings.record import (
 )
 from harness.settings.running import PointRule
 from harness.settings.setting import (
+    EARLIER,
     ELEMENTS,
     EPISODES,
     OWN_PYTHON,
@@ -41,8 +42,10 @@ from harness.settings.setting import (
     About,
     Setting,
 )
+from harness.settings.values import History
 
 __all__ = [
+    "EARLIER",
     "ELEMENTS",
     "EPISODES",
     "FACTS",
@@ -57,6 +60,7 @@ __all__ = [
     "STEPS",
     "UNDER",
     "About",
+    "History",
     "NoneRule",
     "PointRule",
     "Setting",

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from adapters.options import PathText, setting
 from harness.settings import values
-from harness.settings.setting import ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
+from harness.settings.setting import EARLIER, ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
 
 Source = Literal["snapshot", "ranker", "all"]
 """Where the candidates of a step come from."""
@@ -252,9 +252,10 @@ class QuestionSettings:
         to_protocol=True,
         left_open=True,
     )
-    history: AtLeastZero | Literal["all"] | None = _question(
+    history: AtLeastZero | str | None = _question(
         None,
-        "Previous actions shown: all, none, or last K. Default: the protocol's.",
+        "Earlier steps shown: all, none or K actions; more with +thoughts, +pictures:K or "
+        "+turns:K. Default: the protocol's.",
         parse=values.history,
         metavar="all|none|K",
         fixed_as="prompts",
@@ -262,6 +263,15 @@ class QuestionSettings:
         to_protocol=True,
         left_open=True,
         common=True,
+    )
+    history_from: PathText | None = _question(
+        None,
+        "Complete run whose replies stand for the recorded actions of earlier steps.",
+        metavar="RUN",
+        recorded="when set",
+        needs=(EARLIER,),
+        forbids_ranking=False,
+        heading="always",
     )
     image_policy: str | None = _question(
         None,

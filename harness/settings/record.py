@@ -75,6 +75,12 @@ FACTS: dict[str, Setting] = {
             forbids_ranking=True,
             follows=("candidates", "ranker"),
         ),
+        _fact(
+            "history_from_sha256",
+            about="question",
+            forbids_ranking=True,
+            follows=("history_from",),
+        ),
         _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
         _fact("benchmark_object", about="data", forbids_ranking=True, follows=("benchmark",)),
         _fact("protocol_class", about="question", forbids_ranking=True, follows=("protocol",)),

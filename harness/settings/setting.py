@@ -21,8 +21,10 @@ AtLeastZero = Annotated[int, Meta(ge=0)]
 
 STEPS, ELEMENTS, PICTURES = "recorded steps", "elements of pages", "pictures"
 """Features that some kinds of units lack; their runs do not record such settings."""
-EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
+EARLIER = "recorded steps before a step"
 """A feature that other kinds of units lack."""
+EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
+"""Another."""
 OWN_PYTHON = "a Python of its own"
 """A feature of few benchmarks."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 from adapters.contract import AdapterInfo, ImageRule
@@ -20,12 +20,13 @@ from harness.kinds.contract import picture_policy
 from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask, action_words
 from harness.kinds.episode.settings import EpisodeSettings
 from harness.kinds.step.questions import Preparer, StepQuestion
+from harness.kinds.step.scene import PastScene
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, dialogue_about, spelled
 from harness.rankers import Ranks
-from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Window
+from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
 from harness.runs import STEP, Unit
 from harness.settings import Settings
 from parsers.actions import Action
@@ -55,22 +56,6 @@ class Episode:
     parents: Mapping[str, str] = field(default_factory=dict)
     recorded: tuple[Picture, ...] | None = None
     shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """The actions of an episode so far.
-
-    history: in the words of Mind2Web's representations, `[button]  Search -> CLICK`.
-    earlier: those of them that recorded steps have, too.
-    """
-
-    history: tuple[str, ...] = ()
-    earlier: tuple[Earlier, ...] = ()
-
-    def then(self, words: str, earlier: Earlier | None = None) -> _Told:
-        known = () if earlier is None else (replace(earlier, index=len(self.history)),)
-        return _Told((*self.history, words), (*self.earlier, *known))
 
 
 @dataclass(frozen=True)
@@ -144,7 +129,8 @@ class StepByStep(AskingProtocol):
         episode.shown.clear()
         limit = EpisodeSettings.of(self.run).max_steps or episode.task.max_steps
         observation, seen = _seen((yield Act(None, BEGIN)))
-        told, idle, end = _Told(), 0, ""
+        before: tuple[Earlier, ...] = ()
+        idle, end = 0, ""
         last, flags = Prediction(Status.ANSWERED), set[str]()
         action: Action | None = None
         number = 0
@@ -154,11 +140,12 @@ class StepByStep(AskingProtocol):
                 break
             number += 1
             page, parsed = _page(observation)
-            question = self._question(episode, number, seen, page, observation, told)
+            question = self._question(episode, number, seen, page, observation, before)
+            said, now = list[Said](), Earlier()
             if question.choices or self.needs.point:
                 about = question.for_policy(self.inner)
                 dialogue = dialogue_about(self.inner, question.asked, self._space)
-                last = yield from _numbered(number, dialogue, about)
+                last = yield from _numbered(number, dialogue, about, said)
             else:
                 last = Prediction(Status.NO_ELEMENT)
             episode.shown.extend(question.looked_up() or question.step.pictures)
@@ -168,18 +155,27 @@ class StepByStep(AskingProtocol):
             elif last.status is not Status.ANSWERED or last.action is None:
                 idle += 1
                 end = IDLE if idle == IN_A_ROW else ""
-                told = told.then(f"no action: {_why_none(last)}")
+                now = Earlier(words=f"no action: {_why_none(last)}")
             else:
                 idle, action = 0, last.action
-                plain, words, earlier = self._done(action, page, parsed, seen)
+                plain, now = self._done(action, page, parsed, seen)
                 observation, seen = _seen((yield Act(plain, f"act-{number}")))
                 if seen.error:
-                    words += f" (failed: {seen.error})"
+                    words = f"{now.words} (failed: {seen.error})"
                     # The element from its page would not say so.
-                    earlier = earlier and replace(earlier, segment="")
-                told = told.then(words, earlier)
+                    now = replace(now, words=words, outcome=seen.error, segment="")
                 if action.name in STOPS and not seen.ended:
                     end = STOPPED
+            asked = question.step
+            now = replace(
+                now,
+                index=number - 1,
+                pictures=question.looked_up() or asked.pictures,
+                page_size=asked.page_size,
+                said=tuple(said),
+                scene=PastScene(partial(str, page.html)),
+            )
+            before = (*before, now)
         found = {"reward": seen.reward, "steps": number, "end": end}
         # Few steps can be over before three replies in a row named no action.
         without = action is None or end in (WITHHELD, IDLE)
@@ -193,7 +189,7 @@ class StepByStep(AskingProtocol):
         seen: Seen,
         page: LivePage,
         observation: Observation,
-        told: _Told,
+        before: tuple[Earlier, ...],
     ) -> StepQuestion:
         """The question about an observation: a step without a right answer."""
         shows = seen.screenshot and episode.recorded is None
@@ -214,7 +210,7 @@ class StepByStep(AskingProtocol):
             source=f"{episode.unit_id}, step {number}",
             detail=RowDetail(
                 f"step-{number}",
-                history=told.history,
+                history=tuple(one.words for one in before),
                 html=page.html,
                 screenshot=observation.blobs[SCREENSHOT] if shows else None,
                 negatives=candidates or page.candidates,
@@ -222,7 +218,7 @@ class StepByStep(AskingProtocol):
         )
         question = self._preparer.prepare(row)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)
-        step = replace(question.step, earlier=told.earlier, page_size=seen.viewport, window=window)
+        step = replace(question.step, before=before, page_size=seen.viewport, window=window)
         if episode.recorded is not None and self.inner.needs.pictures == "page":
             again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
             step = replace(step, pictures=again)
@@ -230,8 +226,8 @@ class StepByStep(AskingProtocol):
 
     def _done(
         self, action: Action, page: LivePage, parsed: Page, seen: Seen
-    ) -> tuple[dict[str, Any], str, Earlier | None]:
-        """An action for the world, in words, and as recorded steps have it."""
+    ) -> tuple[dict[str, Any], Earlier]:
+        """An action for the world, and as a step that is over."""
         box = next((c.box for c in page.candidates if c.id == action.element and c.box), None)
         point = action.point
         if point is None and box is not None:
@@ -246,15 +242,13 @@ class StepByStep(AskingProtocol):
             "box": None if box is None else (box.x, box.y, box.width, box.height),
         }
         operation = next((one for one in OPERATIONS if one == action.name), None)
-        if operation is None:
-            return plain, words, None
         width, height = seen.viewport
         share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
         segment = ""
         if self.inner.needs.segments and action.element is not None:
             segment = _segment(parsed, action.element, self._attributes)
         value = str(action.arguments.get("value", ""))
-        return plain, words, Earlier(operation, value, share, segment=segment)
+        return plain, Earlier(operation, value, share, segment=segment, words=words)
 
     @cached_property
     def _preparer(self) -> Preparer:
@@ -300,9 +294,10 @@ def _why_none(said: Prediction) -> str:
 
 
 def _numbered(
-    number: int, dialogue: Dialogue, about: tuple[Any, ...]
+    number: int, dialogue: Dialogue, about: tuple[Any, ...], said: list[Said]
 ) -> Generator[Asks, Replies, Prediction]:
-    """The dialogue about a step, whose calls have its number in their names."""
+    """The dialogue about a step, whose calls have its number in their names; `said` grows by what
+    is asked of the model under test, and by its replies."""
     replies: Replies | None = None
     try:
         while True:
@@ -312,8 +307,18 @@ def _numbered(
                 return cast(Prediction, stop.value)
             named = tuple(_named(call, number, about) for call in as_tuple(asks))
             replies = yield named if isinstance(asks, tuple) else named[0]
+            said += [
+                _said(call, reply)
+                for call, reply in zip(as_tuple(asks), as_tuple(replies), strict=True)
+                if isinstance(call, Ask) and not call.role
+            ]
     finally:
         dialogue.close()
+
+
+def _said(call: Any, reply: Any) -> Said:
+    asked = "\n".join(message.text for message in call.conversation.added)
+    return Said(call.place, asked, reply.text, reply.reasoning)
 
 
 def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:

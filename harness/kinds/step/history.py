@@ -1,9 +1,9 @@
-"""The recorded actions before a step: how many a model may see, and where they took place.
+"""The recorded steps before a step: their actions, where they took place, their screenshots.
 
-Some protocols show where, or what was acted upon. A row holds the page and the boxes of its own
-action only, so all rows of the selected tasks are read once more when the first step asks, also
-rows that the run leaves out: the history that a model sees does not depend on the selection. The
-screenshots make this pass as slow as reading the data once.
+A row holds the page and the boxes of its own action only, so all rows of the selected tasks are
+read once more when the first step asks, also rows that the run leaves out: the history that a model
+sees does not depend on the selection. The screenshots make this pass as slow as reading the data
+once; those of the last rows are kept in memory, as many as a model is shown.
 
 Others show the finished turns of a conversation. Their rows are read once more, too, a conversation
 at a time, and their pages again whenever a protocol looks at one (`PastScene`).
@@ -17,52 +17,104 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
+from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
 from harness.errors import DataError
+from harness.kinds.replies import PastReplies
 from harness.kinds.step.scene import PastScene
 from harness.page import Page, PageError
-from harness.pictures import PictureError, read_size
+from harness.pictures import PictureError, Screenshot, read_size
 from harness.records import SEGMENT_ID, Earlier, Row, SeenAction
 from harness.runs.steps import turn_of
+from harness.settings import History
 from parsers.records import StepInfo, Turn
+
+Planned = Callable[[Screenshot], tuple[Picture, ...]]
 
 
 @dataclass
-class EarlierActions:
-    """Recorded actions of whole tasks, by their position in the trajectory.
+class EarlierSteps:
+    """The steps of whole tasks, by their position in the trajectory.
 
     tasks: every row of the tasks, selected or not.
     segments: whether to look up the elements on the pages as well.
+    plan: the pictures of a screenshot; None if none are shown.
+    memory: what is shown of earlier steps.
+    replies: the replies of another run, which then stand for what was recorded.
     """
 
     tasks: StepDataset
     segments: bool = False
+    plan: Planned | None = None
+    memory: History = field(default_factory=History)
+    replies: PastReplies | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _known: dict[tuple[str, str], dict[int, Earlier]] | None = None
+    _known: dict[tuple[str, str], dict[int, tuple[str, Earlier]]] | None = None
+    _screenshots: OrderedDict[str, bytes | None] = field(default_factory=OrderedDict)
 
     def before(self, step: StepInfo) -> tuple[Earlier, ...]:
-        """Return the actions before a step, in order, without those of rows that are missing from
+        """Return the steps before a step, in order, without those of rows that are missing from
         the data or cannot be decoded.
 
-        Raises `DataError` when a file is damaged.
+        Raises `DataError` when a file is damaged, or a run of replies lacks a step.
         """
+        return tuple(one for _, one in self._before(step))
+
+    def sources(self, step: StepInfo) -> dict[str, bytes]:
+        """Return the screenshots of the earlier steps whose pictures are shown, by digest."""
+        before = self._before(step)
+        _, pictured = self.memory.of(len(before))
+        found: dict[str, bytes] = {}
+        for unit_id, earlier in before[len(before) - pictured :]:
+            data = self._screenshot(unit_id) if earlier.pictures else None
+            if data is not None:
+                found[earlier.pictures[0].digest] = data
+        return found
+
+    def seen(self, row: Row) -> None:
+        """Keep the screenshot of a row, for the steps after it."""
+        if self.plan is not None:
+            self._keep(row.unit_id, row.detail.screenshot)
+
+    def _before(self, step: StepInfo) -> list[tuple[str, Earlier]]:
         with self._lock:
             if self._known is None:
                 self._known = self._read()
-        actions = self._known.get((step.split, step.task_id), {})
-        return tuple(actions[index] for index in sorted(actions) if index < step.index)
+        steps = self._known.get((step.split, step.task_id), {})
+        found = [steps[index] for index in sorted(steps) if index < step.index]
+        if self.replies is None:
+            return found
+        return [(unit_id, self.replies.instead(unit_id, one)) for unit_id, one in found]
 
-    def _read(self) -> dict[tuple[str, str], dict[int, Earlier]]:
-        known: dict[tuple[str, str], dict[int, Earlier]] = {}
+    def _screenshot(self, unit_id: str) -> bytes | None:
+        if unit_id not in self._screenshots:
+            self._keep(unit_id, self.tasks.row(unit_id).detail.screenshot)
+        return self._screenshots[unit_id]
+
+    def _keep(self, unit_id: str, screenshot: bytes | None) -> None:
+        self._screenshots[unit_id] = screenshot
+        self._screenshots.move_to_end(unit_id)
+        while len(self._screenshots) > self.memory.pictures[1]:
+            self._screenshots.popitem(last=False)
+
+    def _read(self) -> dict[tuple[str, str], dict[int, tuple[str, Earlier]]]:
+        known: dict[tuple[str, str], dict[int, tuple[str, Earlier]]] = {}
+        texts = self.tasks.unpictured
         for entry, row in self.tasks.decoded():
             if isinstance(row, DataError):
                 # Reported when the step itself is asked about.
                 continue
-            action = action_of(row)
+            scene = PastScene(partial(_page, texts, entry.unit_id))
+            earlier = replace(earlier_of(row, self.plan), scene=scene)
             if self.segments:
-                action = replace(action, segment=segment_of(row))
-            known.setdefault((entry.split, entry.parents["task"]), {})[entry.position] = action
+                earlier = replace(earlier, segment=segment_of(row))
+            task = known.setdefault((entry.split, entry.parents["task"]), {})
+            task[entry.position] = entry.unit_id, earlier
         return known
+
+
+def _page(texts: StepDataset, step_id: str) -> str:
+    return texts.row(step_id).detail.html
 
 
 Offered = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...], tuple[str, ...]]
@@ -138,13 +190,10 @@ class FinishedTurns:
                     positives=positives,
                     candidates=candidates,
                     elements=elements,
-                    scene=PastScene(partial(self._page, entry.unit_id)),
+                    scene=PastScene(partial(_page, self._texts, entry.unit_id)),
                 )
             )
         return Turn(entries[0].parents["task"], task, tuple(actions))
-
-    def _page(self, step_id: str) -> str:
-        return self._texts.row(step_id).detail.html
 
 
 def entries_before(selected: Iterable[StoredStep], whole: Iterable[StoredStep]) -> list[StoredStep]:
@@ -160,19 +209,28 @@ def entries_before(selected: Iterable[StoredStep], whole: Iterable[StoredStep]) 
     ]
 
 
-def action_of(row: Row) -> Earlier:
-    """Return the action of a row, with the centre of its element as shares of the page's size."""
-    box = row.detail.gold.box
+def earlier_of(row: Row, plan: Planned | None = None) -> Earlier:
+    """Return the step of a row, with the centre of its element as shares of the page's size."""
+    detail, box = row.detail, row.detail.gold.box
+    found = Earlier(detail.operation, detail.value, index=row.position, words=detail.told)
+    if not detail.screenshot:
+        return found
+    try:
+        page = read_size(detail.screenshot)
+    except PictureError:
+        # Reported when the step itself is asked about; here it only lacks a point.
+        return found
     point = None
-    if box is not None and row.detail.screenshot:
-        try:
-            page = read_size(row.detail.screenshot)
-        except PictureError:
-            # Reported when the step itself is asked about; here it only lacks a point.
-            return Earlier(row.detail.operation, row.detail.value, index=row.position)
+    if box is not None:
         x, y, width, height = box
         point = ((x + width / 2) / page.width, (y + height / 2) / page.height)
-    return Earlier(row.detail.operation, row.detail.value, point, row.position)
+    found = replace(found, point=point, page_size=(page.width, page.height))
+    if plan is None or detail.stored is not None:
+        return found
+    try:
+        return replace(found, pictures=plan(page))
+    except PictureError:
+        return found
 
 
 def segment_of(row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +38,14 @@ from harness.kinds.step.settings import (
     pictures_of,
     source_of,
 )
-from harness.pictures import PicturePolicy
+from harness.pictures import PicturePolicy, plan
 from harness.protocols import AskingProtocol, StepProtocol, of_steps, text_first
 from harness.records import UNREADABLE
 from harness.runs import StepUnit
 from harness.settings import EPISODES, SETTINGS, Settings, written
 
 if TYPE_CHECKING:
+    from harness.kinds.replies import PastReplies
     from harness.kinds.step.predictions import StepPredictions
     from harness.rankers import Ranks
 
@@ -55,6 +57,7 @@ class RecordedSteps(UnitKind):
     """Recorded steps, whose elements are offered as candidates.
 
     ranks: the ranks of the candidates; None unless a ranker is used.
+    replies: what another run replied, None unless `--history-from` names one.
     """
 
     extras = StepsExtras()
@@ -65,6 +68,7 @@ class RecordedSteps(UnitKind):
         self.protocol = of_steps(protocol)
         self.pictures = pictures_of(settings, self.protocol)
         self.ranks: Ranks | None = None
+        self.replies: PastReplies | None = None
 
     @classmethod
     def given(cls, settings: Settings) -> Settings:
@@ -140,11 +144,15 @@ class RecordedSteps(UnitKind):
         return StepPredictions(settings)
 
     def open(self) -> None:
-        """Open the ranks of the candidates. Raises `UserError`."""
+        """Open the ranks of the candidates, and another run's replies. Raises `UserError`."""
         if self.settings.ranker is not None:
             from harness.rankers import open_ranks
 
             self.ranks = open_ranks(self.settings.ranker)
+        if self.settings.history_from is not None:
+            from harness.kinds.replies import PastReplies
+
+            self.replies = PastReplies(Path(self.settings.history_from), self.settings.benchmark)
 
     def check(self, selected: Dataset[Any]) -> None:
         """Check that there are conversations where the protocol needs them, numbers of distractors
@@ -157,11 +165,24 @@ class RecordedSteps(UnitKind):
             )
         if not steps.screenshots:
             check_seen(steps.benchmark, self.protocol, self.pictures, " next to its files here")
+        self._check_memory()
         drawn = self.settings.candidates in (None, "snapshot")
         if drawn and steps.layout.negatives_column is not None and steps.entries:
             check_distractors(steps, self.settings.distractors)
         _check_letters(self.protocol, self.settings)
         self._check_ranked(steps.entries)
+
+    def _check_memory(self) -> None:
+        memory, given = self.protocol.history_shown, f"--history {self.settings.history}"
+        if memory.thoughts and not memory.turns and self.replies is None:
+            raise UserError(
+                f"{given}: recorded steps have no thoughts; add --history-from RUN, a run that does"
+            )
+        shows = memory.turns or memory.pictures[1] > 1
+        if shows and (self.pictures.name == "none" or self.protocol.needs.pictures == "none"):
+            raise UserError(f"{given}: no pictures are shown; leave out pictures:K and turns:K")
+        if not memory.plain and "prompts" in step_benchmark(self.settings.benchmark).fixes:
+            raise UserError(f"{given}: the questions of {self.settings.benchmark} are stored")
 
     def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
         """Return what a run records about its candidates and its None option.
@@ -170,6 +191,10 @@ class RecordedSteps(UnitKind):
         different files. The description used to match published rows is left out where the
         benchmark stores the choices.
         """
+        replies = {} if self.replies is None else {"history_from_sha256": self.replies.digest}
+        return {**self._described(roles), **replies}
+
+    def _described(self, roles: Mapping[str, str]) -> dict[str, Any]:
         settings, ranks, needs = self.settings, self.ranks, self.protocol.needs
         if "choices" in step_benchmark(settings.benchmark).fixes:
             return {}
@@ -249,11 +274,19 @@ class RecordedSteps(UnitKind):
     def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool) -> Preparer:
         """Return the preparer of rows. `whole` holds all rows of the tasks, for earlier actions."""
         tasks, needs = recorded_steps(whole), self.protocol.needs
-        earlier = None
-        if needs.earlier or needs.segments:
-            from harness.kinds.step.history import EarlierActions
+        earlier, memory = None, self.protocol.history_shown
+        if needs.before or needs.segments or not memory.plain or self.replies is not None:
+            from harness.kinds.step.history import EarlierSteps
 
-            earlier = EarlierActions(tasks, needs.segments)
+            earlier = EarlierSteps(
+                tasks,
+                needs.segments,
+                partial(plan, self.pictures, boxes=(), rule=info.image_rule)
+                if not memory.plain and self.pictures.name != "none"
+                else None,
+                memory,
+                self.replies,
+            )
         return Preparer(
             self.settings,
             self.protocol,

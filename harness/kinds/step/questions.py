@@ -30,13 +30,13 @@ from harness.pictures import (
 )
 from harness.policies import Secret
 from harness.protocols import AskingProtocol, StepProtocol
-from harness.records import UNREADABLE, Choice, Row, RowDetail, Scene, Step
+from harness.records import UNREADABLE, Choice, Earlier, Row, RowDetail, Scene, Step
 from harness.runs import StepUnit
 from harness.settings import Settings
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
-    from harness.kinds.step.history import EarlierActions
+    from harness.kinds.step.history import EarlierSteps
     from harness.rankers import Ranks
 
 NOT_OFFERED = Prediction(Status.NOT_OFFERED)
@@ -72,8 +72,7 @@ class StepQuestion(Question):
 
     def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
         """The step with no more previous actions than the protocol shows."""
-        last = protocol.settings().get("history")
-        history = latest(self.step.history, last if isinstance(last, int) else None)
+        history = latest(self.step.history, protocol.history_shown.actions)
         return replace(self.step, history=history), self.choices
 
     def looked_up(self) -> tuple[Picture, ...]:
@@ -88,7 +87,7 @@ class Preparer:
     rule: what the model's provider does to pictures; None if unknown.
     ranks: scores of candidates; needed where a ranker chooses them.
     texts: whether anybody reads the texts of choices.
-    earlier: where earlier actions took place, for protocols that show it.
+    earlier: the steps before each, for protocols that look at more than their actions.
     tokens: counts the tokens of a text as the model does; None: by cl100k.
     conversations: all rows of the conversations, for protocols that show finished turns.
     attributes: what AutoWebGLM's form shows of elements.
@@ -103,7 +102,7 @@ class Preparer:
         *,
         ranks: Ranks | None = None,
         texts: bool = True,
-        earlier: EarlierActions | None = None,
+        earlier: EarlierSteps | None = None,
         tokens: Callable[[str], int] | None = None,
         conversations: StepDataset | None = None,
         attributes: Attributes = MIND2WEB_ATTRIBUTES,
@@ -179,8 +178,14 @@ class Preparer:
         if page is not None and self._protocol.needs.scene:
             scene = self._scene(page, unit, screenshot)
         step = replace(step_of(unit), stored=stored, scene=scene, tokens=self._tokens)
+        sources = _sources(row, pictures, screenshot)
         if self._earlier is not None:
-            step = replace(step, earlier=self._earlier.before(step.info))
+            before = self._earlier.before(step.info)
+            step = replace(step, before=before)
+            if self._earlier.replies is not None:
+                step = replace(step, history=told(step.history, before))
+            sources |= self._earlier.sources(step.info)
+            self._earlier.seen(row)
         if self._turns is not None and (turns := self._turns.before(step.info)):
             step = replace(step, turns=turns)
             unit = replace(unit, detail=replace(unit.detail, turns=tuple(map(turn_record, turns))))
@@ -189,7 +194,7 @@ class Preparer:
             unit,
             (step, unit.detail.choices),
             Secret(replace(gold, shown=None), gold.shown),
-            _sources(row, pictures, screenshot),
+            sources,
         )
         if question.missed and self._settings.missed != "ask":
             return replace(question, outcome=NOT_OFFERED)
@@ -255,6 +260,12 @@ def _sources(
     return (
         {screenshot.digest: row.detail.screenshot} if screenshot and row.detail.screenshot else {}
     )
+
+
+def told(history: tuple[str, ...], before: Sequence[Earlier]) -> tuple[str, ...]:
+    """Return the actions in words, those of `before` where they are known."""
+    words = {one.index: one.words for one in before if one.words}
+    return tuple(words.get(number, line) for number, line in enumerate(history))
 
 
 def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def test_ids_follow_the_page_and_not_the_ranking() -> None:
 
 def test_previous_actions_are_commands_where_their_pages_are_known() -> None:
     at, pool = question(4)
-    text = asked(replace(at, history=HISTORY, earlier=EARLIER), pool)
+    text = asked(replace(at, history=HISTORY, before=EARLIER), pool)
     (told,) = re.findall(r"#Previous commands: (.*?)\n\n", text, re.S)
     first, second, third = told.splitlines()
     shown = re.match(r"click\('([A-Z]{2})'\) #HTML Segment: <a\[\1\]\| Tables >$", first)
@@ -96,17 +96,17 @@ def test_previous_actions_are_commands_where_their_pages_are_known() -> None:
     assert third.endswith(f"<form| Name <input[{typed[1]}]| name > >")
     # The lines are the same at a later step, with other candidates on its page.
     later, fewer = question(2)
-    later = replace(later, history=(*HISTORY, "[link]  Go -> CLICK"), earlier=EARLIER)
+    later = replace(later, history=(*HISTORY, "[link]  Go -> CLICK"), before=EARLIER)
     assert told in asked(later, fewer)
-    short = asked(replace(at, history=HISTORY, earlier=EARLIER), pool, AutoWebGLM(history=1))
+    short = asked(replace(at, history=HISTORY, before=EARLIER), pool, AutoWebGLM(history=1))
     assert f"#Previous commands: {third}\n\n" in short
-    none = asked(replace(at, history=HISTORY, earlier=EARLIER), pool, AutoWebGLM(history=0))
+    none = asked(replace(at, history=HISTORY, before=EARLIER), pool, AutoWebGLM(history=0))
     assert "#Previous commands: None\n\n" in none
 
 
 def test_no_id_of_a_previous_command_is_on_the_page() -> None:
     at, pool = question(700)
-    at = replace(at, history=HISTORY, earlier=EARLIER)
+    at = replace(at, history=HISTORY, before=EARLIER)
     page, _, rest = asked(at, pool).partition("\n\n")
     now = set(re.findall(r"\[([A-Z]+)\]\|", page))
     then = re.findall(r"(?:click|type_string)\('([A-Z]+)'", rest.partition("#Previous")[2])
@@ -229,7 +229,7 @@ def test_what_no_call_can_say_ends_the_task() -> None:
 
 def test_a_model_that_repeats_the_question_has_not_answered() -> None:
     at, pool = question(20)
-    text = asked(replace(at, history=HISTORY, earlier=EARLIER), pool)
+    text = asked(replace(at, history=HISTORY, before=EARLIER), pool)
     assert came_to(text, 20).element is None
 
 

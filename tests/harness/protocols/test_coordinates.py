@@ -165,7 +165,7 @@ def test_seeclick_is_asked_as_it_was_trained() -> None:
         Earlier("TYPE", "Ada", (0.0, 1.0)),
         Earlier("CLICK", "", (0.333, 0.006)),
     )
-    step_now = replace(step(history=HISTORY, pictures=shown()), earlier=earlier)
+    step_now = replace(step(history=HISTORY, pictures=shown()), before=earlier)
     asked, _ = talk(Coordinates(form="seeclick").dialogue(step_now, NESTED), ["x"])
     (message,) = asked[0].conversation.messages
     assert message.text.startswith("Please generate the next move according to the ui screenshot")

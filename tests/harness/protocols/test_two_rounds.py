@@ -8,7 +8,7 @@ from adapters.conversation import Finish, Picture, Reply, Text
 from harness.dialogue import Ask
 from harness.protocols import PROTOCOLS
 from harness.protocols.seeact import SCHEMA, TwoRounds
-from harness.protocols.texts import open_texts
+from harness.protocols.texts import MEMORY, open_texts
 from harness.records import Choice
 from parsers import read_answer
 from parsers.records import Status
@@ -217,6 +217,6 @@ def test_a_step_without_choices_is_an_error() -> None:
 def test_the_protocol_is_found_by_name_and_records_what_changes_dialogues() -> None:
     plain = PROTOCOLS.get("seeact-two-rounds")()
     other = PROTOCOLS.get("seeact-two-rounds")(none="first", history=3, max_tokens=(5,))
-    assert plain.settings()["prompts_sha256"] == open_texts(SCHEMA).digest()
+    assert plain.settings()["prompts_sha256"] == open_texts(SCHEMA).digest(MEMORY)
     differing = {key for key, value in plain.settings().items() if other.settings()[key] != value}
     assert differing == {"none", "history", "max_tokens"}

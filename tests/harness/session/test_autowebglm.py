@@ -8,7 +8,7 @@ from pathlib import Path
 
 from adapters.contract import Request
 from harness.benchmarks import open_steps
-from harness.kinds.step.history import EarlierActions, segment_of
+from harness.kinds.step.history import EarlierSteps, segment_of
 from harness.kinds.step.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols.autowebglm import AutoWebGLM
@@ -83,7 +83,7 @@ def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
     policy = PicturePolicy.parse("none")
     ranks = open_ranks("lexical")
     prepare = Preparer(
-        settings, protocol, policy, ranks=ranks, earlier=EarlierActions(data, segments=True)
+        settings, protocol, policy, ranks=ranks, earlier=EarlierSteps(data, segments=True)
     ).prepare
 
     def asked(row: Row) -> str:
