@@ -6,6 +6,7 @@ Only replies and actions are taken from the run: nothing that says whether they 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -43,16 +44,18 @@ class PastReplies:
         """SHA-256 of the calls on record."""
         return hashlib.sha256((self.path / CALLS).read_bytes()).hexdigest()
 
-    def instead(self, unit_id: str, recorded: Earlier) -> Earlier:
-        """Return an earlier step with what the run answered in place of what was recorded.
-
-        Raises `DataError` if the run has nothing about the step.
-        """
-        unit = self._units.get(unit_id)
-        if unit is None:
+    def check(self, unit_ids: Iterable[str]) -> None:
+        """Raise `DataError` if the run has nothing about one of these steps."""
+        lost = next((one for one in unit_ids if one not in self._units), None)
+        if lost is not None:
             raise DataError(
-                f"{self.path} says nothing about step {unit_id}, which comes before a selected one"
+                f"--history-from {self.path}: the run has nothing about step {lost}, which comes "
+                "before a selected one"
             )
+
+    def instead(self, unit_id: str, recorded: Earlier) -> Earlier:
+        """Return an earlier step with what the run answered in place of what was recorded."""
+        unit = self._units[unit_id]
         said = tuple(
             Said(
                 call.place,

@@ -14,7 +14,7 @@ def history_of(texts: Texts, step: Step, memory: History) -> str:
     """Write the previous actions, a line each, with the thoughts before them where they are shown;
     or say that they are turns."""
     if memory.turns:
-        return texts["earlier_turns" if step.before else "no_history"]
+        return texts["earlier_turns"]
     history = list(step.history)
     for one in step.before if memory.thoughts else ():
         thoughts = " ".join(one.thoughts.split())

@@ -251,7 +251,8 @@ class RecordedSteps(UnitKind):
     ) -> Iterator[StepQuestion]:
         """Rows are decoded one at a time.
 
-        Raises `DataError` if earlier turns that a memory needs are not ranked.
+        Raises `DataError` if earlier turns that a memory needs are not ranked, or another run has
+        no reply about an earlier step.
         """
         selected = self._covered(dataset, whole)
         return self.preparer(whole, info, is_policy=is_policy).questions(selected)
@@ -263,6 +264,15 @@ class RecordedSteps(UnitKind):
 
             earlier = entries_before(selected.entries, recorded_steps(whole).entries)
             self._check_ranked(earlier, "earlier")
+        if self.replies is not None:
+            last: dict[tuple[str, str], int] = {}
+            for one in selected.entries:
+                last[one.split, one.parents["task"]] = one.position
+            self.replies.check(
+                one.unit_id
+                for one in recorded_steps(whole).entries
+                if one.position < last.get((one.split, one.parents["task"]), 0)
+            )
         return selected
 
     def _check_ranked(self, entries: Iterable[StoredStep], which: str = "selected") -> None:
