@@ -242,7 +242,7 @@ def test_pictures_before_the_question_are_those_of_the_last_steps(
 def cached(run: str) -> float:
     """The share of the input that came from the provider's cache."""
     usage = [line["reply"]["usage"] for line in calls(run)]
-    return sum(one["cached"] for one in usage) / sum(one["input"] for one in usage)
+    return float(sum(one["cached"] for one in usage) / sum(one["input"] for one in usage))
 
 
 def test_pictures_that_go_in_blocks_keep_the_prefix(
