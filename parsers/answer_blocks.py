@@ -234,6 +234,8 @@ _BREAK = re.compile(rf"<br ?/?>(?=[^\w<]{{0,5}}(?:{_KEYS})\b)", re.IGNORECASE)
 _LONGEST = 2_000
 _MOST = 96
 _CELL = re.compile(rf"[^\w<]*+(?:(?:the|selected|chosen|final)\s)?({_KEYS})[^\w<]*+", re.IGNORECASE)
+_BEGUN = re.compile(r"[:=](\s+\W+)?\Z")
+"""The end of a cell in which a value has begun."""
 _BAR = re.compile(r"(?<!\\)[|\t\u2502\u2503\uff5c]")
 _ROW = re.compile(r"<tr\b[^<>]*>\s*<t[dh]\b[^<>]*>|</t[dh]>\s*</tr>", re.IGNORECASE)
 _BETWEEN = re.compile(r"</t[dh]>\s*<t[dh]\b[^<>]*>", re.IGNORECASE)
@@ -299,9 +301,9 @@ def _without_tables(text: str) -> str:
 
 
 def _is_row(line: str, cells: Sequence[str]) -> bool:
-    """Return True for `| ELEMENT | C |` and `ELEMENT | C`, but not for `VALUE: | C`."""
+    """Return True for `| ELEMENT | C |` and `ELEMENT | C`, not for `VALUE: | C` or `VALUE: {|0`."""
     return line.lstrip()[:1] in ("|", "\u2502", "\u2503", "\uff5c") or (
-        len(cells) == 2 and cells[0][-1] not in ":="
+        len(cells) == 2 and not _BEGUN.search(cells[0])
     )
 
 

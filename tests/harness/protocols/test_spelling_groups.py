@@ -145,3 +145,12 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(way: str) -> None:
 
     _, found = hold(protocol.dialogue(step, pool), echo)
     assert found.element is None
+
+
+@pytest.mark.parametrize("value", ["\x08|0", "{|0", ";|0"])
+def test_a_bar_in_a_value_makes_no_table(value: str) -> None:
+    step, pool = question(3)
+    wanted = Prediction.of(Status.ANSWERED, None, pool[0].id, operation="TYPE", value=value)
+    protocol = protocol_of("mindact-choice")
+    _, found = hold(protocol.dialogue(step, pool), by_place(protocol.spell(step, pool, wanted)))
+    assert found.value == value
