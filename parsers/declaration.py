@@ -245,7 +245,7 @@ def _problems(declared: Declaration) -> Iterator[str]:
         if ("cells" in measure.averages) != bool(measure.cells):
             yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
         if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
-            yield f"the measure {measure.name} has to be all of a measure of units"
+            yield f"the measure {measure.name} has to be all of one that is no such measure"
         if measure.within in levels and (
             not measure.all_of or declared.rank(measure.within) <= declared.rank(measure.over)
         ):

@@ -14,7 +14,7 @@ DIRECTIONS = ("up", "down", "left", "right")
 MESSAGE, STOP, INFEASIBLE = "MESSAGE", "STOP", "INFEASIBLE"
 STOPS = frozenset({STOP, INFEASIBLE})
 """The actions that end an episode, whatever its environment does with them."""
-LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "withheld"
+LIMIT, STOPPED, IDLE, WITHHELD = "step limit", "stopped", "no action", "refused"
 """Ends of episodes that are not the page's own: no step was left, the model said that it is done,
 replies named no action, and there was none."""
 

@@ -68,6 +68,25 @@ class Status(StrEnum):
     """No reply after all retries; only present if the run was closed with such steps."""
 
 
+STATUS_WORDS = {
+    Status.ANSWERED: "answered",
+    Status.NONE: "none of these",
+    Status.AMBIGUOUS: "ambiguous",
+    Status.NO_ELEMENT: "without an element",
+    Status.OUT_OF_RANGE: "beyond the list",
+    Status.PARSE_ERROR: "unreadable",
+    Status.REFUSAL: "refused",
+    Status.EMPTY: "empty",
+    Status.TRUNCATED: "cut off",
+    Status.CONTENT_FILTER: "filtered by the provider",
+    Status.PROVIDER_REFUSED: "refused by the provider",
+    Status.TOO_LONG: "too long to ask",
+    Status.NOT_OFFERED: "missed by the ranker",
+    Status.NO_REPLY: "without a reply",
+}
+"""Statuses in the words of a result."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The parsed content of one reply, in terms of the offered options.

@@ -25,7 +25,9 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
     per = f"$/{unit}"
     return (
         Field("run", "str", "text", "run", "the run"),
-        Field(units, "Int64", "count", units, f"settled {units} that the model was asked about"),
+        Field(
+            units, "Int64", "count", units, f"{units} that the model was asked about and answered"
+        ),
         Field(f"calls_per_{unit}", "float64", "seconds", "calls", f"mean number per {unit}"),
         Field("input_tokens", "float64", "number", "tokens in", f"mean per {unit}, as billed"),
         Field("cached_tokens", "float64", "number", "cached", "read from a prompt cache"),
@@ -76,8 +78,7 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     untimed = [record["run"] for record in records if not record["timed"]]
     partly = [r["run"] for r in records if r["timed"] and r["timed"] < r["asked"]]
     notes = [
-        f"Means per settled {unit} that was asked; latency is summed over a {unit}'s calls, in "
-        "seconds."
+        f"Means per {unit} that was answered; latency is summed over a {unit}'s calls, in seconds."
     ]
     if untimed:
         notes.append(
@@ -147,7 +148,8 @@ def _record(rows: RunRows) -> dict[str, Any]:
     tokens = [None if number != number else float(number) for number in asked["output_tokens"]]
     # A model of one's own takes tokens and no money: that says nothing of what it would cost.
     priced = [price for price in work if price is not None]
-    unpriced = bool(priced) and not any(priced) and not any(bills) and any(tokens)
+    free = not any(priced) and not any(bills) and not rows.run.manifest.prices_given
+    unpriced = bool(priced) and free and any(tokens)
     if unpriced:
         work, bills = [None] * len(work), [None] * len(bills)
     took = sorted(one for one in seconds if one is not None)

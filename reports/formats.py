@@ -271,17 +271,16 @@ def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[st
     share = "" if rate is None else f" ({percent(rate)}%)"
     texts = [
         ("state", state),
-        ("settled", f"{fact['settled']:,} of {fact['valid']:,} valid rows"),
-        ("unsettled", f"{fact['unsettled']:,}"),
+        ("answered", f"{fact['settled']:,} of {fact['valid']:,} valid rows"),
         ("invalid rows", f"{fact['invalid']:,}"),
         *([("left out by status", fact["excluded"])] if fact["excluded"] else []),
         ("unreadable", f"{fact['parse_failures']:,}{share}"),
-        ("statuses", fact["statuses"] or f"no {declared.unit} settled"),
+        ("statuses", fact["statuses"] or f"no {declared.unit} answered"),
         *fact.get("beside", {}).items(),
     ]
     if fact["input_tokens"] is not None:
         texts.append(("tokens", f"{fact['input_tokens']:,} in, {fact['output_tokens'] or 0:,} out"))
-    if fact["cost"] is not None:
+    if fact["cost"]:
         texts.append(("cost", f"${fact['cost']:.4f} billed"))
     if fact["repeat_sd"] is not None:
         texts.append((f"{declared.main.head} between repeats", f"SD {100 * fact['repeat_sd']:.1f}"))
@@ -310,8 +309,5 @@ def _footnotes(
     if any(fact["repeats"] > 1 for fact in table.attrs["runs"]):
         lines += [repeats_note(measure, declared) for measure in declared.of_parents]
     if any(not fact["complete"] for fact in table.attrs["runs"]):
-        lines.append(
-            f"Unfinished runs: only the {declared.units} settled so far (with a final outcome) are "
-            "counted."
-        )
+        lines.append(f"Unfinished runs: only the {declared.units} answered so far are counted.")
     return tuple(lines)

@@ -56,7 +56,7 @@ class KindReports:
 
 
 REPORTS: Registry[KindReports] = Registry(
-    "kind of unit with reports", "vlm_eval.reports", has=("errors", "analyses")
+    "kind of benchmark with reports", "vlm_eval.reports", has=("errors", "analyses")
 )
 REPORTS.add("episode", "reports.kinds.episode:EPISODE_REPORTS", "turns with a live page")
 REPORTS.add("grounding", "reports.kinds.grounding:GROUNDING_REPORTS", "instructions about pictures")
@@ -86,7 +86,7 @@ def suited(runs: Mapping[str, Run], analysis: str) -> tuple[dict[str, Run], tupl
     """
     kept = {label: run for label, run in runs.items() if analysis in reports_of(run).analyses}
     lines = tuple(
-        f"{label}: no {analysis} for {run.manifest.declaration.units}, only for units with choices"
+        f"{label}: no {analysis} for {run.manifest.declaration.units}, only where there are choices"
         for label, run in runs.items()
         if label not in kept
     )

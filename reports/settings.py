@@ -265,7 +265,7 @@ def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, .
     lines = about(known)
     if not own_rules and any(_counts_otherwise(run) for run in runs.values()):
         lines += (
-            "rates here are of settled valid rows, whatever the runs themselves count as failures",
+            "rates here are of answered valid rows, whatever the runs themselves count as failures",
         )
     return (*lines, *unfinished_lines(runs), *corrupt_lines(runs))
 

@@ -34,15 +34,15 @@ def _fields(declared: Declaration, partial: Collection[Measure]) -> tuple[Field,
         Field("status", "str", "text", "status", f"how the {unit} ended; of `parsers.Status`"),
         Field("kind", "str", "text", "kind", "what kind of outcome that is"),
         Field(units, "Int64", "count", units, "how many"),
-        Field("share", "float64", "percent", "% of settled", f"of the settled valid {units}"),
-        *interval("share", "% of settled"),
-        clusters("share", "% of settled"),
+        Field("share", "float64", "percent", "% of answered", f"of the answered valid {units}"),
+        *interval("share", "% of answered"),
+        clusters("share", "% of answered"),
         Field(level.many, "Int64", "count", level.many, f"{level.many} that have such a {unit}"),
         *means,
     )
 
 
-UNSETTLED, INVALID = "unsettled", "invalid"
+UNSETTLED, INVALID = "unanswered", "invalid"
 _LOST = {ENVIRONMENT_ERROR: "environment failed", SCORING_ERROR: "the scorer failed"}
 
 
@@ -54,9 +54,9 @@ def kind_of(status: str) -> str:
         Status.ANSWERED.value: "answered",
         Status.NONE.value: "answered 'none of these'",
         Status.OUT_OF_RANGE.value: "beyond the list",
-        Status.REFUSAL.value: "withheld",
-        Status.CONTENT_FILTER.value: "withheld",
-        Status.PROVIDER_REFUSED.value: "withheld",
+        Status.REFUSAL.value: "refused",
+        Status.CONTENT_FILTER.value: "refused",
+        Status.PROVIDER_REFUSED.value: "refused",
         Status.EMPTY.value: "no text",
         Status.TRUNCATED.value: "cut off",
         Status.TOO_LONG.value: "never asked",
@@ -102,7 +102,7 @@ def _notes(declared: Sequence[Declaration]) -> tuple[str, ...]:
     return (
         " ".join(
             (
-                f"Per cent; shares are of settled valid {units} (those with a final outcome), with "
+                f"Per cent; shares are of answered valid {units}, with "
                 f"95 % intervals that have {parents} as clusters.",
                 *filter(None, of_kinds),
             )

@@ -63,7 +63,7 @@ def columns(
         Column("invalid", "Int64", "invalid rows"),
         Column("excluded", "Int64", "rows left out by their status"),
         Column("unsettled", "Int64", "valid rows without an outcome yet"),
-        Column("parse_failure_rate", "float64", "settled rows whose element could not be read"),
+        Column("parse_failure_rate", "float64", "answered rows whose element could not be read"),
         Column("input_tokens", "Int64", "input tokens as billed"),
         Column("output_tokens", "Int64", "output tokens as billed"),
         Column("cost", "float64", "US dollars; missing without a price"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -146,3 +147,21 @@ def test_ruff_bans_what_runs_code() -> None:
     banned = settings["flake8-tidy-imports"]["banned-api"]
     assert {"ast", "builtins", "code", "codeop", "runpy"} <= set(banned)
     assert set(settings["per-file-ignores"]) & {"adapters/**", "harness/**", "parsers/**"} == set()
+
+
+def test_what_is_printed_says_answered_and_chance_instead_of_settled_and_floor() -> None:
+    words = re.compile(
+        r"\b(un)?settled\b|\bfloor\b|\bunits? of kind\b|\bclean tasks\b", re.IGNORECASE
+    )
+    found = []
+    for path in sorted(file for name in PACKAGES for file in (ROOT / name).rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Constant) or id(node) in docstrings:
+                continue
+            text = node.value
+            # A name of a column or of a key in a file is no word for a reader.
+            if isinstance(text, str) and " " in text.strip() and words.search(text):
+                found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {text[:60]}")
+    assert found == []

@@ -251,7 +251,7 @@ def step_benchmark(name: str) -> StepBenchmark:
     """Return the benchmark of recorded steps of that name. Raises `DataError` if there is none."""
     found = benchmark(name)
     if not isinstance(found, StepBenchmark):
-        raise DataError(f"this is for recorded steps, and {name} has units of kind '{found.kind}'")
+        raise DataError(f"this is for recorded steps, and {name} is of kind '{found.kind}'")
     return found
 
 

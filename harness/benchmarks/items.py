@@ -72,7 +72,7 @@ class Items(Dataset[Any]):
                 raise DataError(f"the data has no split '{split}'; {suggestion(split, known)}")
         entries = tuple(unit for unit in entries if not splits or unit.split in splits)
         if not entries:
-            raise DataError("the benchmark has no units to ask about")
+            raise DataError("the benchmark has nothing to ask about")
         benchmark = entries[0].benchmark
         digest, seen = hashlib.sha256(), dict[str, str]()
         for entry in entries:
@@ -82,7 +82,7 @@ class Items(Dataset[Any]):
                     f"{benchmark} has {entry.unit_id} in {both}: ask about one split at a time"
                 )
             if entry.unit_id in seen:
-                raise DataError(f"{benchmark} has two units with the id '{entry.unit_id}'")
+                raise DataError(f"{benchmark} has two rows with the id '{entry.unit_id}'")
             if whole and whole not in entry.parents:
                 raise DataError(f"{entry.unit_id} of {benchmark} has no {whole} among its parents")
             seen[entry.unit_id] = entry.split

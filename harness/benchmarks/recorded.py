@@ -136,8 +136,7 @@ def recorded_steps(dataset: Dataset[Any]) -> StepDataset:
     """Return the same data, if it is of recorded steps. Raises `DataError`."""
     if not isinstance(dataset, StepDataset):
         raise DataError(
-            f"this is for recorded steps, and the units of {dataset.benchmark} are of kind "
-            f"'{dataset.kind}'"
+            f"this is for recorded steps, and {dataset.benchmark} is of kind '{dataset.kind}'"
         )
     return dataset
 

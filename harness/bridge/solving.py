@@ -51,7 +51,7 @@ INSPECT = {
     "patience_s": "--timeout",
     "tier": "-M service_tier=TIER",
     "max_cost": "--cost-limit",
-    "settle_failures": "--no-fail-on-error",
+    "score_failures": "--no-fail-on-error",
     "unattempted": "--no-fail-on-error",
     "cache": "--cache",
     "progress": "--display",

@@ -41,7 +41,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     state = (
         f"complete: {out}"
         if settled == wanted
-        else f"{settled} of {wanted} {run.manifest.declaration.units} are settled: {out}. "
+        else f"{settled} of {wanted} {run.manifest.declaration.units} are answered: {out}. "
         "To ask about the rest, run a shard's command with this folder and without --shard."
     )
     console.print(state, markup=False, highlight=False, soft_wrap=True)

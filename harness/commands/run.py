@@ -74,7 +74,7 @@ def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
       vlm-eval --model lexical --benchmark sample --protocol coordinates
 
-    Exit codes: 0 done, 1 ended early or with unsettled steps, 2 bad input, 3 waiting for batches
+    Exit codes: 0 done, 1 ended early or with steps left, 2 bad input, 3 waiting for batches
     of a provider, 130 interrupted.
     """
     import asyncio

@@ -255,7 +255,7 @@ class Engine:
                 if left:
                     continue
             except GaveUp as gave_up:
-                settled = Prediction(Status.NO_REPLY) if self._policy.settle_failures else None
+                settled = Prediction(Status.NO_REPLY) if self._policy.score_failures else None
                 outcome = dialogue.outcome(settled, str(gave_up))
             except Refused:
                 await self._leave(job.unit_id)

@@ -84,7 +84,7 @@ class EnginePolicy:
     max_cost: US dollars, over all sessions of a run.
     environment_trials: trials of a dialogue whose environment fails; after the last one its unit is
         settled as one that does not count.
-    settle_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
+    score_failures: settle steps without a reply as `no_reply` instead of leaving them unsettled.
     tiers: the provider's tiers that calls of the model under test are sent on, see `TierChoice`;
         none leaves them to the provider.
     """
@@ -96,7 +96,7 @@ class EnginePolicy:
     failures_in_a_row: int = 25
     max_cost: float | None = None
     environment_trials: int = 2
-    settle_failures: bool = False
+    score_failures: bool = False
     tiers: tuple[Tier, ...] = ()
 
 

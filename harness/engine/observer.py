@@ -16,7 +16,7 @@ class Outcome:
     """The end of a dialogue.
 
     prediction: None leaves the step unsettled.
-    error: reason for a missing reply; with `settle_failures` there is a prediction, too.
+    error: reason for a missing reply; with `score_failures` there is a prediction, too.
     calls: ids of the calls of its last trial in the order of asking, shared ones included.
     usage, cost: as in `Spent`, over the calls of all trials that were made for this dialogue. A
         shared call counts for the dialogue that asked first: costs add up to the bill.

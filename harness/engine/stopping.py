@@ -188,7 +188,7 @@ class Refusals:
         self._units += 1
         self._refused += refused
         if self._units >= ENOUGH_UNITS and self._refused > MOST_REFUSED * self._units:
-            self._stop(f"the prompts of {self._refused} out of {self._units} units")
+            self._stop(f"the prompts of {self._refused} out of {self._units} that were asked")
 
     def _stop(self, what: str) -> None:
         self._halt.set(TooManyRefusals(f"the provider refused {what}: {self._words}"))

@@ -136,15 +136,17 @@ class UnitKind:
         Raises `UserError` for settings that do not go together.
         """
         source = benchmark(settings.benchmark)
-        where = f"on {source.name}, whose {{}}; leave it out"
-        are = where.format(f"units are of kind '{source.kind}'")
+        where = f"on {source.name}, {{}}; leave it out"
+        are = where.format(f"a benchmark of kind '{source.kind}'")
         lacks = dict.fromkeys((STEPS, EARLIER, ELEMENTS, EPISODES), are)
         if not source.pictures:
-            lacks[PICTURES] = where.format("units have no pictures")
+            lacks[PICTURES] = where.format(f"whose {source.declared.units} have no pictures")
         known = _groups(source)
         for setting in SETTINGS.values():
             if setting.selects and setting.selects not in known:
-                lacks[setting.selects] = where.format(f"units have no {setting.selects}")
+                lacks[setting.selects] = where.format(
+                    f"whose {source.declared.units} have no {setting.selects}"
+                )
         return lacks
 
     @classmethod
@@ -174,7 +176,7 @@ class UnitKind:
     def predictions(cls, settings: Settings) -> Predictions:
         """Return the reader for external prediction files. Raises `UserError`."""
         kind = benchmark(settings.benchmark).kind
-        raise UserError(f"--predictions: how those about units of kind '{kind}' look is not known")
+        raise UserError(f"--predictions: benchmarks of kind '{kind}' have no form for them")
 
     def open(self) -> None:
         """Open what the units need in addition to their data. Raises `UserError`."""
@@ -236,7 +238,7 @@ class UnitKind:
         """Say how a unit ended, with the action that was answered."""
         said = record.prediction
         if said is None:
-            return "unsettled"
+            return "not answered"
         return f"{said.status}: {said.action}" if said.action else str(said.status)
 
     @classmethod
@@ -253,7 +255,7 @@ class UnitKind:
         `DataError` for a unit that cannot be read.
         """
         if not isinstance(dataset, Items):
-            raise TypeError(f"units of kind '{dataset.kind}' need their own kind")
+            raise TypeError(f"benchmarks of kind '{dataset.kind}' need their own kind")
         for unit in dataset.entries:
             try:
                 data = () if self.pictures.name == "none" else dataset.pictures(unit)
@@ -297,8 +299,8 @@ class UnitKind:
         detail = record.detail
         if isinstance(detail, dict):
             raise UserError(
-                f"units of kind '{record.kind}' cannot be asked about here: the package that has "
-                "this kind is not installed"
+                f"a benchmark of kind '{record.kind}' cannot be asked about here: the package "
+                "that has this kind is not installed"
             )
         item = Item(record.unit_id, detail.asked, record.pictures)
         return Question(record, (item,), Secret(detail.gold))
@@ -314,7 +316,7 @@ def picture_policy(settings: Settings, usual: str = "none") -> PicturePolicy:
     return PicturePolicy.parse(text)
 
 
-UNIT_KINDS: Registry[type[UnitKind]] = Registry("kind of unit", "vlm_eval.units")
+UNIT_KINDS: Registry[type[UnitKind]] = Registry("kind of benchmark", "vlm_eval.units")
 UNIT_KINDS.add("episode", "harness.kinds.episode.kind:Episodes", "episodes on live pages")
 UNIT_KINDS.add(
     "grounding", "harness.kinds.grounding.kind:GroundingItems", "instructions about pictures"

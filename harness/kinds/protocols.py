@@ -39,8 +39,8 @@ def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
     answers with actions that say nothing there."""
     if protocol.kind != source.kind:
         raise UserError(
-            f"{written('protocol')} {protocol.name} asks about units of kind '{protocol.kind}', "
-            f"and those of {source.name} are of kind '{source.kind}': ask with {source.protocol}"
+            f"{written('protocol')} {protocol.name} is for benchmarks of kind '{protocol.kind}', "
+            f"and {source.name} is of kind '{source.kind}': ask with {source.protocol}"
         )
     check_actions(protocol, source.declared.actions)
 

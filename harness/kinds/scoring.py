@@ -197,7 +197,7 @@ class Extras:
 
     def answers(self, records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
         """Lines on how the settled units ended."""
-        yield f"settled without an answer: {unanswered(counts)}"
+        yield f"replies without an answer: {unanswered(counts)}"
         for measure, number in _unaveraged(records):
             yield f"{measure.meaning or measure.head}: {number}"
 

@@ -132,10 +132,10 @@ def open_policy(
         # No step has a right answer where a unit has several.
         answers |= {"", protocol.step_kind}
     if kind not in answers:
-        does = f"answers units of kind '{kind}'" if kind else "repeats the recorded answer"
+        does = f"is for benchmarks of kind '{kind}'" if kind else "repeats the recorded answer"
         others = ", ".join(policies_for(protocol.kind, protocol.step_kind))
         raise UserError(
-            f"the policy '{policy.name}' {does}, and those of {benchmark} are of kind "
+            f"the policy '{policy.name}' {does}, and {benchmark} is of kind "
             f"'{protocol.kind}': ask a model, or a policy for them ({others})"
         )
     adapter = PolicyAdapter(

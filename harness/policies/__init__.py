@@ -87,7 +87,7 @@ POLICIES.add(
 POLICIES.add(
     "always-click",
     "harness.policies.baselines:AlwaysClick",
-    "clicks a random element: the floor of every table",
+    "clicks a random element: the chance in every table",
 )
 POLICIES.add(
     "oracle",

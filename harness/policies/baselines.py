@@ -1,7 +1,7 @@
 """Policies for recorded steps: baselines without a model, and the oracle.
 
-`random` is the chance level. `always-click` is the floor of every table: 81 to 84 % of the recorded
-operations are clicks: it reaches an operation F1 of 0.80 to 0.84 on the test splits.
+`random` chooses by chance. `always-click` is the chance in every table: 81 to 84 % of the
+recorded operations are clicks: it reaches an operation F1 of 0.80 to 0.84 on the test splits.
 `oracle` gives the recorded answer and must reach 100 % on valid rows; less is a bug.
 """
 

@@ -195,7 +195,7 @@ def of_steps(protocol: AskingProtocol) -> StepProtocol:
     """Return the same protocol, if it asks about recorded steps. Raises `UserError`."""
     if not isinstance(protocol, StepProtocol):
         raise UserError(
-            f"protocol '{protocol.name}' asks about units of kind '{protocol.kind}', not about "
+            f"protocol '{protocol.name}' is for benchmarks of kind '{protocol.kind}', not for "
             "recorded steps; `vlm-eval protocols` lists the others"
         )
     return protocol

@@ -17,7 +17,7 @@ from parsers.records import Prediction
 
 T = TypeVar("T")
 
-KINDS: Registry[Any] = Registry("kind of unit", "vlm_eval.kinds")
+KINDS: Registry[Any] = Registry("kind of benchmark", "vlm_eval.kinds")
 """Types of the details of units, by kind.
 
 A package that brings a kind registers a dataclass that JSON can hold, here or as an entry point of

@@ -142,6 +142,11 @@ class Manifest(Setup):
         return f"of this cost, {paid}, whose steps it took over"
 
     @property
+    def prices_given(self) -> bool:
+        """True if a session had a file of prices (`--prices`)."""
+        return any(session.settings.get("prices") for session in self.sessions)
+
+    @property
     def environment(self) -> dict[str, Any]:
         """Software and platform of the first session."""
         return self.sessions[0].environment if self.sessions else {}

@@ -23,6 +23,7 @@ from harness.settings import Settings
 from harness.tables import FEW_MARK, Cell, Column, Grid, Row, Section, percent
 from parsers import Declaration, Measure
 from parsers.declaration import SPLIT
+from parsers.records import STATUS_WORDS, Status
 
 MOST = 4
 """Measures shown."""
@@ -137,7 +138,7 @@ def _left_out(records: Records, total: Part) -> Iterator[str]:
     if counts.n_unsettled:
         parts.append(f"without an answer so far: {unsettled(records, counts)}")
     if failed := {name: n for name, n in counts.statuses.items() if name not in FINE}:
-        why = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in failed.items())
+        why = ", ".join(f"{n} {STATUS_WORDS[Status(name)]}" for name, n in failed.items())
         parts.append(f"no usable answer, so wrong: {sum(failed.values())} ({why})")
     if parts:
         yield "; ".join(parts)

@@ -59,8 +59,8 @@ class Finished:
         if self.waiting:
             return f"waiting: {self.waiting}. {again} to fetch what has been answered."
         return (
-            f"some steps are unsettled; what was answered is kept in {self.directory}. "
-            f"{again} to ask for them, or with --settle-failures."
+            f"not everything is answered; what was is kept in {self.directory}. "
+            f"{again} to ask for the rest, or with --score-failures."
         )
 
 

@@ -245,7 +245,7 @@ class _Questions:
         try:
             question = await loop.run_in_executor(self._thread, next, self._source, None)
             if question is None:
-                raise DataError("the data has fewer units than its index: it has changed")
+                raise DataError("the data has fewer rows than its index: it has changed")
         except BaseException:
             self._next = len(self._places)  # The source has ended, and is begun anew.
             raise

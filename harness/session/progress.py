@@ -208,7 +208,7 @@ def status_line(
     """
     parts = [f"{done + counters.units}/{total} {units}"]
     for count, name in (
-        (counters.unsettled, "unsettled"),
+        (counters.unsettled, "without an answer"),
         (counters.calls, "calls"),
         (counters.cached, "cached"),
         (counters.replayed, "replayed"),

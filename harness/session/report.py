@@ -154,8 +154,8 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
             )
             many = declared.level(declared[name].over).many
             number = rates.clean.total // group.repeats
-            yield _values(f"clean {many}: {number}", {name: clean}, declared)
-    for label, bound in (("floor", group.floor), ("ceiling", group.oracle)):
+            yield _values(f"{number} valid {many}", {name: clean}, declared)
+    for label, bound in (("chance", group.floor), ("ceiling", group.oracle)):
         if bound is not None:
             values = {name: percent(value) for name, value in bound.items()}
             yield _values(label, values, declared)
@@ -267,7 +267,8 @@ def counts(
     lines += kind.answers(records, totals, settings.top_k)
     lines += notes(totals.flags) if notes is not None else ()
     lines += kind.places(records)
-    lines.append(f"unsettled: {unsettled(records, totals)}")
+    if totals.n_unsettled:
+        lines.append(f"without an answer so far: {unsettled(records, totals)}")
     asked = [record for record in records if record.asked]
     lines += kind.questions(asked)
     if total.prompt_tokens:

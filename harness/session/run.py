@@ -69,7 +69,7 @@ async def carry_out(
         stopped: Stopped | None = None
         total = plan.dialogues
         if directory.lost:
-            lost = counted(len(directory.lost), f"settled {plan.dataset.unit}")
+            lost = counted(len(directory.lost), f"answered {plan.dataset.unit}")
             say(
                 f"warning: not every call of {lost} is on record any more; --repair asks for them "
                 "again"
@@ -219,7 +219,7 @@ def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
         # The adapter has the user's limit; this one is for adapters that hang.
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,
-        settle_failures=settings.settle_failures,
+        score_failures=settings.score_failures,
         tiers=tiers,
     )
     return replace(policy, retry=retries(settings, policy.retry))

@@ -140,7 +140,7 @@ class RunOptions(TypedDict, total=False):
     """A point is correct inside the box of an acceptable element (box), where the smallest
     candidate under it is one (smallest), or inside the labelled element's box (original)."""
     unattempted: Literal["exclude", "fail"]
-    """Steps not settled yet: excluded, or counted as failures."""
+    """Steps without an answer yet: excluded, or counted as failures."""
     exclude_status: (
         Status
         | Literal[
@@ -203,7 +203,7 @@ class RunOptions(TypedDict, total=False):
     """File with prices that replace the built-in list."""
     yes: bool
     """Spend money without asking first."""
-    settle_failures: bool
+    score_failures: bool
     """Score steps whose calls failed as zero, to complete the run."""
     skip_bad_rows: bool
     """Count rows that cannot be read as invalid, instead of stopping at the first. Every screenshot

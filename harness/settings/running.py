@@ -162,7 +162,7 @@ class ScoringSettings:
         needs=(STEPS, "points"),
     )
     unattempted: Literal["exclude", "fail"] = _scoring(
-        "exclude", "Steps not settled yet: excluded, or counted as failures."
+        "exclude", "Steps without an answer yet: excluded, or counted as failures."
     )
     exclude_statuses: tuple[Status, ...] = _scoring(
         (),
@@ -221,7 +221,7 @@ class RunningSettings:
     )
     prices: PathText | None = _running(None, "File with prices that replace the built-in list.")
     yes: bool = _running(False, "Spend money without asking first.", short="-y", common=True)
-    settle_failures: bool = _running(
+    score_failures: bool = _running(
         False, "Score steps whose calls failed as zero, to complete the run."
     )
     skip_bad_rows: bool = _running(

@@ -281,7 +281,7 @@ class Schedule:
         before, course.standing = course.standing, standing_of(course.plan, self.folder)
         now, standing = time.monotonic(), course.standing
         progressed = standing.settled > before.settled
-        count = f"{standing.settled:,} of {course.plan.dialogues:,} settled"
+        count = f"{standing.settled:,} of {course.plan.dialogues:,} answered"
         if standing.state == "complete":
             self._finish(course, f"complete, {count}")
         elif self.stopping:

@@ -133,7 +133,7 @@ def score_of(path: Path) -> Score | None:
     cell = Cell(percent(record[name]), record_bounds(record, name))
     clusters = declared.level(metrics.rules.cluster).many
     few = few_notes(rates=True, clusters=clusters) if cell.interval.endswith(FEW_MARK) else ()
-    what = f"{declared.main.head}: per cent, {main_text(declared, average)}, of what is settled."
+    what = f"{declared.main.head}: per cent, {main_text(declared, average)}, of answers so far."
     return Score(declared.main.head, cell, (f"{what} {cluster_note(declared)}", *few))
 
 
@@ -158,7 +158,7 @@ def status_grid(expansion: Expansion, folder: Path, standings: Sequence[Standing
         rows.append((plan.label, settled, standing.state, *cost, shown))
     columns = (
         Column("run", "left"),
-        Column("settled"),
+        Column("answered"),
         Column("state", "left"),
         *([Column("spent")] if money else []),
         Column(heads[0] if len(heads) == 1 else "score"),

@@ -26,7 +26,7 @@ def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
     return (
         Field("run", "str", "text", "run", "the run"),
         Field("group", "str", "text", f"valid {units}", f"{parents} with so many valid {units}"),
-        Field(parents, "Int64", "count", parents, f"complete {parents} with a valid unit"),
+        Field(parents, "Int64", "count", parents, f"complete {parents} with a valid row"),
         Field(units, "Int64", "hidden", units, f"their valid {units}"),
         Field(each.result, "float64", "percent", each.head, f"{each.meaning}, micro"),
         Field("succeeded", "Int64", "count", "succeeded", f"{parents} all of whose {units} do"),

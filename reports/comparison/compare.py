@@ -167,7 +167,7 @@ def _comparison(
     pairs = pair(first, second, declared, splits)
     if not pairs.measures[declared.main.name].units:
         raise RunError(
-            f"{first.label} and {second.label} share no {declared.unit} that both have settled"
+            f"{first.label} and {second.label} share no {declared.unit} that both have answered"
         )
     contrasts = [
         _of_units(measure, average, pairs.measures[measure.name], first.rules, declared, planned)

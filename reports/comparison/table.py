@@ -225,7 +225,7 @@ def _above(comparisons: Comparisons) -> Iterator[str]:
 def _progress(progress: Progress, units: str) -> str:
     share = "" if progress.share is None else f", {percent(progress.share)} %"
     return (
-        f"UNFINISHED: {progress.run} has settled {progress.settled:,} of {progress.valid:,} "
+        f"UNFINISHED: {progress.run} has answered {progress.settled:,} of {progress.valid:,} "
         f"rows{share}; the {units} that finished first may not be representative"
     )
 
@@ -236,7 +236,7 @@ def _facts(one: Comparison) -> tuple[str, ...]:
     left = one.left
     out = [
         (left.invalid, "invalid"),
-        (left.unsettled, "not settled in both"),
+        (left.unsettled, "not answered in both"),
         (left.only_first, f"only in {one.baseline}"),
         (left.only_second, f"only in {one.run}"),
     ]

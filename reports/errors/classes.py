@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from parsers import Declaration
 
-INVALID, UNSETTLED, UNMEASURED = "invalid", "unsettled", "unmeasured"
+INVALID, UNSETTLED, UNMEASURED = "invalid", "unanswered", "unmeasured"
 SUCCESS, TRUNCATED, REFUSED, NO_ANSWER = "success", "truncated", "refused", "no_answer"
 MISSED, PARTIAL, FAILED = "missed", "partial", "failed"
 
@@ -54,7 +54,7 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
         ),
         ClassInfo(
             UNSETTLED,
-            "unsettled",
+            "not answered",
             "not counted",
             "not asked yet, or its calls failed; the detail is the error",
         ),

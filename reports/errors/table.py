@@ -29,7 +29,7 @@ from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
 from reports.settings import about, compare
 
 FOOTNOTE = (
-    "share: per cent of settled valid rows (valid rows with a final outcome); of errors: per cent "
+    "share: per cent of the valid rows that were answered; of errors: per cent "
     "of those that failed. Every row has exactly one class, the first that fits. 95 % intervals "
     "with {clusters} as clusters."
 )
@@ -58,7 +58,7 @@ def columns(units: str) -> tuple[Column, ...]:
         Column("status", "str", "the parser's status, for the class no_answer"),
         Column("title", "str", "the class in words"),
         Column(units, "Int64", "rows in the class, repeats included"),
-        *_share("share", "share of the settled valid rows; missing for other rows"),
+        *_share("share", "share of the valid rows that were answered; missing for other rows"),
         *_share("share_of_errors", "share of the failed rows"),
     )
 

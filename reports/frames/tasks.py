@@ -21,7 +21,7 @@ from reports.settings import compare
 def columns(declared: Declaration) -> tuple[Column, ...]:
     """Return the columns for runs of a benchmark. Shares are means over settled valid units."""
     level = declared.innermost
-    over = f"mean over settled valid {declared.units}"
+    over = f"mean over answered valid {declared.units}"
     measure = _success(declared)
     success = (
         (

@@ -38,7 +38,7 @@ def test_statuses_are_counted_with_what_they_scored(tmp_path: Path) -> None:
         "answered",
         "none",
         "refusal",
-        "unsettled",
+        "unanswered",
         "invalid: no_positive",
     ]
     assert table["steps"].tolist() == [2, 1, 1, 1, 1]
@@ -46,7 +46,7 @@ def test_statuses_are_counted_with_what_they_scored(tmp_path: Path) -> None:
     assert table["share"].isna().tolist() == [False, False, False, True, True]
     assert table.loc["answered", "step_success"] == 0.5
     assert table.loc["none", "tasks"] == 1
-    assert table.loc["refusal", "kind"] == "withheld"
+    assert table.loc["refusal", "kind"] == "refused"
     row = table.to_dict("index")["none"]
     assert 0 <= row["share_low"] <= 0.25 <= row["share_high"]
 
@@ -181,7 +181,7 @@ def test_every_table_of_an_unfinished_run_says_its_share(tmp_path: Path) -> None
 
 
 def test_tables_that_pass_over_the_rules_of_a_run_say_so(tmp_path: Path) -> None:
-    said = "rates here are of settled valid rows"
+    said = "rates here are of answered valid rows"
     rules: tuple[dict[str, Any], ...] = ({"invalid": "fail"}, {"exclude_statuses": ["refusal"]})
     for name, rule in enumerate(rules):
         run = write(tmp_path / f"run{name}", worked(), setup(**rule))
@@ -215,3 +215,14 @@ def test_a_model_that_nobody_bills_is_not_priced(tmp_path: Path) -> None:
     run = write(tmp_path / "run", steps, calls=made)
     printed = render(cost_table(run))
     assert "Not priced: run" in printed and "0.0000" not in printed
+
+
+def test_a_price_of_nothing_that_was_given_is_a_price(tmp_path: Path) -> None:
+    steps = [replace(step("A", 0, True), cost=0.0, usage=Usage(100, output=9))]
+    made = [replace(call(record, "B"), cost=0.0) for record in steps]
+    run = write(tmp_path / "run", steps, calls=made)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["sessions"][0]["settings"]["prices"] = "prices.toml"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    printed = render(cost_table(run))
+    assert "Not priced" not in printed and "0.0000" in printed

@@ -133,7 +133,7 @@ class Episodes(UnitKind):
         """Return why the episode ended, with its reward."""
         said = record.prediction
         if said is None:
-            return record.invalid or "unsettled"
+            return record.invalid or "not answered"
         end, steps, reward = (said.parsed.get(name) for name in ("end", "steps", "reward"))
         after = f"{steps} step{'s' * (steps != 1)}"
         return f"{said.status}: {end} after {after}, reward {reward}"
@@ -194,7 +194,7 @@ def _step_by_step(protocol: AskingProtocol) -> StepByStep:
 def _question(record: EpisodeRecord, recorded: tuple[Any, ...] | None) -> EpisodeQuestion:
     detail = record.detail
     if isinstance(detail, dict):
-        raise UserError(f"units of kind '{record.kind}' cannot be asked about here")
+        raise UserError(f"a benchmark of kind '{record.kind}' cannot be asked about here")
     episode = Episode(
         record.unit_id, record.benchmark, record.split, detail.asked, record.parents, recorded
     )

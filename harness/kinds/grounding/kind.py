@@ -54,18 +54,18 @@ class GroundingExtras(Extras):
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
         known = any(bound["hit"] is not None for bound in ceilings)
         ceiling = "the middle of every target, in the numbers of the form" if known else "unknown"
-        yield f"floor: a random point, expected; ceiling: {ceiling}"
+        yield f"chance: a random point, expected; ceiling: {ceiling}"
 
     def answers(
         self, records: Sequence[GroundingRecord], counts: Counts, top_k: int | None
     ) -> Iterator[str]:
         shown: tuple[tuple[str, tuple[Status, ...]], ...] = (
             ("declined", (Status.NONE,)),
-            ("unread", UNREAD),
+            ("unreadable", UNREAD),
             ("cut off", (Status.TRUNCATED,)),
             ("out of range", (Status.OUT_OF_RANGE,)),
-            ("withheld", tuple(ENDED.values())),
-            ("missing", (Status.NO_REPLY,)),
+            ("refused", tuple(ENDED.values())),
+            ("no reply", (Status.NO_REPLY,)),
         )
         shares = []
         for name, statuses in shown:

@@ -207,7 +207,7 @@ class PromptsExtras(Extras):
         )
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
-        yield "floor: a click on a random element, expected; ceiling: the right answers."
+        yield "chance: a click on a random element, expected; ceiling: the right answers."
 
 
 class Prompts(UnitKind):

@@ -50,7 +50,7 @@ class ScreenExtras(Extras):
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
         yield (
-            "floor: a tap at a random point, expected; ceiling: the recorded action, as the form "
+            "chance: a tap at a random point, expected; ceiling: the recorded action, as the form "
             "of the answers can say it"
         )
 

@@ -54,7 +54,7 @@ class StepsExtras(Extras):
             if known
             else "unknown, as the oracle cannot be asked from the record of this protocol."
         )
-        yield f"floor: always-click, expected; ceiling: {ceiling}"
+        yield f"chance: always-click, expected; ceiling: {ceiling}"
 
     def answers(self, records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
         if top_k is not None:
@@ -63,7 +63,7 @@ class StepsExtras(Extras):
             yield f"positive not among the top {top_k}: {share}"
         if wrong := wrong_steps(records):
             yield from _wrong_steps(wrong, counts.n_parents)
-        yield f"settled without an element: {unanswered(counts)}"
+        yield f"replies without an element: {unanswered(counts)}"
         if declined := counts.statuses.get(Status.NONE, 0):
             share = f"{100 * declined / counts.n_settled:.1f} %"
             yield f"answered 'none of these': {declined} of {counts.n_settled} ({share})"

@@ -104,7 +104,7 @@ class RecordedSteps(UnitKind):
     ) -> dict[str, str]:
         """The choice of candidates decides which options have an effect."""
         check_stored(settings.benchmark, settings.candidates, of_steps(protocol))
-        where = f"on {settings.benchmark}, whose units are recorded steps; leave it out"
+        where = f"on {settings.benchmark}, which has recorded steps; leave it out"
         return {EPISODES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
 
     @classmethod
@@ -352,7 +352,7 @@ class RecordedSteps(UnitKind):
     @classmethod
     def ended(cls, record: StepUnit) -> str:
         """The reply is in the words of the protocol, which follow."""
-        return str(record.prediction.status) if record.prediction else "unsettled"
+        return str(record.prediction.status) if record.prediction else "not answered"
 
     @classmethod
     def answer(cls, record: StepUnit) -> str:

@@ -50,7 +50,7 @@ GROUNDING_COLUMNS = KindColumns(
 
 
 ENDED: Mapping[str, tuple[Status, ...]] = {
-    "unread": (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.EMPTY),
+    "unreadable": (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.EMPTY),
     "cut off": (Status.TRUNCATED,),
     "out of range": (Status.OUT_OF_RANGE,),
     "declined": (Status.NONE,),

@@ -5,7 +5,7 @@
     right: { sign: "✓", text: "right" },
     part: { sign: "◐", text: "in part" },
     wrong: { sign: "✗", text: "wrong" },
-    open: { sign: "…", text: "not settled" },
+    open: { sign: "…", text: "not answered" },
     not_asked: { sign: "–", text: "not asked" },
     scored: { sign: "", text: "with a score" },
     unmeasured: { sign: "?", text: "not measured" },

@@ -148,4 +148,4 @@ def macro(lines: list[dict[str, Any]], value: Callable[[dict[str, Any]], float])
 
 def table(output: str) -> str:
     """The result table of an output, with the lines below it up to the last count."""
-    return output[: output.index("unsettled: ")].strip()
+    return output[: output.index("\nrows: ")].strip()

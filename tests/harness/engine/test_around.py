@@ -173,8 +173,8 @@ def show(terminal: bool, every_s: float = 30.0) -> str:
 
 
 LAST = (
-    "8/20 steps, 1 unsettled, 3 calls, 1 cached, 1 replayed, 1 retries, 4.5k in, 60 out, $1.50, "
-    "4.0 steps/min, 3:00 left | step success 50.0 % (30.0 to 70.0)"
+    "8/20 steps, 1 without an answer, 3 calls, 1 cached, 1 replayed, 1 retries, 4.5k in, 60 out, "
+    "$1.50, 4.0 steps/min, 3:00 left | step success 50.0 % (30.0 to 70.0)"
 )
 
 

@@ -198,7 +198,7 @@ def test_an_unsettled_step_is_closed_as_no_reply_when_the_user_says_so() -> None
     def answer(request: Request) -> Reply:
         raise Fault("timeout", "silence")
 
-    policy = EnginePolicy(settle_failures=True)
+    policy = EnginePolicy(score_failures=True)
     (outcome,) = run(engine(Model(answer), policy=policy), [two_rounds("a")])
     assert outcome.prediction == Prediction.of(Status.NO_REPLY)
     assert outcome.error == "timeout after 3 tries: silence"

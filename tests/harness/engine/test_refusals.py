@@ -51,10 +51,10 @@ def test_units_refused_before_any_answer_are_settled_once_others_were_answered()
     assert (settled, why) == ([f"s{n}" for n in (4, 5, 6, 7, 8, 0, 1, 2, 3)], "")
 
 
-@pytest.mark.parametrize("settle_failures", [False, True])
-def test_the_first_five_units_refused_alike_stop_the_session(settle_failures: bool) -> None:
+@pytest.mark.parametrize("score_failures", [False, True])
+def test_the_first_five_units_refused_alike_stop_the_session(score_failures: bool) -> None:
     log = Log()
-    settled, why = ended(refusing(lambda n: True, log, settle_failures=settle_failures), 50)
+    settled, why = ended(refusing(lambda n: True, log, score_failures=score_failures), 50)
     assert why == f"the provider refused the first 5 prompts: {WORDS}"
     assert (settled, log.records) == ([], []), "what may be the run's fault settles no unit"
 

@@ -167,7 +167,7 @@ def test_a_dialogue_whose_environment_fails_begins_anew_once_and_then_does_not_c
 
     turns = Act({"name": "x"}, "x"), Act({"name": "y"}, "y")
     model, log = Model(), Log()
-    driver = engine(model, log, policy=EnginePolicy(settle_failures=True))
+    driver = engine(model, log, policy=EnginePolicy(score_failures=True))
     asking = yielding(turns[0], Ask(say("a"), "ask"), turns[1])
     (outcome,) = run(driver, [Job("a", asking, environment=opens(environment))])
     assert outcome.settled and outcome.trial == 1 and len(model.asked) == 2

@@ -298,7 +298,7 @@ def test_only_one_task_is_decoded_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
         ({"model": "gpt-5.4"}, "model has no effect on an environment"),
         ({"candidates": "ranker"}, "name one with --ranker"),
         ({"candidates": "all", "distractors": 5}, "--distractors has no effect"),
-        ({"benchmark": "autowebbench"}, "has units of kind"),
+        ({"benchmark": "autowebbench"}, "is of kind"),
         ({"split": "train"}, "train"),
         ({"website": "nowhere"}, "no website 'nowhere'"),
     ],

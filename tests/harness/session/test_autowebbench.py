@@ -105,7 +105,7 @@ def test_pictures_and_settings_of_steps_are_refused() -> None:
     for option in (("--image-policy", "full"), ("-k", "5"), ("--protocol", "seeact-choice")):
         refused = ask("-m", "oracle", "-o", "r", *option)
         assert refused.code == 2 and "autowebbench" in refused.complaint
-    assert "units have no pictures" in ask("-m", "oracle", "--image-policy", "full").complaint
+    assert "rows have no pictures" in ask("-m", "oracle", "--image-policy", "full").complaint
     assert not Path("r").exists()
 
 
@@ -180,13 +180,13 @@ def test_policies_answer_prompts_in_their_own_way() -> None:
     assert said["evade"] == ['click(element="SD")', "finish()", "finish()", "finish()"]
     assert said["oracle"][2] == r'finish(answer="At nine\nand at noon")'
     refused = call("run", "-m", "evade", "-b", "sample")
-    assert refused.code == 2 and "answers units of kind 'prompt'" in refused.complaint
-    assert "answers units of kind 'step'" in ask("-m", "always-click").complaint
+    assert refused.code == 2 and "is for benchmarks of kind 'prompt'" in refused.complaint
+    assert "is for benchmarks of kind 'step'" in ask("-m", "always-click").complaint
 
 
 def test_the_floor_is_a_random_click_and_the_ceiling_what_is_right() -> None:
     told = ask("-m", "always-scroll", "-o", "r", "--split", "en-ind").out
-    assert "floor: a click on a random element, expected; ceiling: the right answers." in told
+    assert "chance: a click on a random element, expected; ceiling: the right answers." in told
     total = json.loads(Path("r/summary.json").read_text("utf-8"))["total"]
     # One of four rows is a click, on one of four elements; two rows have an id in the script.
     assert total["floor"]["awb.step_success"] == 1 / 16

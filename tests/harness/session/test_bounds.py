@@ -157,7 +157,7 @@ def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
 def test_the_table_says_what_floor_and_ceiling_are(monkeypatch: pytest.MonkeyPatch) -> None:
     line = ("--model", "lexical", *DEV, "--protocol", "seeact-attributes", "--out", "a")
     told = table(call(*line, "--details").out)
-    assert "floor: always-click, expected" in told
+    assert "chance: always-click, expected" in told
     ceiling = next(row for row in told.splitlines() if row.startswith("  ceiling "))
     assert ceiling.split()[1:] == ["90.3", "100.0", "90.3"]
     assert "ceiling: the oracle, under this protocol and these rules" in told

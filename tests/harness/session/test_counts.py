@@ -43,7 +43,7 @@ def test_rows_and_clean_tasks_of_repeats_are_counted_once() -> None:
     steps = [replace(one, repeat=repeat) for repeat in range(3) for one in worked()]
     grid = result_grid(steps, read_settings({"model": "m", "repeats": 3}), MIND2WEB, {})
     labels = [str(row.cells[0]) for section in grid.sections for row in section.rows]
-    assert "clean tasks: 2" in labels
+    assert "2 valid tasks" in labels
     told = line(list(grid.footnotes), "rows:")
     assert told == "rows: 6 valid, 1 invalid (1 no_positive; not asked)"
 
@@ -66,8 +66,8 @@ def test_letters_read_from_running_text_are_counted() -> None:
 
 
 def test_nothing_is_not_called_none() -> None:
-    told = line(below(worked()), "settled without an element")
-    assert told == "settled without an element: 0 (0.0 % unreadable)"
+    told = line(below(worked()), "replies without an element")
+    assert told == "replies without an element: 0 (0.0 % unreadable)"
 
 
 def test_what_has_no_order_is_written_in_a_fixed_one() -> None:

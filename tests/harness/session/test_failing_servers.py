@@ -64,7 +64,7 @@ def test_too_fast_once_is_waited_for_and_then_answered() -> None:
         assert server.count == 15
     assert called.code == 0
     assert sorted(record["attempts"] for record in calls("a")) == [1] * 13 + [2]
-    assert "unsettled: 0" in called.out
+    assert "without an answer" not in called.out
 
 
 def test_a_refused_key_ends_the_run_at_once_and_a_good_server_goes_on() -> None:
@@ -116,7 +116,7 @@ def test_what_the_model_itself_says_settles_a_step(answer: Answer, status: str) 
         called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a"))
     assert called.code == 0
     assert status_of_first() == (status, True)
-    assert f"settled without an element: 1 {status}" in called.out
+    assert f"replies without an element: 1 {status}" in called.out
     counts = summary("a")["total"]["metrics"]["counts"]
     assert counts["statuses"] == {"answered": 6, status: 1}
     assert counts["n_unsettled"] == 0
@@ -151,9 +151,11 @@ def test_a_step_without_a_reply_stays_open_and_is_all_that_is_asked_next_time() 
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
         called = call(*line)
         assert called.code == 1
-        assert "unsettled: 1 (server after 2 tries: 1)" in called.out
-        assert "some steps are unsettled" in called.err
-        assert "Run the same line again to ask for them, or with --settle-failures." in called.err
+        assert "without an answer so far: 1 (server after 2 tries: 1)" in called.out
+        assert "not everything is answered" in called.err
+        assert (
+            "Run the same line again to ask for the rest, or with --score-failures." in called.err
+        )
         assert sum(not step["settled"] for step in steps("a")) == 1
         server.react = replying()
         before = server.count
@@ -161,7 +163,7 @@ def test_a_step_without_a_reply_stays_open_and_is_all_that_is_asked_next_time() 
         assert again.code == 0
         assert server.count - before == 2
         assert all(FIRST_STEP in whole_text(ask) for ask in server.asks[before:])
-    assert "unsettled: 0" in again.out
+    assert "without an answer" not in again.out
     assert len(calls("a")) == 14
 
 
@@ -178,10 +180,10 @@ def test_a_dialogue_that_broke_off_is_taken_up_with_its_second_round() -> None:
 def test_failures_are_settled_when_the_user_says_so() -> None:
     with WireServer(first_step(error(500, "out of order"))) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
-        called = call(*line, "--settle-failures")
+        called = call(*line, "--score-failures")
     assert called.code == 0
     assert status_of_first() == ("no_reply", True)
-    assert "settled without an element: 1 no_reply" in called.out
+    assert "replies without an element: 1 no_reply" in called.out
     found = summary("a")["total"]["metrics"]
     assert found["valid"]["element"]["micro"]["n"] == 7
     assert summary("a")["complete"] is True
@@ -191,7 +193,7 @@ def test_what_was_left_open_is_settled_by_a_later_line() -> None:
     with WireServer(first_step(error(500, "out of order"))) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
         assert call(*line).code == 1
-        assert call(*line, "--settle-failures").code == 0
+        assert call(*line, "--score-failures").code == 0
     assert status_of_first() == ("no_reply", True)
 
 

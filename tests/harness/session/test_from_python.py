@@ -31,7 +31,7 @@ TASK: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 1}
 def summary_table(output: str) -> list[str]:
     """The lines of a result from its head to its last count, without wrapping."""
     words = " ".join(output.split())
-    return words[words.index("Ele. Acc") : words.index("unsettled: ")].split()
+    return words[words.index("Ele. Acc") : words.index(" rows: ")].split()
 
 
 class FirstChoice:

@@ -161,8 +161,8 @@ def test_what_became_of_answers_is_counted() -> None:
     hits = {record.unit_id: (record.scores or {})["hit"] for record in done.records()}
     assert hits == {"search": 1, "menu": 0, "edge": 0, "map": 0, "gone": 0}
     out = " ".join(call("score", "counts").out.split())
-    assert "declined 1 (20.0 %), unread 1 (20.0 %)" in out
-    assert "cut off 0 (0.0 %), out of range 1 (20.0 %), withheld 1 (20.0 %)" in out
+    assert "declined 1 (20.0 %), unreadable 1 (20.0 %)" in out
+    assert "cut off 0 (0.0 %), out of range 1 (20.0 %), refused 1 (20.0 %)" in out
     assert "absent targets, which Present leaves out: 0 of 1 declined" in out
 
 

@@ -166,4 +166,4 @@ def test_a_second_line_about_an_item_is_refused() -> None:
 def test_a_kind_that_knows_none_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BENCHMARKS._entries, "road-signs", Entry("", RoadSigns))
     told = score([{"item": "x"}], "-b", "road-signs")
-    assert told.code == 2 and "units of kind 'sign' look is not known" in told.err
+    assert told.code == 2 and "benchmarks of kind 'sign' have no form" in told.err

@@ -110,7 +110,7 @@ def test_classification_needs_no_call_and_shows_no_operation() -> None:
     first = [s["choices"][0]["id"] for s in steps("r") if s["asked"]]
     assert [s["prediction"]["element"] for s in steps("r") if s["asked"]] == first
     lines = {line.split()[0]: line.split() for line in told.out.splitlines() if line.strip()}
-    for name in ("macro,", "floor", "ceiling"):
+    for name in ("macro,", "chance", "ceiling"):
         assert lines[name][-2:] == ["n/a", "n/a"]
 
 

@@ -42,20 +42,20 @@ def signs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("-k", "5"), "--distractors has no effect on road-signs, whose units are of kind 'sign'"),
-        (("--f1", "cl100k-lc"), "--f1 has no effect on road-signs, whose units are of kind 'sign'"),
+        (("-k", "5"), "--distractors has no effect on road-signs, a benchmark of kind 'sign'"),
+        (("--f1", "cl100k-lc"), "--f1 has no effect on road-signs, a benchmark of kind 'sign'"),
         (
             ("--image-policy", "full"),
-            "--image-policy has no effect on road-signs, whose units have",
+            "--image-policy has no effect on road-signs, whose signs have",
         ),
         (
             ("--only", "website=x"),
-            "--only website has no effect on road-signs, whose units have no website",
+            "--only website has no effect on road-signs, whose signs have no website",
         ),
         (("--history", "3"), "--history has no effect on 'read-the-sign'"),
-        (("--protocol", "coordinates"), "--protocol coordinates asks about units of kind 'step'"),
-        (("-b", "sample", "--protocol", "read-the-sign"), "asks about units of kind 'sign'"),
-        (("-m", "random"), "the policy 'random' answers units of kind 'step'"),
+        (("--protocol", "coordinates"), "--protocol coordinates is for benchmarks of kind 'step'"),
+        (("-b", "sample", "--protocol", "read-the-sign"), "is for benchmarks of kind 'sign'"),
+        (("-m", "random"), "the policy 'random' is for benchmarks of kind 'step'"),
         (("--only", "step_id=sign-9"), "no sign 'sign-9' in the selection"),
         (("--only", "town=Ulmm"), "no town 'Ulmm' in the selection; did you mean 'Ulm'?"),
         (("--only", "twon=Ulm"), "no level or label 'twon' in the selection; did you mean 'town'?"),

@@ -156,7 +156,7 @@ def test_the_table_has_the_declared_columns_words_and_averages() -> None:
     assert "Median and [quartiles]: px (" in printed
     assert "cells: mean over form of each cell's mean" in printed
     assert "95 % Wilson intervals with pictures as clusters: for new pictures." in printed
-    for word in ("floor", "element", "step", "task", "Op. F1", "website"):
+    for word in ("chance", "element", "step", "task", "Op. F1", "website"):
         assert word not in printed
 
 

@@ -85,7 +85,7 @@ def test_ctrl_c_finishes_cleanly_and_the_same_line_goes_on(sent: signal.Signals)
         assert "Traceback" not in err
         assert "interrupted; what was answered is kept in a" in err
         assert "Run the same line again" in err
-        assert "unsettled: " in out
+        assert "replies without an element: " in out
         on_record = len(calls("a"))
         assert 5 <= on_record < 14
         asked = server.count

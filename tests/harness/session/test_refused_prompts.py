@@ -48,7 +48,7 @@ def test_a_refused_prompt_settles_its_step_and_counts_like_a_refusal(
         assert call(*line).code == 0
         assert server.count == asked, "a refused step is settled"
     assert status_of_first() == ("provider_refused", True)
-    assert "settled without an element: 1 provider_refused" in called.out
+    assert "replies without an element: 1 provider_refused" in called.out
     found = summary("a")["total"]["metrics"]
     assert (found["valid"]["element"]["micro"]["n"], summary("a")["complete"]) == (7, True)
     [refusal] = [c["reply"]["refusal"] for c in calls("a") if c["reply"].get("refusal")]
@@ -56,7 +56,7 @@ def test_a_refused_prompt_settles_its_step_and_counts_like_a_refusal(
     assert "Could not process image" in refusal
 
 
-@pytest.mark.parametrize("option", ["--no-cache", "--settle-failures"])
+@pytest.mark.parametrize("option", ["--no-cache", "--score-failures"])
 def test_a_provider_that_refuses_everything_ends_the_run_with_its_words(option: str) -> None:
     with WireServer(REFUSAL) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--concurrency", "1", "--out", "a")

@@ -108,7 +108,7 @@ def test_a_lost_line_is_told_and_asked_for_again_when_wanted(whole: str) -> None
     broken = damage(whole, "calls", 4, "lost")
     told = call(*SOME, "--out", whole)
     assert told.code == 0 and not _ASKED
-    assert "warning: not every call of 1 settled step is on record any more" in told.err
+    assert "warning: not every call of 1 answered step is on record any more" in told.err
     assert call(*SOME, "--out", whole, "--repair").code == 0
     assert {step for step, _ in _ASKED} == {broken["unit_id"]}
     assert outcomes(whole) == outcomes("whole")

@@ -213,7 +213,7 @@ def test_a_tenth_of_the_steps_and_a_few_steps_are_no_warning() -> None:
         tenth = call(*at(server, *DEV, *TEXT_ONLY, "--no-cache", "--out", "a"))
     with WireServer(Answer(text="")) as server:
         few = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "b"))
-    assert "settled without an element: 7 empty" in few.out
+    assert "replies without an element: 7 empty" in few.out
     for done in (tenth, few):
         assert done.code == 0
         assert "without a usable reply" not in done.out + done.err

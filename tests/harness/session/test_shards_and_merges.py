@@ -50,7 +50,7 @@ def test_a_missing_shard_leaves_the_joined_run_open() -> None:
     merged = call("merge", "s1", "s2", "--out", "merged")
     assert merged.code == 1
     count = len(steps("s1")) + len(steps("s2"))
-    assert f"{count} of 30 steps are settled: merged. " in merged.out
+    assert f"{count} of 30 steps are answered: merged. " in merged.out
     assert not Path("merged/summary.json").exists()
 
 

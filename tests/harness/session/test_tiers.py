@@ -144,7 +144,7 @@ def test_flex_without_capacity_leaves_steps_open_and_the_run_can_go_on() -> None
     with WireServer(serving(room=False)) as server:
         done = gpt(server, "--tier", "flex", "--attempts", "2", "--out", "a")
         assert (done.code, server.count) == (1, 2 * 7)
-        assert "unsettled: 7 (unavailable after 2 tries: 7)" in done.out
+        assert "without an answer so far: 7 (unavailable after 2 tries: 7)" in done.out
         early = gpt(server, "--tier", "flex", "--attempts", "2", "--preflight", "--out", "b")
         assert (early.code, server.count) == (1, 2 * 7 + 2)
         assert "unavailable after 2 tries" in early.err.splitlines()[-1]

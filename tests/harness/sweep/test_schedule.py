@@ -121,7 +121,7 @@ def test_ten_tries_with_longer_and_longer_waits(monkeypatch: pytest.MonkeyPatch)
     skipping_time(monkeypatch)
     runs, said = carried_out(monkeypatch, {"a": [(1, n) for n in range(1, 20)]})
     assert runs.started == ["a"] * 10
-    assert said[-1].startswith("[1/1] a: ended early, 10 of 100 settled")
+    assert said[-1].startswith("[1/1] a: ended early, 10 of 100 answered")
     waits = [line.partition("again in ")[2].partition(" s")[0] for line in said]
     assert [wait for wait in waits if wait] == ["30", "60", "120", "240", "480", "960"] + 3 * [
         "1,800"

@@ -97,7 +97,7 @@ def test_every_cell_is_an_ordinary_run_in_its_own_directory(servers: list[WireSe
         summary = json.loads((Path("o") / name / "summary.json").read_text())
         assert summary["complete"] and summary["rows"]["all"] == cell["dialogues"]
     lines = done.out.splitlines()
-    assert lines[0].split() == ["run", "settled", "state", "Step", "SR"]
+    assert lines[0].split() == ["run", "answered", "state", "Step", "SR"]
     assert states(done.out) == {f"openai:m0 seed={seed}": "complete" for seed in (1, 2)}
     before = {server.port: server.count for server in servers}
     again = call("sweep", file, "--out", "o")

@@ -130,4 +130,4 @@ def test_every_format(tmp_path: Path, form: str) -> None:
     if form == "json":
         content = json.loads(out.read_text())
         assert len(content["rows"]) == 7
-        assert not any("settled valid rows" in line for line in content["about"])
+        assert not any("answered valid rows" in line for line in content["about"])

@@ -247,7 +247,7 @@ def _predicates(made: StepUnit, found: StepError) -> dict[str, bool]:
     silent = failed and status not in (Status.ANSWERED, Status.NONE, Status.NOT_OFFERED)
     return {
         "invalid": not valid,
-        "unsettled": valid and not settled,
+        "unanswered": valid and not settled,
         "success": settled and not failed,
         "truncated": failed and status is Status.TRUNCATED,
         "refused": failed and status in (Status.REFUSAL, Status.PROVIDER_REFUSED),

@@ -51,11 +51,11 @@ def _class(declared: Declaration, unit: Unit[None]) -> tuple[str, str]:
 
 def test_rows_without_an_outcome_do_not_count() -> None:
     assert _class(POINTED, _unit(None, invalid="blank")) == ("invalid", "blank")
-    assert _class(POINTED, _unit(None, error="timeout")) == ("unsettled", "timeout")
+    assert _class(POINTED, _unit(None, error="timeout")) == ("unanswered", "timeout")
     counted = {info.error_class: info.counted for info in general_classes(POINTED)}
     assert [name for name, counts in counted.items() if not counts] == [
         "invalid",
-        "unsettled",
+        "unanswered",
         "unmeasured",
     ]
 
@@ -128,7 +128,7 @@ def test_a_run_of_any_kind_is_counted_in_the_words_of_its_benchmark(tmp_path: Pa
     table = errors_table(run, "colour", examples=1)
     whole = table[table["by"] == "all"].set_index("error_class")
     assert whole["photos"].to_dict() == {
-        "unsettled": 1,
+        "unanswered": 1,
         "success": 1,
         "refused": 1,
         "missed.found": 1,

@@ -120,10 +120,10 @@ def _both(*rows: dict[str, Any]) -> bool:
 
 
 def test_classes_are_filtered_by_run_and_linked_from_the_summary(tab: Any) -> None:
-    link = tab.locator(".classes tr", has_text="unsettled").locator("a")
+    link = tab.locator(".classes tr", has_text="not answered").locator("a")
     want = int(link.inner_text())
     link.click()
-    tab.wait_for_function("document.querySelector('#f-class')?.value === 'unsettled'")
+    tab.wait_for_function("document.querySelector('#f-class')?.value === 'unanswered'")
     assert tab.locator("#f-lane").input_value() == "1"
     assert _count(tab) == want == 2
 

@@ -163,7 +163,7 @@ def test_the_list_has_the_columns_and_filters_that_are_declared(open_page: Any) 
     assert tab.locator("#f-count").inner_text() == "5 of 5 signs"
     tab.get_by_role("columnheader", name="one").get_by_role("button").click()
     chips = tab.locator(".row .l0 .chip-text").all_inner_texts()
-    assert chips == ["0.00", "0.25", "0.60", "1.00", "not settled"]
+    assert chips == ["0.00", "0.25", "0.60", "1.00", "not answered"]
     tab.locator("#sheets a").first.click()
     tab.locator("#f-op").wait_for()
     assert tab.locator("#f-count").inner_text() == "12 of 12 steps"

@@ -11,7 +11,7 @@ class ErrorClass(StrEnum):
     """The classes in order of precedence; `CLASSES` defines them."""
 
     INVALID = "invalid"
-    UNSETTLED = "unsettled"
+    UNSETTLED = "unanswered"
     SUCCESS = "success"
     TRUNCATED = "truncated"
     REFUSED = "refused"
@@ -51,7 +51,7 @@ CLASSES: tuple[ClassInfo, ...] = (
     ),
     ClassInfo(
         ErrorClass.UNSETTLED,
-        "unsettled",
+        "not answered",
         "not counted",
         "not asked yet, or its calls failed; the detail is the error",
     ),

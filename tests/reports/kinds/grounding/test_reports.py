@@ -86,13 +86,15 @@ def test_shares_and_distances_stand_beside_the_result(made: Made) -> None:
     replies = {**MIXED, "search": NONE, "edge": "5000, 10", "map": "no idea"}
     run = made("run", replies)
     facts = grounding_facts(run_rows(run)[0])
-    assert facts["answers"] == "unread 20.0 %, cut off 0.0 %, out of range 20.0 %, declined 20.0 %"
+    assert (
+        facts["answers"] == "unreadable 20.0 %, cut off 0.0 %, out of range 20.0 %, declined 20.0 %"
+    )
     # Of the points, only that near the menu has a target.
     assert facts["distance to the target"] == (
         "median 15 px, of misses 15 px, 0.2 diagonals of the target"
     )
     text = " ".join(render(main_table(run)).split())
-    assert "answers: unread 20.0 %" in text and "distance to the target: median 15 px" in text
+    assert "answers: unreadable 20.0 %" in text and "distance to the target: median 15 px" in text
     nobody = made("nobody", dict.fromkeys(MIXED, NONE))
     assert "distance to the target" not in grounding_facts(run_rows(nobody)[0])
 

@@ -85,7 +85,7 @@ def test_classes_and_shares_are_told(folder: Path) -> None:
     done = call("errors", str(folder / "centre"))
     assert done.code == 0 and "pointed at nothing" in done.out and "near miss" in done.out
     facts = " ".join(_report(folder / "centre").split())
-    assert "answers: unread 0.0 %, cut off 0.0 %, out of range 0.0 %, declined 0.0 %" in facts
+    assert "answers: unreadable 0.0 %, cut off 0.0 %, out of range 0.0 %, declined 0.0 %" in facts
     assert "distance to the target: median" in facts
 
 
