@@ -6,6 +6,7 @@ the view goes: `down` shows what lies below, and the finger moves up.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,14 +29,20 @@ _TEXT = Argument("text", "text", required=False, compared="folded")
 _TO = tuple(
     Argument(name, "number", required=False, compared="ignored") for name in ("to_x", "to_y")
 )
+_SIDES = ("left", "top", "right", "bottom")
+_BOX = tuple(Argument(name, "number", required=False, compared="ignored") for name in _SIDES)
 _POINTED = ("click", "long_press", "double_click", "right_click", "hover")
-_PLAIN = ("enter", "back", "home", "recents", "wait", "impossible")
+_PLAIN = ("enter", "back", "home", "recents", "wait", "impossible", "copy")
+_KEPT = frozenset({"to_x", "to_y", *_SIDES})
+"""Arguments that files write otherwise: as the end of a gesture, or as a box."""
+SEVERAL = "several"
 _WORDS = ("key", "hotkey", "open_app", "answer", "call_user", "complete")
 
 SCREEN = ActionSpace(
     "screen",
     (
-        *(ActionKind(name, (_AT,)) for name in _POINTED),
+        *(ActionKind(name, (_AT, *_BOX)) for name in _POINTED),
+        ActionKind("select", (_TEXT, _AT, *_BOX)),
         *(ActionKind(name, (_AT, *_TO)) for name in ("drag", "select_text")),
         ActionKind(
             "scroll",
@@ -51,10 +58,12 @@ SCREEN = ActionSpace(
         ),
         *(ActionKind(name, (_TEXT,)) for name in _WORDS),
         *(ActionKind(name) for name in _PLAIN),
+        ActionKind(SEVERAL, (Argument("actions", "text"),)),
     ),
 )
 """Everything that can be done in a step. Of a gesture, `at` is where the finger goes down and
-`to_x`, `to_y` where it goes up."""
+`to_x`, `to_y` where it goes up. A place that was given as a box has its edges, too. `several` has
+a text of actions that are done one after the other (`several`, `parts`)."""
 
 BUTTONS = ("back", "home", "enter", "recents")
 
@@ -76,6 +85,7 @@ class Task:
     size: width and height of the picture.
     before: the earlier steps, in order.
     stored: which side the set's own files name in a scroll.
+    script: whether a step may hold several actions.
     """
 
     goal: str
@@ -83,6 +93,7 @@ class Task:
     size: tuple[int, int]
     stored: Side = "content"
     before: tuple[Past, ...] = ()
+    script: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +143,54 @@ def gesture(action: Action) -> tuple[Point, Point] | None:
     return action.point, (float(to[0] or 0), float(to[1] or 0))
 
 
+def box_of(action: Action) -> Edges | None:
+    """The box that an action was placed with; None for a point."""
+    edges = [action.arguments.get(side) for side in _SIDES]
+    if not all(isinstance(one, int | float) for one in edges):
+        return None
+    left, top, right, bottom = (float(one or 0) for one in edges)
+    return left, top, right, bottom
+
+
+def with_box(action: Action, box: Edges) -> Action:
+    """Return an action that is placed with a box; its point is the middle."""
+    middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+    arguments = {**action.arguments, **dict(zip(_SIDES, box, strict=True))}
+    return replace(action, point=middle, arguments=arguments)
+
+
+def several(actions: Sequence[Action]) -> Action:
+    """Return actions that are done one after the other as one; a single one as it is.
+
+    >>> parts(several([Action("back"), Action("click", point=(1.0, 2.0))]))[1].point
+    (1.0, 2.0)
+    """
+    if len(actions) == 1:
+        return actions[0]
+    listed = [[one.name, one.element, one.point, dict(one.arguments)] for one in actions]
+    text = json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+    return Action(SEVERAL, arguments={"actions": text})
+
+
+def parts(action: Action) -> tuple[Action, ...]:
+    """The actions that an action consists of, as `several` has written them."""
+    if action.name != SEVERAL:
+        return (action,)
+    return tuple(
+        Action(name, element, None if point is None else (point[0], point[1]), arguments)
+        for name, element, point, arguments in json.loads(str(action.arguments["actions"]))
+    )
+
+
 def placed(action: Action, to: Callable[[Point], Point | None]) -> Action | None:
     """Convert the places of an action; None if one of them has no counterpart."""
+    if action.name == SEVERAL:
+        there = [placed(one, to) for one in parts(action)]
+        found = [one for one in there if one is not None]
+        return several(found) if len(found) == len(there) else None
+    if (box := box_of(action)) is not None:
+        corner, end = to((box[0], box[1])), to((box[2], box[3]))
+        return None if corner is None or end is None else with_box(action, (*corner, *end))
     point, arguments = action.point, dict(action.arguments)
     if point is not None and (point := to(point)) is None:
         return None
@@ -169,14 +226,15 @@ def to_object(action: Action, size: tuple[int, int]) -> dict[str, Any]:
     >>> to_object(Action("click", point=(540.0, 600.0)), (1080, 2400))
     {'type': 'click', 'at': [0.5, 0.25]}
     """
+    if action.name == SEVERAL:
+        return {"type": SEVERAL, "actions": [to_object(one, size) for one in parts(action)]}
     written: dict[str, Any] = {"type": action.name}
     moved = gesture(action)
     if moved is not None:
         written["from"], written["to"] = (_share(one, size) for one in moved)
     elif action.point is not None:
         written["from" if action.name in ("scroll", "drag") else "at"] = _share(action.point, size)
-    written |= {key: one for key, one in action.arguments.items() if key not in ("to_x", "to_y")}
-    return written
+    return written | {key: one for key, one in action.arguments.items() if key not in _KEPT}
 
 
 def from_object(written: Mapping[str, Any], size: tuple[float, float]) -> Action:
@@ -189,7 +247,10 @@ def from_object(written: Mapping[str, Any], size: tuple[float, float]) -> Action
         known = ", ".join(kind.name for kind in SCREEN.actions)
         raise ValueError(f"an action has a type of {known}, not {name!r}")
     space = SCREEN[name]
+    if name == SEVERAL:
+        return _several(written, size)
     arguments: dict[str, Value] = {}
+    box: Edges | None = None
     point: Point | None = None
     for key, value in written.items():
         if key == "type" or value is None:
@@ -202,11 +263,29 @@ def from_object(written: Mapping[str, Any], size: tuple[float, float]) -> Action
             if "to_x" not in space.values:
                 raise ValueError(f"{name} has no end: leave out to")
             arguments["to_x"], arguments["to_y"] = _point(value, key, size)
-        elif key not in space.values or not space.values[key].takes(value):
+        elif key == "box" and "left" in space.values:
+            if not isinstance(value, Sequence) or len(value) != 4:
+                raise ValueError(f"box is left, top, right and bottom, not {value!r}")
+            box = (*_point(value[:2], key, size), *_point(value[2:], key, size))
+        elif (
+            key not in space.values
+            or key in ("to_x", "to_y", *_SIDES)
+            or not space.values[key].takes(value)
+        ):
             raise ValueError(f"{name} cannot have {key} = {value!r}")
         else:
             arguments[key] = mended(value) if isinstance(value, str) else value
-    return Action(name, point=point, arguments=arguments)
+    action = Action(name, point=point, arguments=arguments)
+    return action if box is None else with_box(action, box)
+
+
+def _several(written: Mapping[str, Any], size: tuple[float, float]) -> Action:
+    listed = written.get("actions")
+    if set(written) != {"type", "actions"} or not isinstance(listed, list) or not listed:
+        raise ValueError(f"{SEVERAL} has a list of actions, and nothing else")
+    if not all(isinstance(one, dict) and one.get("type") != SEVERAL for one in listed):
+        raise ValueError(f"the actions of {SEVERAL} are single ones")
+    return several([from_object(one, size) for one in listed])
 
 
 def _share(point: Point, size: tuple[int, int]) -> list[float]:

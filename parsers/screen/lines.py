@@ -31,6 +31,7 @@ _ATLAS = {
     "impossible": "IMPOSSIBLE",
 }
 _POINTED = ("CLICK", "LONG_PRESS")
+_MOUSE = ("MOVETO", "RIGHTCLICK", "DOUBLECLICK")
 
 
 def _mille(point: Point, size: tuple[int, int]) -> tuple[int, int]:
@@ -49,6 +50,9 @@ def atlas_line(action: Action, way: str | None, size: tuple[int, int]) -> str:
         text = text_of(action)
         return action.name.upper() + ("" if text is None else f" [{text}]")
     name = _ATLAS.get(action.name, action.name.upper())
+    if action.name in ("key", "hotkey"):
+        keys = (text_of(action) or "").upper().replace("+", "_")
+        return f"PRESS_{keys}" if action.name == "key" else f"{name} [{keys}]"
     if action.point is None:
         return name
     across, down = _mille(action.point, size)
@@ -56,30 +60,43 @@ def atlas_line(action: Action, way: str | None, size: tuple[int, int]) -> str:
 
 
 def judge_atlas(said: str, gold: str, part: str) -> Judged:
-    """Judge a line as OS-Atlas' scripts do: `ac` for AndroidControl, or `odyssey`.
+    """Judge a line as OS-Atlas' scripts do: `ac` for AndroidControl, `guiact`, `omniact` or
+    `odyssey`.
 
     On AndroidControl, texts and names of apps are compared by their first word, in lower case, and
     a text without a word stops the script. On GUI-Odyssey the word TYPE is one of the words, an
-    unreadable point is the corner, and there is no rate of types.
+    unreadable point is the corner, and there is no rate of types. On GUIAct and OmniACT, a
+    direction may hold the other; on GUIAct, several lines are one text.
     """
-    words = said.split()
-    if not words:
+    words = said.split(" ") if part == "guiact" else said.split()
+    if not words or not words[0]:
         return False, None, False, False
     if part == "odyssey":
         return None, None, _atlas_odyssey(words, said, gold), False
-    kind = gold.split()[0]
+    theirs = gold.split(" ") if part == "guiact" else gold.split()
+    kind = theirs[0]
     if words[0] != kind:
         return False, None, False, False
-    if kind in _POINTED:
-        there = _first_two(said) or (-100, -100)
+    if kind in _POINTED or (part == "omniact" and kind in _MOUSE):
+        exactly = part == "omniact" and len(_INTEGER.findall(said)) != 2
+        there = (None if exactly else _first_two(said)) or (-100, -100)
         hit = math.dist(there, _first_two(gold) or (0, 0)) <= _RADIUS
         return True, hit if kind == "CLICK" else None, hit, False
-    if kind in ("TYPE", "OPEN_APP") and said != gold:
-        theirs = gold.split()
+    worded = ("TYPE", "OPEN_APP") if part == "ac" else ("TYPE", "SCROLL")
+    if kind in worded and said != gold:
+        if kind != "SCROLL":
+            words, theirs = said.lower().split(), gold.lower().split()
         if len(words) < 2 or len(theirs) < 2:
             return False, None, False, True
-        return True, None, words[1].lower() == theirs[1].lower(), False
+        if kind == "SCROLL":
+            return True, None, words[1] in theirs[1] or theirs[1] in words[1], False
+        return True, None, words[1] == theirs[1], False
     return True, None, said == gold, False
+
+
+def judge_atlas_script(said: Sequence[str], gold: Sequence[str]) -> list[Judged]:
+    """Judge the lines of an answer to OmniACT against the recorded ones, as far as both go."""
+    return [judge_atlas(*pair, "omniact") for pair in zip(said, gold, strict=False)]
 
 
 def _atlas_odyssey(words: list[str], said: str, gold: str) -> bool:

@@ -9,7 +9,7 @@ raise counts as wrong and is marked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers.actions import Action
@@ -20,11 +20,21 @@ from parsers.screen import (
     Point,
     finger_way,
     gesture,
+    parts,
     text_of,
 )
 from parsers.screen.box_rules import agentcpm, clawgui, qwen
+from parsers.screen.curated import curated
 from parsers.screen.dual_points import seeclick
-from parsers.screen.lines import atlas_line, judge_atlas, judge_odyssey, odyssey_line
+from parsers.screen.elements import aitz
+from parsers.screen.lines import (
+    atlas_line,
+    judge_atlas,
+    judge_atlas_script,
+    judge_odyssey,
+    odyssey_line,
+)
+from parsers.screen.scripts import guiact, guiact_score, omniact
 from parsers.screen.verdicts import (
     FAR,
     NEAR,
@@ -50,6 +60,10 @@ class Rule:
     boxes: whether it means nothing in a set that has no boxes.
     partial: whether it leaves out some steps.
     raises: whether its published code stops at some answers.
+    graded: whether a step may be right in part.
+    score: a graded score that it has besides.
+    script: whether it judges steps of several actions as they are. Under others every action has to
+        be right.
     """
 
     name: str
@@ -58,13 +72,36 @@ class Rule:
     boxes: bool = False
     partial: bool = False
     raises: bool = False
+    graded: bool = False
+    script: bool = False
+    score: Callable[[Action | None, Action, Answers, Size], float] | None = None
 
     def verdict(self, said: Action | None, gold: Answers, size: Size) -> Verdict:
         """Return the best verdict over the right actions of a step."""
         if self.boxes and not gold.boxed:
             return NOTHING
-        found = [self.judge(said, action, gold, size) for action in gold.actions]
-        return max(found, key=lambda one: (bool(one.step), bool(one.type), bool(one.grounding)))
+        found = [self._judged(said, action, gold, size) for action in gold.actions]
+        return max(found, key=lambda one: (one.step or 0, bool(one.type), bool(one.grounding)))
+
+    def _judged(self, said: Action | None, right: Action, gold: Answers, size: Size) -> Verdict:
+        wanted, given = parts(right), () if said is None else parts(said)
+        if self.script or said is None or len(wanted) == len(given) == 1:
+            return self.judge(said, right, gold, size)
+        if len(wanted) != len(given):
+            return Verdict(False, None, False)
+        pairs = zip(given, wanted, strict=True)
+        found = [self.judge(one, other, gold, size) for one, other in pairs]
+        return Verdict(
+            _all([one.type for one in found]),
+            _all([one.grounding for one in found]),
+            _all([one.step for one in found]),
+            any(one.raised for one in found),
+        )
+
+
+def _all(values: Sequence[bool | float | None]) -> bool | None:
+    known = [value for value in values if value is not None]
+    return all(known) if known else None
 
 
 # strict
@@ -111,6 +148,35 @@ def _atlas(part: str) -> Judge:
         return Verdict(*judge_atlas(line, right, part))
 
     return judge
+
+
+def _guiact_lines(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
+    """The whole answer is one text, whose first words and numbers count."""
+    lines = ["\n".join(_atlas_lines(one, answers, size)) for one in (said, gold)]
+    return Verdict(*judge_atlas(lines[0], lines[1], "guiact"))
+
+
+def _omniact_lines(*, as_published: bool) -> Judge:
+    def judge(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
+        ours, right = (_atlas_lines(one, answers, size) for one in (said, gold))
+        found = judge_atlas_script(ours, right)
+        counted = len(found) if as_published else max(len(ours), len(right))
+        if not counted:
+            return NOTHING
+        places = [place for _, place, _, _ in found if place is not None]
+        return Verdict(
+            len(found) == counted and all(type_ for type_, _, _, _ in found),
+            all(places) if places else None,
+            sum(bool(step) for _, _, step, _ in found) / counted,
+            any(raised for *_, raised in found),
+        )
+
+    return judge
+
+
+def _atlas_lines(action: Action | None, answers: Answers, size: Size) -> list[str]:
+    listed = () if action is None else parts(action)
+    return [atlas_line(one, stored_way(one, answers), size) for one in listed]
 
 
 def _odyssey(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
@@ -192,6 +258,54 @@ RULES: Mapping[str, Rule] = {
         Rule("clawgui-ac", "a circle of 368 px on 1080 x 2400, or five boxes", clawgui, boxes=True),
         Rule("seeclick-aitw", "a box x 2.4, or 14 % of each side; any text", seeclick),
         Rule("odyssey-ams", "the segmented box, or 14 % of each side", _odyssey, raises=True),
+        Rule("curated-point", "14 % of each side, texts that hold one another", curated("point")),
+        Rule("curated-bbox", "the middle of a box in the target's, never a point", curated("bbox")),
+        Rule("curated", "the middle of a box or a point in the target's", curated("mended")),
+        Rule(
+            "aitz",
+            "a box around the recorded point or of its element",
+            aitz(as_published=False),
+        ),
+        Rule("aitz-coat", "the same, the point of taps is (0, 0)", aitz(as_published=True)),
+        Rule("guiact", "the same element, texts by F1", guiact, script=True, score=guiact_score),
+        Rule(
+            "os-atlas-guiact",
+            "14 % of each side, the first word of texts",
+            _guiact_lines,
+            raises=True,
+            script=True,
+        ),
+        Rule(
+            "omniact",
+            "the same sequence, less the penalties of its lines",
+            omniact(as_published=True),
+            graded=True,
+            script=True,
+        ),
+        Rule(
+            "omniact-mended",
+            "the same with the boxes of all clicks",
+            omniact(as_published=False),
+            graded=True,
+            script=True,
+        ),
+        Rule(
+            "os-atlas-omniact",
+            "lines within 14 % of each side, as far as both scripts go",
+            _omniact_lines(as_published=True),
+            partial=True,
+            raises=True,
+            graded=True,
+            script=True,
+        ),
+        Rule(
+            "os-atlas-omniact-mended",
+            "the same, missing and surplus lines are wrong",
+            _omniact_lines(as_published=False),
+            raises=True,
+            graded=True,
+            script=True,
+        ),
     )
 }
 

@@ -26,13 +26,13 @@ class Verdict(NamedTuple):
 
     type: whether the kind of action is right.
     grounding: whether the place is, of steps whose right answer is a place.
-    step: whether the step is right.
+    step: whether the step is right; a share of it under rules that grade.
     raised: whether the published code stops at this answer. It counts as wrong here.
     """
 
     type: bool | None
     grounding: bool | None
-    step: bool | None
+    step: bool | float | None
     raised: bool = False
 
 
