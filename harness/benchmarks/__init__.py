@@ -190,6 +190,26 @@ BENCHMARKS.add(
     "Android in the Wild (Rawles et al. 2023), the test steps of SeeClick",
 )
 BENCHMARKS.add(
+    "aitz",
+    "harness.kinds.screen.aitz:BENCHMARK",
+    "Android in the Zoo (Zhang et al. 2024): 4,724 steps on phones",
+)
+BENCHMARKS.add(
+    "androidcontrol-curated",
+    "harness.kinds.screen.curated:BENCHMARK",
+    "AndroidControl-Curated (2025): 7,708 steps with points or boxes, in five files",
+)
+BENCHMARKS.add(
+    "guiact-web",
+    "harness.kinds.screen.guiact:BENCHMARK",
+    "GUIAct (Chen et al. 2024): 1,500 steps on web pages, several actions each",
+)
+BENCHMARKS.add(
+    "omniact",
+    "harness.kinds.screen.omniact:BENCHMARK",
+    "OmniACT (Kapoor et al. 2024): scripts for tasks on screens of computers",
+)
+BENCHMARKS.add(
     "screen-steps",
     "harness.kinds.screen.own:OwnSteps",
     "your own recorded steps on screens, given with --data (docs/screen-steps.md)",

@@ -31,7 +31,8 @@ _TO = tuple(
 )
 _SIDES = ("left", "top", "right", "bottom")
 _BOX = tuple(Argument(name, "number", required=False, compared="ignored") for name in _SIDES)
-_POINTED = ("click", "long_press", "double_click", "right_click", "hover")
+BOXED = ("click", "long_press", "double_click", "right_click", "hover")
+"""Actions at a place, which may be given as a box."""
 _PLAIN = ("enter", "back", "home", "recents", "wait", "impossible", "copy")
 _KEPT = frozenset({"to_x", "to_y", *_SIDES})
 """Arguments that files write otherwise: as the end of a gesture, or as a box."""
@@ -41,7 +42,7 @@ _WORDS = ("key", "hotkey", "open_app", "answer", "call_user", "complete")
 SCREEN = ActionSpace(
     "screen",
     (
-        *(ActionKind(name, (_AT, *_BOX)) for name in _POINTED),
+        *(ActionKind(name, (_AT, *_BOX)) for name in BOXED),
         ActionKind("select", (_TEXT, _AT, *_BOX)),
         *(ActionKind(name, (_AT, *_TO)) for name in ("drag", "select_text")),
         ActionKind(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from parsers.actions import Action
 from parsers.scoring import within
@@ -117,12 +118,19 @@ def _cpm_hit(
     ours, right = shares(said or (0.0, 0.0), size), shares(gold, size)
     boxes = [_cpm_box(box, size) for box in answers.all_boxes]
     if android_control:
-        boxes = sorted(boxes, key=lambda box: math.dist(centre(box), right))[:5]
+        boxes = [boxes[place] for place in nearest(answers.all_boxes, gold, size)]
     else:
         boxes = [box for box in boxes if within(right, box)]
     if any(within(ours, box) for box in boxes):
         return True
     return math.dist(ours, right) <= (NEAR if android_control else FAR)
+
+
+def nearest(boxes: Sequence[Edges], point: Point, size: Size) -> list[int]:
+    """The places of the five boxes whose middles are nearest to a point, in shares."""
+    there = shares(point, size)
+    away = [math.dist(centre(_cpm_box(box, size)), there) for box in boxes]
+    return sorted(range(len(boxes)), key=away.__getitem__)[:5]
 
 
 def _cpm_box(box: Edges, size: Size) -> Edges:

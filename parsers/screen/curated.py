@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parsers.actions import Action
 from parsers.screen import Answers, box_of, text_of
-from parsers.screen.verdicts import FAR, POINTED, Judge, Size, Verdict, finger, token_f1
+from parsers.screen.verdicts import FAR, POINTED, Judge, Size, Verdict, finger, target_of, token_f1
 
 _OPPOSED = (("up", "down"), ("down", "up"), ("left", "right"), ("right", "left"))
 
@@ -96,7 +96,7 @@ def curated(part: str) -> Judge:
         same = same_line(curated_line(gold, size), curated_line(said, size))
         if not pointed:
             return Verdict(same, None, same)
-        there, wanted = box_of(said) or said.point, box_of(gold) or gold.point
+        there, wanted = box_of(said) or said.point, target_of(gold, answers) or gold.point
         if part == "point":
             wanted = gold.point
         elif part == "mended" and there is not None and len(there) == 2:

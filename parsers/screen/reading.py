@@ -10,13 +10,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from parsers.actions import Action, Value, mended
+from parsers.actions import LONGEST, Action, Value, mended
 from parsers.dictionaries import read_objects
 from parsers.literals import DEPTH, LENIENT, Literals, NotLiteral
 from parsers.points.lines import places_in
 from parsers.records import Status
 from parsers.reply_text import Nothing, open_reply, refuses
-from parsers.screen import DIRECTIONS, OPPOSITE, Point, Side, finger_way
+from parsers.screen import (
+    BOXED,
+    DIRECTIONS,
+    OPPOSITE,
+    Edges,
+    Point,
+    Side,
+    finger_way,
+    several,
+    with_box,
+)
 from parsers.screen.families import Family, Said
 
 Fields = Mapping[str, object]
@@ -40,17 +50,23 @@ class ScreenAnswer:
 
 
 def read_action(
-    text: str, family: Family, *, finish: str = "stop", side: Side = "content"
+    text: str,
+    family: Family,
+    *,
+    finish: str = "stop",
+    side: Side = "content",
+    script: bool = False,
 ) -> ScreenAnswer:
     """Read a reply in a family's form; `side` is what its words for directions name.
 
-    The last answer counts, and of several actions in it the first, flagged `multiple`. Takes linear
-    time, and raises nothing whatever the reply holds.
+    The last answer counts, and of several actions in it the first, flagged `multiple`; with
+    `script`, all of them from the first answer on. Takes linear time, and raises nothing whatever
+    the reply holds.
     """
     reply = open_reply(text, finish, boxes=True)
     if isinstance(reply, Nothing):
         return ScreenAnswer(reply.status, flags=reply.flags)
-    scope, whole = _scope(reply.text, family)
+    scope, whole = _scope(reply.text, family, script=script)
     entries = () if scope is None else tuple(_GRAMMARS[family.grammar](scope, family))
     found = [
         action
@@ -62,17 +78,31 @@ def read_action(
             return ScreenAnswer(Status.TRUNCATED, flags=("truncated",))
         refused = scope is None and refuses(reply.shadow)
         return ScreenAnswer(Status.REFUSAL if refused else Status.PARSE_ERROR)
+    if script:
+        return ScreenAnswer(Status.ANSWERED, several(_within(found)))
     flags = ("multiple",) if len(set(map(str, found))) > 1 else ()
     return ScreenAnswer(Status.ANSWERED, found[0], flags)
 
 
-def _scope(text: str, family: Family) -> tuple[str | None, bool]:
-    """Return the text of the last answer, and whether its end is marked."""
+def _within(actions: list[Action]) -> list[Action]:
+    """The first actions, as many as a text can hold."""
+    rest = LONGEST
+    for number, one in enumerate(actions):
+        rest -= 200 + 6 * len(str(one.arguments.get("text", "")))
+        if rest < 0:
+            return actions[: max(number, 1)]
+    return actions
+
+
+def _scope(text: str, family: Family, *, script: bool) -> tuple[str | None, bool]:
+    """Return the text of the last answer, or from the first to the last, and whether its end is
+    marked."""
     if not family.opening:
         return text, False
     opening, closing = family.opening.strip(), family.closing.strip()
     end = text.rfind(closing) if closing else len(text)
-    start = text.rfind(opening, 0, max(end, 0))
+    find = text.find if script else text.rfind
+    start = find(opening, 0, max(end, 0))
     if start < 0 or end < 0:
         return None, False
     return text[start + len(opening) : end], bool(closing)
@@ -186,7 +216,23 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
         arguments = {"direction": way, **arguments}
     elif said.at and start is None and said.name != "type":
         return None
-    return Action(said.name, point=start, arguments=arguments)
+    action = Action(said.name, point=start, arguments=arguments)
+    box = _box(said, fields)
+    return action if box is None else with_box(action, box)
+
+
+def _box(said: Said, fields: Fields) -> Edges | None:
+    """The box that an action is placed with, where the form has one of some size."""
+    if said.name not in BOXED or said.to:
+        return None
+    for key in said.at.split():
+        numbers = _numbers(fields.get(key))
+        if len(numbers) == 4:
+            left, top, right, bottom = numbers
+            return (left, top, right, bottom) if left < right and top < bottom else None
+        if numbers:
+            return None
+    return None
 
 
 def _direction(

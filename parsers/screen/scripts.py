@@ -20,7 +20,7 @@ from parsers.screen import (
     parts,
     text_of,
 )
-from parsers.screen.verdicts import FAR, Judge, Size, Verdict, shares
+from parsers.screen.verdicts import FAR, Judge, Size, Verdict, shares, target_of
 
 # GUIAct
 
@@ -189,18 +189,18 @@ def omniact(*, as_published: bool) -> Judge:
         if names[0] != names[1]:
             return Verdict(False, None, 0.0)
         pairs = list(zip(given, wanted, strict=True))
-        lost = [_penalty(*pair, as_published=as_published) for pair in pairs]
+        lost = [_penalty(*pair, answers, as_published=as_published) for pair in pairs]
         return Verdict(True, None, max(1 - sum(lost) / len(wanted), 0.0))
 
     return judge
 
 
-def _penalty(said: Action, gold: Action, *, as_published: bool) -> float:
+def _penalty(said: Action, gold: Action, answers: Answers, *, as_published: bool) -> float:
     if gold.name == "click" or (not as_published and gold.name in _SCRIPT and gold.point):
-        box = box_of(gold)
-        if box is None:
-            return 1.0 if said.point is None else 0.0
-        return 1.0 if said.point is None else click_penalty(box, said.point)
+        box = target_of(gold, answers)
+        if said.point is None or gold.point is None:
+            return 1.0
+        return click_penalty(box or (*gold.point, *gold.point), said.point)
     if gold.name in ("key", "enter"):
         return float(_key(said) != _key(gold))
     if gold.name == "hotkey":

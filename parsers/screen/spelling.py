@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from parsers.actions import Action
-from parsers.screen import OPPOSITE, Point, Side, finger_way, gesture, text_of
+from parsers.screen import OPPOSITE, SEVERAL, Point, Side, finger_way, gesture, parts, text_of
 from parsers.screen.families import Family, Said
 
 _SWIPED = {"down": (0.7, 0.3), "up": (0.3, 0.7), "right": (0.7, 0.3), "left": (0.3, 0.7)}
@@ -27,6 +27,10 @@ def spell_action(
     `numbers` writes the model's numbers of a point. A form that scrolls by gestures gets one
     through the middle of the picture.
     """
+    if action.name == SEVERAL:
+        told = [spell_action(one, family, numbers, size, side=side) for one in parts(action)]
+        said_all = [one for one in told if one is not None]
+        return _joined(said_all, family) if len(said_all) == len(told) else None
     named = [said for said in family.actions if said.name == action.name]
     moved = gesture(action)
     way = str(action.arguments.get("direction") or (OPPOSITE[finger_way(*moved)] if moved else ""))
@@ -40,6 +44,14 @@ def spell_action(
         if fields is not None:
             return _written(said, fields, family)
     return None
+
+
+def _joined(replies: Sequence[str], family: Family) -> str:
+    """Replies one after the other; without a closing mark, as one answer of several lines."""
+    if not family.opening or family.closing:
+        return "\n".join(replies)
+    start = len(family.lead + family.opening)
+    return "\n".join([replies[0], *(one[start:] for one in replies[1:])])
 
 
 def _swiped(action: Action, way: str, size: tuple[int, int]) -> Action:
@@ -114,8 +126,8 @@ def _written(said: Said, fields: Mapping[str, str], family: Family) -> str:
         answer = said.native
         if "point" in fields:
             answer += f" <point>[{fields['point']}]</point>"
-        elif inner := fields.get("text", fields.get("direction", "").upper()):
-            answer += f" [{inner}]"
+        elif {"text", "direction"} & set(fields):
+            answer += f" [{fields.get('text', fields.get('direction', '').upper())}]"
     elif family.grammar == "tabs":
         listed = {"action": said.native, **fields, **family.fixed}
         answer = "\t".join(f"{key}:{value}" for key, value in listed.items())

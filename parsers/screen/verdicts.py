@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from parsers.actions import Action
+from parsers.scoring import within
 from parsers.screen import (
     OPPOSITE,
     Answers,
     Edges,
     Point,
+    box_of,
     finger_way,
     gesture,
 )
@@ -75,6 +77,14 @@ def area_of(box: Edges) -> float:
 
 def centre(box: Edges) -> Point:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+
+
+def target_of(gold: Action, answers: Answers) -> Edges | None:
+    """The box of a recorded action: its own, else the smallest around its point."""
+    if (box := box_of(gold)) is not None or gold.point is None:
+        return box
+    holding = [one for one in answers.all_boxes if within(gold.point, one)]
+    return min(holding, key=area_of, default=None)
 
 
 def finger(action: Action, size: Size) -> str | None:

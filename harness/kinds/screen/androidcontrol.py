@@ -1,7 +1,7 @@
 """AndroidControl (Li et al. 2024): the test steps, from the gold file that papers score with.
 
-Two test sets are in use: all 8,444 steps, and the 7,708 that OS-Atlas reads. The third, of
-AgentCPM-GUI, has 137 episodes of the validation ids, which the gold file does not hold.
+Three test sets are in use: all 8,444 steps, the 7,708 that OS-Atlas reads, and the 10,161 of
+AgentCPM-GUI, which have 137 episodes of the validation ids and so a file of their own (`agentcpm`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded, decoded_text, set_folder
 from harness.errors import DataError
+from harness.kinds.screen import agentcpm
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Declaration
@@ -26,12 +27,17 @@ RULES = (
     *("strict", "os-atlas", "gui-r1", "qwen-ac", "qwen-ac-any-swipe"),
     *("agentcpm-ac", "clawgui-ac"),
 )
+OF_TREES = ("strict", "os-atlas", "gui-r1", "agentcpm-ac")
+"""Rules of a split whose boxes are those of the accessibility tree, not chosen by anybody."""
 _BUTTONS = {"back": "back", "home": "home", "menu": "recents", "enter": "enter"}
 _COUNTS = {
     "test": (5074, 1211, 632, 608, 567, 343, 9),
     "os-atlas": (4598, 1138, 569, 554, 527, 315, 7),
+    "agentcpm": (5504, 1297, 685, 0, 623, 372, 0, 1680),
 }
-_NAMES = ("click", "scroll", "type", "open_app", "wait", "back", "long_press")
+_NAMES = ("click", "scroll", "type", "open_app", "wait", "back", "long_press", "complete")
+OS_ATLAS: Mapping[str, int] = dict(zip(_NAMES, _COUNTS["os-atlas"], strict=False))
+"""How often each action is right in OS-Atlas' steps."""
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -86,19 +92,25 @@ class AndroidControl(ScreenSet):
 
     name: str = "androidcontrol"
     description: str = "AndroidControl (Li et al. 2024): 8,444 recorded steps on phones"
-    splits: tuple[str, ...] = ("test", "os-atlas")
+    splits: tuple[str, ...] = ("test", "os-atlas", "agentcpm")
     default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (
         SplitSize("test", 1543, 8444),
         SplitSize("os-atlas", 1412, 7708),
+        SplitSize("agentcpm", 1680, 10161),
     )
     rules: tuple[str, ...] = RULES
     headline: Mapping[str, str] = field(
-        default_factory=lambda: {"": "qwen-ac", "os-atlas": "os-atlas"}
+        default_factory=lambda: {
+            "": "qwen-ac",
+            "os-atlas": "os-atlas",
+            "agentcpm": "agentcpm-ac",
+        }
     )
+    judged: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"agentcpm": OF_TREES})
     actions: Mapping[str, Mapping[str, int]] = field(
         default_factory=lambda: {
-            split: dict(zip(_NAMES, counts, strict=True)) for split, counts in _COUNTS.items()
+            split: dict(zip(_NAMES, counts, strict=False)) for split, counts in _COUNTS.items()
         }
     )
     boxed: bool = True
@@ -106,9 +118,11 @@ class AndroidControl(ScreenSet):
 
     def holds(self, data: Path) -> bool:
         found = set_folder(data, self.name) or data
-        return any((found / name).is_file() for name in GOLD[1:])
+        return any((found / name).is_file() for name in (*GOLD[1:], agentcpm.COMPACT))
 
     def rows(self, folder: Folder, split: str) -> Rows:
+        if split == "agentcpm":
+            return Rows(*agentcpm.rows(folder))
         name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
         files = folder.files(name, "the gold of the test steps (docs/screen-steps.md)")
         rows = list(_rows(folder, name))

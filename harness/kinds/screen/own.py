@@ -23,7 +23,7 @@ from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
-from parsers.screen import OPPOSITE, Edges, Side, from_object
+from parsers.screen import OPPOSITE, SEVERAL, Edges, Side, from_object, parts, several
 from parsers.screen.rules import RULES
 
 SCHEMA, STEPS = "screen.toml", "steps.jsonl"
@@ -61,7 +61,8 @@ class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 DECLARED = declaration(JUDGED, "strict")
-SAMPLED = declaration(tuple(RULES), "strict", [Group("app")])
+SINGLE = tuple(name for name, rule in RULES.items() if not rule.script)
+SAMPLED = declaration(SINGLE, "strict", [Group("app")])
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,16 @@ class OwnSteps(ScreenSet):
         kept = list(_stored(folder, schema))
         known = tuple(dict.fromkeys(stored.split for _, stored in kept))
         boxed = any(stored.boxes for _, stored in kept)
+        script = any(_is_script(stored.action) for _, stored in kept)
         first = self.default_splits or known[:1]
-        one = replace(self, splits=known, default_splits=first, boxed=boxed, stored=schema.scroll)
+        one = replace(
+            self,
+            splits=known,
+            default_splits=first,
+            boxed=boxed,
+            stored=schema.scroll,
+            script=script,
+        )
         opened = super(OwnSteps, one).open(splits=splits, data=data)
         judged = [name for name in self.rules if boxed or not RULES[name].boxes]
         try:
@@ -111,6 +120,11 @@ class OwnSteps(ScreenSet):
             if one.split == split
         ]
         return Rows(sorted(rows, key=_order(rows)), files)
+
+
+def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
+    listed = written if isinstance(written, list) else [written]
+    return any(one.get("type") == SEVERAL for one in listed)
 
 
 def _order(rows: Sequence[Row]) -> Any:
@@ -175,10 +189,15 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
 
 def _action(written: dict[str, Any], schema: Schema, scale: tuple[float, float]) -> Action:
     action = from_object(written, scale)
+    turned = [_turned(one) if schema.scroll == "finger" else one for one in parts(action)]
+    return several(turned)
+
+
+def _turned(action: Action) -> Action:
     way = action.arguments.get("direction")
-    if schema.scroll == "finger" and isinstance(way, str):
-        return replace(action, arguments={**action.arguments, "direction": OPPOSITE[way]})
-    return action
+    if not isinstance(way, str):
+        return action
+    return replace(action, arguments={**action.arguments, "direction": OPPOSITE[way]})
 
 
 @dataclass(frozen=True)
@@ -193,7 +212,7 @@ class SampleScreens(OwnSteps):
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (SplitSize("dev", 5, 36), SplitSize("test", 9, 49))
-    rules: tuple[str, ...] = tuple(RULES)
+    rules: tuple[str, ...] = SINGLE
     declared: Declaration = SAMPLED
 
     def holds(self, data: Path) -> bool:

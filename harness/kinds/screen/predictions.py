@@ -79,7 +79,7 @@ def _prediction(line: _Line, detail: ScreenDetail) -> Prediction:
         return Prediction(Status.PARSE_ERROR)
     family = FAMILIES[line.family]
     side = family.side(line.scroll, detail.gold.stored)
-    answer = read_action(line.reply, family, side=side)
+    answer = read_action(line.reply, family, side=side, script=detail.asked.script)
     if answer.action is None:
         return Prediction(answer.status, flags=answer.flags)
     size, sent = detail.size, line.sent or detail.size

@@ -53,7 +53,11 @@ _SCHEMA = Schema(
     {
         "name": frozenset(),
         "system": _SIZE,
-        "question": frozenset({"goal", "step", "history", "forms", "numbers", "scroll", *_SIZE}),
+        "question": frozenset(
+            {"goal", "step", "history", "script", "forms", "numbers", "scroll", *_SIZE}
+        ),
+        "single": frozenset(),
+        "script": frozenset(),
         "step": frozenset({"instruction"}),
         "history": frozenset({"actions"}),
         "content": frozenset(),
@@ -197,7 +201,11 @@ class ScreenAgent(AskingProtocol):
 
     def _read(self, reply: Reply, task: Task, picture: Picture) -> Prediction:
         answer = read_action(
-            reply.text, self.chosen, finish=reply.finish.value, side=self.side(task)
+            reply.text,
+            self.chosen,
+            finish=reply.finish.value,
+            side=self.side(task),
+            script=task.script,
         )
         action = answer.action
         if action is None:
@@ -245,7 +253,8 @@ class ScreenAgent(AskingProtocol):
         shown = len(task.before) if self.history is None else self.history
         before = task.before[max(len(task.before) - shown, 0) :]
         told = [
-            (self.past == "sentences" and one.sentence) or self._told(one.action, task, picture)
+            ((self.past == "sentences" or not one.action.name) and one.sentence)
+            or self._told(one.action, task, picture)
             for one in before
         ]
         numbered = "\n".join(f"{place}. {one}" for place, one in enumerate(told, 1))
@@ -255,6 +264,7 @@ class ScreenAgent(AskingProtocol):
             goal=task.goal,
             step=_paragraph(texts.fill("step", instruction=task.instruction)) if step else "",
             history=_paragraph(texts.fill("history", actions=numbered)) if told else "",
+            script=texts["script" if task.script else "single"],
             forms="\n".join(self._forms(task, picture)),
             numbers=texts.fill(self.convention, **size),
             scroll=texts[self.side(task)],

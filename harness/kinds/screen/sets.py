@@ -21,7 +21,7 @@ from harness.tables import counted, test_data_note
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import KIND, SCREEN, Answers, Edges, Past, ScreenDetail, Side, Task
+from parsers.screen import KIND, SCREEN, Answers, Edges, Past, ScreenDetail, Side, Task, parts
 from parsers.screen.rules import RULES, verdicts
 
 PHONE = (1080, 2400)
@@ -36,6 +36,7 @@ class Row(NamedTuple):
     where: file and place, for messages.
     pictures: the names that its picture may have.
     actions: those that are right, the recorded one first, in pixels.
+    past: the earlier steps; None for the rows of the episode before this one.
     """
 
     where: str
@@ -48,6 +49,7 @@ class Row(NamedTuple):
     boxes: Mapping[str, tuple[Edges, ...]] = {}
     labels: Mapping[str, str] = {}
     size: tuple[int, int] | None = None
+    past: tuple[Past, ...] | None = None
 
 
 class Rows(NamedTuple):
@@ -61,18 +63,20 @@ def declaration(
     rules: Sequence[str],
     headline: str,
     groups: Sequence[Group] = (),
-    levels: Sequence[Level] = (),
+    level: Level = EPISODE,
     cells: Sequence[str] = (),
 ) -> Declaration:
     """Return the declaration of a set whose steps are judged under these rules.
 
     Every rule is a measure of its name; its rates of types and places are `RULE.type` and
     `RULE.grounding`. An episode succeeds if all its steps do, each asked about on the recorded
-    screen (teacher forcing).
+    screen (teacher forcing). A `level` other than `EPISODE` says what steps lie in that are no
+    episodes.
     """
+    measures = list(_measures(rules, headline, tuple(cells)))
     return Declaration(
-        measures=tuple(_measures(rules, headline, tuple(cells))),
-        levels=(EPISODE, *levels),
+        measures=tuple(measures if level is EPISODE else measures[:-1]),
+        levels=(level,),
         groups=(
             Group("split", "the split", whole="episode"),
             Group("action", "the right action"),
@@ -93,6 +97,7 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
             name,
             f"steps that are right: {rule.meaning}",
             main=main,
+            binary=not rule.graded,
             averages=averages if main else ("micro",),
             cells=cells if main else (),
             partial=rule.partial,
@@ -115,6 +120,15 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
             in_tables=main,
             partial=True,
         )
+        if RULES[name].score:
+            yield Measure(
+                f"{name}.score",
+                "score",
+                f"graded scores of steps, by {name}",
+                binary=False,
+                averages=("micro",),
+                in_tables=main,
+            )
         if RULES[name].raises:
             yield Measure(
                 f"{name}.raised",
@@ -136,17 +150,23 @@ class ScreenSet(Benchmark):
 
     Attributes:
         rules: the rules that its steps are judged under.
+        judged: the rules of splits that not all of `rules` fit, by split.
         headline: the rule of the headline, by split; "" is that of the others.
         actions: how many steps a split has of each right action, where that is published.
         stored: which side its files name in a scroll.
         boxed: whether its files come with boxes.
+        script: whether its steps may hold several actions.
+        level: what steps lie in.
     """
 
     rules: tuple[str, ...] = ("strict",)
+    judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     headline: Mapping[str, str] = field(default_factory=lambda: {"": "strict"})
     actions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     stored: Side = "content"
     boxed: bool = False
+    script: bool = False
+    level: Level = EPISODE
     note = test_data_note("a model that was trained on it cannot be measured with it")
     protocol = "screen-agent"
     pictures: ClassVar[bool] = True
@@ -165,6 +185,9 @@ class ScreenSet(Benchmark):
             scores[f"{name}.grounding"] = _number(verdict.grounding)
             if RULES[name].raises:
                 scores[f"{name}.raised"] = float(verdict.raised)
+            if graded := RULES[name].score:
+                gold = detail.gold
+                scores[f"{name}.score"] = graded(said, gold.action, gold, detail.size)
         return scores
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
@@ -199,11 +222,12 @@ class ScreenSet(Benchmark):
         return replace(opened, declared=self.declared_for(wanted[0]))
 
     def declared_for(self, split: str) -> Declaration:
-        """Return the declaration with the headline of a split."""
+        """Return the declaration with the rules and the headline of a split."""
         headline = self.headline.get(split, self.headline[""])
-        if headline == self.declared.main.name:
+        rules = self.judged.get(split, self.rules)
+        if headline == self.declared.main.name and rules == self.rules:
             return self.declared
-        return declaration(self.rules, headline, self.declared.groups[2:])
+        return declaration(rules, headline, self.declared.groups[2:], self.level)
 
     def folder(self, data: Path | None) -> Folder:
         """Find the set's files. Raises `DataError`."""
@@ -230,8 +254,9 @@ class ScreenSet(Benchmark):
                 goal=row.goal,
                 instruction=row.instruction,
                 size=size,
-                before=tuple(before),
+                before=tuple(before) if row.past is None else row.past,
                 stored=self.stored,
+                script=self.script,
             )
             gold = Answers(
                 actions=row.actions, boxes=row.boxes, boxed=self.boxed, stored=self.stored
@@ -251,7 +276,7 @@ class ScreenSet(Benchmark):
     def _check_places(
         self, row: Row, size: tuple[int, int], folder: Folder, *, pictured: bool
     ) -> None:
-        for action in row.actions:
+        for action in (one for several in row.actions for one in parts(several)):
             if action.point is None or not pictured:
                 continue
             if not all(
@@ -284,7 +309,7 @@ class ScreenSet(Benchmark):
                 )
 
 
-def _number(verdict: bool | None) -> float | None:
+def _number(verdict: bool | float | None) -> float | None:
     return None if verdict is None else float(verdict)
 
 

@@ -1,0 +1,292 @@
+"""The 10,161 steps of AndroidControl that AgentCPM-GUI evaluates (split `agentcpm`).
+
+All steps outside of the training ids but those that open an app, and a last step for every episode
+that says it is finished. They come from the authors' conversion, or from the TFRecords:
+
+    python -m harness.kinds.screen.agentcpm TFRECORDS OUT
+
+writes `agentcpm.jsonl` and `images/` into OUT. Boxes are all those of the accessibility tree; the
+file keeps those that the rules look at: around the recorded point, and the five nearest to it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.benchmarks.files import DataFile
+from harness.benchmarks.folders import Folder, decoded, decoded_text
+from harness.errors import DataError
+from harness.kinds.screen.sets import Row
+from harness.kinds.screen.tfrecords import Features, chunks, example, fields, records
+from parsers.actions import Action, Value
+from parsers.scoring import within
+from parsers.screen import OPPOSITE, Edges, Point, finger_way, from_object, to_object
+from parsers.screen.box_rules import nearest
+
+COMPACT = "agentcpm.jsonl"
+CONVERTED = "test/android_control/*/*.json"
+"""Where the authors' converter writes, a folder per episode."""
+_NAMES = {
+    **dict.fromkeys(("click", "long_press"), "click"),
+    "scroll": "scroll",
+    "input_text": "type",
+    "wait": "wait",
+    "navigate_back": "back",
+    "navigate_home": "home",
+}
+_BY_NUMBER = {1: "wait", 3: "type", 4: "click", 5: "back", 6: "home", 10: "complete"}
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A line of the compact file; the action has shares of the picture, boxes are pixels."""
+
+    episode: int
+    step: int
+    goal: str
+    instruction: str
+    size: tuple[int, int]
+    action: dict[str, Any]
+    boxes: list[tuple[float, float, float, float]] = []
+
+
+class Converted(msgspec.Struct, frozen=True):
+    """A step as the authors' converter writes it; places are texts of shares, y first."""
+
+    episode_id: int
+    step_id: int
+    image_width: int
+    image_height: int
+    image_path: str
+    instruction: str
+    result_action_type: int
+    result_touch_yx: str
+    result_lift_yx: str
+    result_action_text: str = ""
+    ui_positions: str = "[]"
+    low_instruction: str = ""
+
+
+def rows(folder: Folder) -> tuple[list[Row], list[DataFile]]:
+    """Return the steps of the compact file or of the authors' conversion. Raises `DataError`."""
+    if (folder.root / COMPACT).is_file():
+        return list(_compact(folder)), folder.files(COMPACT, "")
+    what = (
+        "the steps of AgentCPM-GUI: make it from the TFRecords (docs/screen-steps.md); the gold of "
+        "the test ids does not hold its 137 validation episodes"
+    )
+    if not any(folder.root.glob(CONVERTED)):
+        folder.files(COMPACT, what)
+    files = folder.files(CONVERTED, what)
+    return [row for file in files for row in _converted(folder, file)], files
+
+
+def _compact(folder: Folder) -> Iterator[Row]:
+    for number, one in decoded_text(folder.root / COMPACT, Stored):
+        where = f"{COMPACT}, line {number}"
+        try:
+            action = from_object(one.action, one.size)
+        except ValueError as error:
+            raise DataError(f"{folder.root}/{where}: {error}") from error
+        boxes: tuple[Edges, ...] = tuple(one.boxes)
+        yield _row(where, one.episode, one.step, one.goal, one.instruction, action, boxes, one.size)
+
+
+def _converted(folder: Folder, file: DataFile) -> Iterator[Row]:
+    for step in decoded(file.path, list[Converted]):
+        where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
+        try:
+            action = _converted_action(step, size)
+            shares = json.loads(step.ui_positions)
+            boxes = tuple(
+                (x * size[0], y * size[1], (x + across) * size[0], (y + down) * size[1])
+                for y, x, down, across in shares
+            )
+        except (ValueError, TypeError, LookupError) as error:
+            raise DataError(f"{folder.root}/{where}: {error}") from error
+        row = _row(
+            where,
+            step.episode_id,
+            step.step_id,
+            step.instruction,
+            step.low_instruction,
+            action,
+            kept(boxes, action.point, size),
+            size,
+        )
+        yield row._replace(pictures=(*row.pictures, step.image_path.rpartition("/")[2]))
+
+
+def _converted_action(step: Converted, size: tuple[int, int]) -> Action:
+    name = _BY_NUMBER.get(step.result_action_type)
+    if name is None:
+        raise ValueError(f"unknown action type {step.result_action_type}")
+    if name == "type":
+        return Action(name, arguments={"text": step.result_action_text})
+    if name != "click":
+        return Action(name)
+    touch, lift = (json.loads(text) for text in (step.result_touch_yx, step.result_lift_yx))
+    start, end = ((one[1] * size[0], one[0] * size[1]) for one in (touch, lift))
+    if touch == lift:
+        return Action("click", point=start)
+    way = OPPOSITE[finger_way((touch[1], touch[0]), (lift[1], lift[0]))]
+    return _scroll(way, start, end)
+
+
+def _scroll(way: str, start: Point, end: Point | None = None) -> Action:
+    arguments: dict[str, Value] = {"direction": way}
+    if end is not None and end != start:
+        arguments |= {"to_x": end[0], "to_y": end[1]}
+    return Action("scroll", point=start if "to_x" in arguments else None, arguments=arguments)
+
+
+def _row(
+    where: str,
+    episode: int,
+    step: int,
+    goal: str,
+    instruction: str,
+    action: Action,
+    boxes: tuple[Edges, ...],
+    size: tuple[int, int],
+) -> Row:
+    names = (f"{episode}_{step}.png", f"{episode}/screenshot_{episode}_{step}.png")
+    return Row(
+        where=where,
+        episode=str(episode),
+        step=step,
+        pictures=names,
+        goal=goal,
+        instruction=instruction,
+        actions=(action,),
+        boxes={"a11y": boxes} if boxes else {},
+        size=size,
+    )
+
+
+def kept(boxes: Sequence[Edges], point: Point | None, size: tuple[int, int]) -> tuple[Edges, ...]:
+    """The boxes that rules look at, in order: around the point, and the five nearest to it."""
+    if point is None:
+        return ()
+    chosen = {*nearest(boxes, point, size)}
+    return tuple(box for place, box in enumerate(boxes) if place in chosen or within(point, box))
+
+
+def convert(source: Path, target: Path) -> int:
+    """Write the compact file and the pictures of TFRecords; returns the number of steps.
+
+    `source` holds `android_control*` and `splits.json`. Raises `DataError`.
+    """
+    folder = Folder(source, {})
+    (listed,) = folder.files("splits.json", "the ids of the splits")
+    train = set(decoded(listed.path, dict[str, list[int]]).get("train", ()))
+    if not train:
+        raise DataError(f"{listed.path} lists no ids under train")
+    (target / "images").mkdir(parents=True, exist_ok=True)
+    written: dict[tuple[int, int], bytes] = {}
+    for file in folder.files("android_control*", "TFRecords of AndroidControl"):
+        for number, data in enumerate(records(file.path), start=1):
+            try:
+                features = example(data)
+                episode = int(features["episode_id"][0])
+                if episode not in train:
+                    written |= _episode(features, episode, target / "images")
+            except (ValueError, LookupError, TypeError) as error:
+                raise DataError(f"{file.path}, record {number}: {error}") from error
+    lines = [line for _, line in sorted(written.items())]
+    (target / COMPACT).write_bytes(b"".join(line + b"\n" for line in lines))
+    return len(lines)
+
+
+def _episode(features: Features, episode: int, images: Path) -> dict[tuple[int, int], bytes]:
+    actions = [json.loads(_text(one)) for one in features["actions"]]
+    actions.append({"action_type": "finish"})
+    pictures, sentences = features["screenshots"], [*features["step_instructions"], b""]
+    widths, heights = features["screenshot_widths"], features["screenshot_heights"]
+    forests, goal = features["accessibility_trees"], _text(features["goal"][0])
+    if len(pictures) != len(actions):
+        raise ValueError(f"episode {episode} has {len(pictures)} pictures for {len(actions)} steps")
+    found = {}
+    for step, written in enumerate(actions):
+        size = int(widths[step]), int(heights[step])
+        action = _original(written, size)
+        if action is None:
+            continue
+        forest = forests[step]
+        assert isinstance(forest, bytes)
+        line = Stored(
+            episode=episode,
+            step=step,
+            goal=goal,
+            instruction=_text(sentences[step]) if step < len(actions) - 1 else "finish the task",
+            size=size,
+            action=to_object(action, size),
+            boxes=list(kept(list(_bounds(forest)), action.point, size)),
+        )
+        picture = pictures[step]
+        assert isinstance(picture, bytes)
+        (images / f"{episode}_{step}.png").write_bytes(picture)
+        found[episode, step] = msgspec.json.encode(line)
+    return found
+
+
+def _text(value: object) -> str:
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def _original(written: dict[str, Any], size: tuple[int, int]) -> Action | None:
+    """The action of a step; None for one that the split leaves out."""
+    kind = written["action_type"]
+    if kind == "finish":
+        return Action("complete")
+    name = _NAMES.get(kind)
+    if name == "click":
+        return Action(name, point=(float(written["x"]), float(written["y"])))
+    if name == "scroll":
+        return _scroll(written["direction"], (size[0] / 2, size[1] / 2))
+    if name == "type":
+        return Action(name, arguments={"text": written["text"]})
+    return Action(name) if name else None
+
+
+def _bounds(forest: bytes) -> Iterator[Edges]:
+    """The bounds of all windows and nodes of `AndroidAccessibilityForest` in `android_env`."""
+    for window in chunks(forest, 1):
+        yield from map(_rect, chunks(window, 1))
+        for tree in chunks(window, 11):
+            for node in chunks(tree, 1):
+                yield from map(_rect, chunks(node, 2))
+
+
+def _rect(data: bytes) -> Edges:
+    sides = {number: value for number, value in fields(data) if isinstance(value, int)}
+    left, top, right, bottom = (float(_int32(sides.get(number, 0))) for number in (1, 2, 3, 4))
+    return left, top, right, bottom
+
+
+def _int32(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Convert; return 0, or 2 with one line if something is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m harness.kinds.screen.agentcpm")
+    parser.add_argument("source", type=Path, help="folder of android_control* and splits.json")
+    parser.add_argument("target", type=Path, help=f"folder for {COMPACT} and images/")
+    chosen = parser.parse_args(arguments)
+    try:
+        print(f"{chosen.target / COMPACT}: {convert(chosen.source, chosen.target):,} steps")
+    except DataError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
