@@ -16,10 +16,12 @@ from harness.kinds.scoring import (
     key_of,
     scorer_of,
 )
+from harness.kinds.screen.published import as_published
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.runs import Unit
 from harness.settings import Settings
 from harness.tables import counted
+from parsers import Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
 from parsers.screen import ScreenDetail
@@ -53,6 +55,12 @@ class ScreenExtras(Extras):
             "chance: a tap at a random point, expected; ceiling: the recorded action, as the form "
             "of the answers can say it"
         )
+
+    def answers(
+        self, records: Sequence[ScreenRecord], counts: Counts, top_k: int | None
+    ) -> Iterator[str]:
+        yield from super().answers(records, counts, top_k)
+        yield from as_published(records)
 
     def warning(self, records: Sequence[ScreenRecord], settings: Settings) -> str:
         """Say where most scrolls go the opposite way: then the words are declared wrongly."""

@@ -79,7 +79,7 @@ def declaration(
         levels=(level,),
         groups=(
             Group("split", "the split", whole="episode"),
-            Group("action", "the right action"),
+            Group("action", "the right action", column="right_action"),
             *groups,
         ),
         kind=KIND,

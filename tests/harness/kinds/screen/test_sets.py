@@ -24,12 +24,14 @@ from harness.kinds.screen.curated import BENCHMARK as CURATED
 from harness.kinds.screen.curated import FILES
 from harness.kinds.screen.guiact import BENCHMARK as GUIACT
 from harness.kinds.screen.omniact import BENCHMARK as OMNIACT
+from harness.kinds.screen.published import as_published
 from harness.kinds.screen.sets import ScreenSet
 from harness.kinds.screen.tfrecords import crc32c, masked, records
+from harness.runs import Unit
 from harness.settings import Settings
 from parsers.actions import Action
 from parsers.records import Prediction, Status
-from parsers.screen import ScreenDetail, box_of, parts, several
+from parsers.screen import Answers, ScreenDetail, box_of, parts, several
 from tests.harness.kinds.grounding._files import png, write
 
 SIZE = (200, 100)
@@ -272,6 +274,26 @@ def test_omniact_scripts_are_read_and_never_run(tmp_path: Path) -> None:
         OMNIACT.open(data=tmp_path)
 
 
+def test_scripts_are_added_up_as_published(tmp_path: Path) -> None:
+    opened = small(OMNIACT, counts=()).open(data=omniact(tmp_path))
+    (unit,) = opened.entries
+    gold = unit.detail.gold.action
+    short = replace(unit.detail, gold=Answers(actions=(Action("enter"),)))
+
+    def answered(detail: ScreenDetail, said: Action) -> Unit[ScreenDetail]:
+        given = Prediction(Status.ANSWERED, said)
+        made = replace(unit, detail=detail, prediction=given, settled=True)
+        return replace(made, scores=scores(OMNIACT, said, detail))
+
+    two = parts(gold)[:2]
+    found = list(
+        as_published([answered(unit.detail, several(two)), answered(short, Action("enter"))])
+    )
+    # The first script weighs 4.1 and the second 0.1; two of three compared lines are the first's.
+    assert [line.partition(" ")[0] for line in found] == ["omniact", "os-atlas-omniact"]
+    assert found[0].endswith(": 2.4") and found[1].endswith(": 100.0")
+
+
 @pytest.mark.parametrize(
     "line", ["pyautogui.click(__import__('os'))", "pyautogui.fly(1)", "pyautogui.click(1, 2"]
 )
@@ -298,7 +320,7 @@ def piece(number: int, data: bytes) -> bytes:
 def feature(value: list[bytes] | list[int]) -> bytes:
     if value and isinstance(value[0], int):
         return piece(3, piece(1, b"".join(varint(int(one)) for one in value)))
-    return piece(1, b"".join(piece(1, bytes(one)) for one in value))  # type: ignore[arg-type]
+    return piece(1, b"".join(piece(1, bytes(one)) for one in value))
 
 
 def message(features: Mapping[str, list[bytes] | list[int]]) -> bytes:
