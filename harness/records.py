@@ -257,8 +257,11 @@ class Item(Generic[T]):
     Attributes:
         content: what is asked about it; `asked` of the unit's detail.
         pictures: those that the run's policy shows.
+        before: the units before it in its group, oldest first, where the protocol shows more of
+            them than what `content` says (`--history`).
     """
 
     unit_id: str
     content: T
     pictures: tuple[Picture, ...] = ()
+    before: tuple[Earlier, ...] = ()

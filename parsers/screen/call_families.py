@@ -34,6 +34,7 @@ CALL_FAMILIES: tuple[Family, ...] = (
         newline=True,
         spelled="'<|box_start|>({x},{y})<|box_end|>'",
         lead="Thought: \n",
+        history="turns:5",
     ),
     Family(
         "ui-tars-1.5",
@@ -50,6 +51,7 @@ CALL_FAMILIES: tuple[Family, ...] = (
         newline=True,
         spelled="'<point>{x} {y}</point>'",
         lead="Thought: \n",
+        history="turns:5",
     ),
     Family(
         "os-atlas-pro",

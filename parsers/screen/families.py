@@ -56,6 +56,8 @@ class Family:
         around: what stands around a dictionary.
         spelled: how a place is written.
         lead: what stands before the opening mark of an answer that has a thought.
+        history: what its models are trained to see of earlier steps (`--history`); all actions,
+            unless it is known.
         fixed: fields that are written with a value of their own where an action has none.
     """
 
@@ -77,6 +79,7 @@ class Family:
     around: str = "{}"
     spelled: str = "[{x}, {y}]"
     lead: str = ""
+    history: str = "all"
     fixed: Mapping[str, str] = field(default_factory=dict)
 
     def side(self, chosen: Side | None, stored: Side) -> Side:

@@ -64,7 +64,9 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
     Family("qwen2.5-vl", "objects", "absolute", _tool(), ("qwen2.5-vl", "qwen2.5vl"), **_SWIPES),
     Family("qwen3-vl", "objects", "per-999", _tool(), ("qwen3-vl", "qwen3vl"), **_SWIPES),
     Family("infigui-r1", "objects", "absolute", _tool(), ("infigui",), **_SWIPES),
-    Family("gui-owl-1.5", "objects", "per-mille", _tool(), ("gui-owl",), **_SWIPES),
+    Family(
+        "gui-owl-1.5", "objects", "per-mille", _tool(), ("gui-owl",), history="turns:5", **_SWIPES
+    ),
     Family(
         "mai-ui",
         "objects",
@@ -79,6 +81,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
         ("mai-ui",),
         scroll=None,
         **_TAG,
+        history="turns:3",
     ),
     Family(
         "showui",
@@ -105,6 +108,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
         swipes=True,
         quoted=True,
         fixed={"value": "None", "position": "None"},
+        history="4",
     ),
     Family(
         "gui-r1",
@@ -160,6 +164,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
         way="to",
         key="",
         spelled="[{x},{y}]",
+        history="none",
     ),
     Family(
         "glm-v",
@@ -206,6 +211,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
         ("seeclick",),
         key="action_type",
         spelled="({x},{y})",
+        history="4",
     ),
     Family(
         "mimo-vl",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adapters.contract import AdapterInfo
 from harness.benchmarks import Dataset, declared
 from harness.errors import UserError
+from harness.kinds.contract import Question
 from harness.kinds.scoring import (
     Bound,
     Bounds,
@@ -18,8 +21,9 @@ from harness.kinds.scoring import (
 )
 from harness.kinds.screen.published import as_published
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
+from harness.protocols import AskingProtocol
 from harness.runs import Unit
-from harness.settings import Settings
+from harness.settings import EARLIER, Settings
 from harness.tables import counted
 from parsers import Counts
 from parsers.actions import Action
@@ -27,6 +31,7 @@ from parsers.records import Prediction, Scores, Status
 from parsers.screen import ScreenDetail
 
 if TYPE_CHECKING:
+    from harness.kinds.replies import PastReplies
     from harness.kinds.screen.predictions import ScreenPredictions
 
 ScreenRecord = Unit[ScreenDetail]
@@ -85,6 +90,15 @@ class ScreenSteps(WholePictures):
     """Steps on screens, each shown whole."""
 
     extras = ScreenExtras()
+    replies: PastReplies | None = None
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        lacks = super().lacks(settings, protocol, is_policy=is_policy)
+        del lacks[EARLIER]
+        return lacks
 
     @classmethod
     def predictions(cls, settings: Settings) -> ScreenPredictions:
@@ -95,6 +109,30 @@ class ScreenSteps(WholePictures):
     @classmethod
     def right(cls, record: ScreenRecord) -> str:
         return " or ".join(map(str, record.detail.gold.actions))
+
+    def open(self) -> None:
+        """Open another run's replies. Raises `UserError`."""
+        if self.settings.history_from is not None:
+            from harness.kinds.replies import PastReplies
+
+            self.replies = PastReplies(Path(self.settings.history_from), self.settings.benchmark)
+
+    def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
+        return {} if self.replies is None else {"history_from_sha256": self.replies.digest}
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+    ) -> Iterator[Question]:
+        """With the earlier steps, where more of them is shown than what was recorded in words."""
+        questions = super().questions(dataset, whole, info, is_policy=is_policy)
+        history = self.protocol.history_shown
+        if self.replies is not None:
+            self.replies.check(unit.unit_id for unit in whole.entries)
+        elif not history.turns and history.pictures[1] == 1:
+            return questions
+        from harness.kinds.screen.before import with_before
+
+        return with_before(questions, whole, history, self.pictures, info.image_rule, self.replies)
 
     def check(self, selected: Dataset[Any]) -> None:
         """Raise `UserError` if steps without a sentence are asked about with theirs."""

@@ -7,8 +7,8 @@ recorded, in the family's form or as step sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -22,19 +22,22 @@ from adapters.conversation import (
     Reply,
     illustrated,
     system,
+    user,
 )
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.pictures import Recipe
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
+from harness.protocols.memory import earlier_pictures, turns
 from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
 from harness.protocols.texts import Schema, Texts, open_texts
-from harness.records import Item
+from harness.records import Earlier, Item
+from harness.settings import History
 from parsers.actions import Action
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
-from parsers.screen import KIND, SCREEN, Point, Side, Task, placed
+from parsers.screen import KIND, SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import Family
 from parsers.screen.forms import FAMILIES
 from parsers.screen.reading import read_action
@@ -117,8 +120,8 @@ class ScreenAgent(AskingProtocol):
     """How earlier steps are shown."""
     order: Order = "picture-first"
     """Where the picture stands."""
-    history: int | None = None
-    """Number of earlier steps that are shown; None shows all."""
+    history: int | str | None = "auto"
+    """What is shown of earlier steps (`History`); `auto` takes the family's, None: all actions."""
     prompts: Path | None = None
     """File with texts that replace the shipped ones."""
     max_tokens: tuple[int, ...] = ()
@@ -141,6 +144,11 @@ class ScreenAgent(AskingProtocol):
     def chosen(self) -> Family:
         """The family."""
         return FAMILIES[USUAL if self.family == "auto" else self.family]
+
+    @property
+    def history_shown(self) -> History:
+        """What is shown of earlier steps: as the user says, else as the family was trained."""
+        return History.parse(self.chosen.history if self.history == "auto" else self.history)
 
     @property
     def convention(self) -> Convention:
@@ -178,8 +186,10 @@ class ScreenAgent(AskingProtocol):
         """Return the fields with `auto` resolved, the texts by name and digest."""
         settings = super().settings()
         del settings["prompts"]
+        history = self.history_shown
         resolved = {
             "family": self.chosen.name,
+            "history": history.actions if history.plain else str(history),
             "coordinates": self.convention,
             "scroll": str(self.chosen.scroll) if self.scroll == "auto" else self.scroll,
         }
@@ -194,7 +204,7 @@ class ScreenAgent(AskingProtocol):
     def dialogue(self, item: Item[Task]) -> Dialogue:
         """Ask for an action. Raises ValueError unless the item shows exactly one picture."""
         picture = one_picture(item.pictures, f"step {item.unit_id}")
-        conversation = Conversation(self.opening(item.content, picture))
+        conversation = Conversation(self.opening(item.content, picture, item.before))
         reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))
         assert isinstance(reply, Reply)
         return self._read(reply, item.content, picture)
@@ -247,16 +257,19 @@ class ScreenAgent(AskingProtocol):
 
         return spell_action(action, self.chosen, numbers, task.size, side=self.side(task))
 
-    def opening(self, task: Task, picture: Picture) -> tuple[Message, ...]:
-        """Return the messages about a step."""
+    def opening(
+        self, task: Task, picture: Picture, before: Sequence[Earlier] = ()
+    ) -> tuple[Message, ...]:
+        """Return the messages about a step; `before` has the pictures of earlier ones."""
         texts, size = self.texts, {"width": picture.width, "height": picture.height}
-        shown = len(task.before) if self.history is None else self.history
-        before = task.before[max(len(task.before) - shown, 0) :]
-        told = [
-            ((self.past == "sentences" or not one.action.name) and one.sentence)
-            or self._told(one.action, task, picture)
-            for one in before
+        known = {one.index: one for one in before}
+        steps = [
+            self._earlier(past, known.get(place, Earlier(index=place)), task, picture)
+            for place, past in enumerate(task.before)
         ]
+        history = self.history_shown
+        shown, _ = history.of(len(steps))
+        told = [] if history.turns else [one.words for one in steps[len(steps) - shown :]]
         numbered = "\n".join(f"{place}. {one}" for place, one in enumerate(told, 1))
         step = self.level == "low" and task.instruction
         question = texts.fill(
@@ -269,14 +282,31 @@ class ScreenAgent(AskingProtocol):
             numbers=texts.fill(self.convention, **size),
             scroll=texts[self.side(task)],
             **size,
-        )
-        asked = illustrated((picture,), question.strip(), order=self.order)
+        ).strip()
         opening = texts.fill("system", **size).strip()
-        return (system(opening), asked) if opening else (asked,)
+        start = (system(opening),) if opening else ()
+        if history.turns:
+            replies = turns(steps, history, lambda one: one.words)
+            return (*start, user(question), *replies, user(picture))
+        pictures = (*earlier_pictures(steps, history), picture)
+        return (*start, illustrated(pictures, question, order=self.order))
 
-    def _told(self, action: Action, task: Task, picture: Picture) -> str:
-        said = self._spelled(action, task, picture)
-        return " ".join((said or str(action)).split())
+    def _earlier(self, past: Past, known: Earlier, task: Task, picture: Picture) -> Earlier:
+        """An earlier step with its words: what was replied where that is on record, else what was
+        recorded, behind the step's sentence where thoughts are shown."""
+        history = self.history_shown
+        if known.said:
+            reply = known.said[-1].reply
+            return replace(known, words=reply if history.turns else " ".join(reply.split()))
+        told = self.past == "sentences" and not history.turns
+        if past.sentence and (told or not past.action.name):
+            return replace(known, words=past.sentence)
+        shown = known.pictures[0] if known.pictures else picture
+        said = self._spelled(past.action, task, shown) or str(past.action)
+        if history.thoughts and past.sentence:
+            lead = self.chosen.lead
+            said = f"{lead.rstrip()} {past.sentence}\n{said.removeprefix(lead)}".lstrip()
+        return replace(known, words=said if history.turns else " ".join(said.split()))
 
     def _forms(self, task: Task, picture: Picture) -> Iterator[str]:
         """A line for each action of the family, with an example of how it is written."""
