@@ -268,6 +268,7 @@ class ScreenSet(Benchmark):
                 parents={"episode": row.episode},
                 labels={"action": row.actions[0].name, **row.labels},
                 goal=row.goal,
+                position=len(task.before),
                 source=f"{row.where} {name}",
             )
             yield unit, name
