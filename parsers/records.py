@@ -114,6 +114,8 @@ class Prediction:
         under: the smallest candidate whose box contains the point of the action.
         parsed: what else was read from the replies, by name, for measures that need more than the
             action (the box that a point is the centre of, the reading of a benchmark's own scorer).
+        votes: number of samples behind each different answer, this one's first; () where a unit is
+            asked once.
     """
 
     status: Status
@@ -122,6 +124,12 @@ class Prediction:
     letter: str | None = None
     under: str | None = None
     parsed: Mapping[str, Value] = field(default_factory=dict)
+    votes: tuple[int, ...] = ()
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of the samples that gave this answer; None where a unit is asked once."""
+        return self.votes[0] / sum(self.votes) if self.votes else None
 
     @classmethod
     def of(

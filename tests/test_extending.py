@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+import harness
 from tests.programs import completed
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -193,6 +195,20 @@ def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> 
     config = example.manifest()
     assert (config["history"], config["protocol_options"]) == (3, {"form_first": True})
     assert "0 of 7 predictions read differently" in example.run("score", "run")
+
+
+def test_a_panel_of_judges_asks_all_of_them_and_counts_their_answers(tmp_path: Path) -> None:
+    panel = runpy.run_path(str(HOUSE / "docs/examples/panel.py"))["Panel"]
+    task: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 1, "progress": "off"}
+    right, drawn = (
+        harness.evaluate(model=model, protocol=panel(), out=tmp_path / model, **task)
+        for model in ("oracle", "random")
+    )
+    assert right.scores.step_success.value == 1.0
+    votes = [unit.prediction.votes for unit in drawn.records() if unit.asked and unit.prediction]
+    assert [sum(of) for of in votes] == [5] * 7
+    assert len(set(votes)) > 1
+    assert len(list(drawn.calls())) == 5 * 7
 
 
 @pytest.mark.parametrize("example", ["A policy"], indirect=True)

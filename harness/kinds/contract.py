@@ -8,6 +8,7 @@ be prepared derives from it and is listed in `UNIT_KINDS`, or in the entry-point
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -98,14 +99,30 @@ class UnitKind:
     Attributes:
         pictures: the picture policy of the run.
         extras: bounds and extra counts of such units.
+        same_within: largest distance of two points that are the same answer, in pixels, where no
+            candidate is known under either.
     """
 
     extras: ClassVar[Extras] = Extras()
+    same_within: ClassVar[float] = 14.0
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings
         self.protocol = protocol
         self.pictures = picture_policy(settings)
+
+    @classmethod
+    def same(cls, one: Prediction, other: Prediction) -> bool:
+        """Return whether two predictions are the same answer, for a vote of samples."""
+        if one.status != other.status or one.action is None or other.action is None:
+            return (one.status, one.action) == (other.status, other.action)
+        if one.point is None or other.point is None:
+            return one.action == other.action
+        if one.under is None and other.under is None:
+            near = math.dist(one.point, other.point) <= cls.same_within
+        else:
+            near = one.under == other.under
+        return near and replace(one.action, point=other.point) == other.action
 
     @classmethod
     def asks_with(

@@ -31,7 +31,13 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
         if setting.to_protocol and value is not None:
             shared[name] = value
     protocol = open_protocol(settings.protocol, shared, options, model=info)
-    return kind_of(settings.benchmark).asks_with(protocol, settings, info)
+    kind = kind_of(settings.benchmark)
+    if settings.samples is not None:
+        from harness.protocols.vote import Vote, with_votes
+
+        vote = Vote(settings.samples, settings.vote or "majority", kind.same)
+        protocol = with_votes(protocol, vote)
+    return kind.asks_with(protocol, settings, info)
 
 
 def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:

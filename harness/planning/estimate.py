@@ -109,7 +109,7 @@ def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str
     """Return whether a call was not counted yet with another unit that shares it."""
     if not call.call.shared:
         return True
-    key = f"{call.call.shared}/{repeat}/{call.call.place}"
+    key = f"{call.call.shared}/{repeat}/{call.call.name}"
     is_new = key not in counted_once
     counted_once.add(key)
     return is_new

@@ -189,7 +189,7 @@ def plan_run(
     if model is None:
         named = policy or settings.model
         model = open_policy(named, protocol, settings.benchmark, settings.seed, settings.prices)
-    check_model(protocol, model.info, kind.pictures)
+    check_model(settings, protocol, model.info, kind.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
     roles: Mapping[str, OpenRole] = {}

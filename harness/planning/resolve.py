@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from adapters import AdapterInfo
+from adapters.contract import Generation
 from harness.benchmarks import benchmark
 from harness.errors import UserError
 from harness.kinds.contract import kind_of
@@ -87,8 +88,16 @@ def _missing(
     return missing
 
 
-def check_model(protocol: AskingProtocol, info: AdapterInfo, policy: PicturePolicy) -> None:
-    """Reject a model that cannot answer this protocol or takes no pictures."""
+def check_model(
+    settings: Settings, protocol: AskingProtocol, info: AdapterInfo, policy: PicturePolicy
+) -> None:
+    """Reject a model that cannot answer this protocol, or whose samples would all be alike."""
+    decoding = Generation(temperature=settings.temperature, effort=settings.effort)
+    if (settings.samples or 1) > 1 and info.greedy(decoding):
+        raise UserError(
+            f"--samples has no effect on {info.name} at temperature 0, where all replies are "
+            "alike; add --temperature 0.7, say, or leave it out"
+        )
     if policy.name != "none" and not info.takes_pictures:
         hint = (
             f"'{protocol.name}' cannot be asked without them"

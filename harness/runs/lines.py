@@ -72,7 +72,7 @@ def to_line(record: Any) -> Any:
 
 
 def _said(prediction: Prediction) -> dict[str, Any]:
-    fields = ("action", "flags", "letter", "under", "parsed")
+    fields = ("action", "flags", "letter", "under", "parsed", "votes")
     said = {"status": prediction.status, **_given(prediction, *fields)}
     if (action := prediction.action) is not None:
         said["action"] = {"name": action.name, **_given(action, "element", "point", "arguments")}

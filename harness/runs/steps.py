@@ -174,6 +174,7 @@ def _row(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
     row["arguments"] = arguments_of(prediction) if prediction else None
     row["point_x"], row["point_y"] = (said and said.point) or (None, None)
     row["flags"] = list(prediction.flags) if prediction else []
+    row["agreement"] = prediction.agreement if prediction else None
     scores = record.scores or {}
     for column, name, measure in declared.columns:
         value = scores.get(name)

@@ -18,7 +18,7 @@ from harness.session.report import (
     unsettled,
     warnings_of,
 )
-from harness.session.summary import Part, aggregation_rules, part
+from harness.session.summary import Part, aggregation_rules, agreement_line, part
 from harness.settings import Settings
 from harness.tables import FEW_MARK, Cell, Column, Grid, Row, Section, percent
 from parsers import Declaration, Measure
@@ -66,6 +66,7 @@ def brief_grid(
         footnotes=(
             _legend([cell for _, cell in shown], total, len(measures) - len(rows)),
             *_left_out(records, total),
+            *agreement_line(records, settings),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
             *warnings_of(records, settings, declared),
             *reused_replies(directory),

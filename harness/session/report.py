@@ -16,7 +16,7 @@ from harness.planning.model import limits_of
 from harness.planning.reply_limit import higher, unusable_replies
 from harness.runs import Manifest, Unit, by_role, by_tier
 from harness.runs.on_record import reused_replies
-from harness.session.summary import Part, aggregation_rules, part, parts
+from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
 from harness.tables import (
     ABSENT,
@@ -105,6 +105,7 @@ def result_grid(
             *_footnotes(list(by_split.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
+            *agreement_line(records, settings),
             *(reused_replies(directory) if directory else ()),
             *warnings_of(records, settings, declared),
         ),

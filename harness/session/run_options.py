@@ -114,6 +114,11 @@ class RunOptions(TypedDict, total=False):
     """Cleaning of values in replies (default: plain)."""
     repeats: int
     """Times every step is asked."""
+    samples: int | None
+    """Number of replies to each call of a step; its predictions vote."""
+    vote: Literal["majority", "first"] | None
+    """Prediction that counts: that of most samples (majority, the default), or of the first one
+    (first; the others only measure the agreement)."""
     shuffles: int
     """Number of shuffles of the candidates to ask about (tournaments)."""
     scoring_option: Mapping[str, Any] | Sequence[str]

@@ -6,7 +6,7 @@ Everything here is computed from step records alone, so that it can be computed 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,6 +227,7 @@ def summarise(
             "asked": sum(record.asked for record in records),
             **kind.rows(records),
         },
+        **({"agreement": share} if (share := agreement_of(records)) is not None else {}),
         "usage": plain(usage),
         "cost": cost,
         **({"by_role": plain(roles)} if (roles := by_role(records)) else {}),
@@ -239,6 +240,26 @@ def tokens_and_cost(records: Records) -> tuple[Usage, float | None]:
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     costs = [record.cost for record in records if record.cost is not None]
     return usage, math.fsum(costs) if costs else None
+
+
+def agreement_of(records: Records) -> float | None:
+    """Return the mean share of a unit's samples that gave the answer that counts; None for runs
+    without samples."""
+    shares = [
+        said.agreement
+        for record in records
+        if (said := record.prediction) is not None and said.agreement is not None
+    ]
+    return math.fsum(shares) / len(shares) if shares else None
+
+
+def agreement_line(records: Records, settings: Settings) -> Iterator[str]:
+    """Say how many samples agree with the answers that count."""
+    if (share := agreement_of(records)) is not None:
+        yield (
+            f"{settings.samples} samples per call: {100 * share:.1f} % gave the answer that counts "
+            f"({settings.vote or 'majority'})"
+        )
 
 
 GROWTH = 1.02

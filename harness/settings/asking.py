@@ -315,6 +315,22 @@ class QuestionSettings:
         heading="always",
         common=True,
     )
+    samples: AtLeastOne | None = _question(
+        None,
+        "Number of replies to each call of a step; its predictions vote.",
+        metavar="N",
+        recorded="when set",
+        needs=("questions",),
+        heading="always",
+    )
+    vote: Literal["majority", "first"] | None = _question(
+        None,
+        "Prediction that counts: that of most samples (majority, the default), or of the first "
+        "one (first; the others only measure the agreement).",
+        recorded="when set",
+        needs=("samples",),
+        usual="majority",
+    )
     shuffles: AtLeastOne = _of_protocol(
         1,
         "Number of shuffles of the candidates to ask about (tournaments).",

@@ -168,6 +168,12 @@ def unit_columns(declared: Declaration) -> UnitColumns:
         unit_column("point_x", "float64", "its point, in pixels of the original", _point(0)),
         unit_column("point_y", "float64", "the same, from the top", _point(1)),
         unit_column("flags", "str", "what the parser repaired, separated by spaces", _flags),
+        unit_column(
+            "agreement",
+            "float64",
+            "share of its samples that gave this answer",
+            predicted(lambda said: said.agreement),
+        ),
         *(one for one in _scores(declared) if one.column.name not in own),
     )
     return UnitColumns(row, outcome, of_kind.texts, of_kind.parts)

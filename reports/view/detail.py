@@ -135,7 +135,7 @@ def _round(call: CallRecord, blobs: Mapping[str, Sequence[Any]], *, linked: bool
     reply = call.reply
     messages, answer = call.exchange
     plain: dict[str, Any] = {
-        "place": call.place,
+        "place": call.name,
         "messages": [[message.role, _parts(message, linked)] for message in messages],
         "reasoning": reply.reasoning,
         "reply": answer,

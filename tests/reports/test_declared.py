@@ -125,8 +125,9 @@ def test_frames_have_what_is_declared(tmp_path: Path, complete: bool) -> None:
         *("run", "repeat", "target_id", "screen", "index", "total_targets", "benchmark", "split"),
         *("platform", "size", "application", "invalid"),
     ]
-    assert list(frame)[-8:] == [
-        *("status", "action", "arguments", "point_x", "point_y", "flags", "inside", "nearness")
+    assert list(frame)[-9:] == [
+        *("status", "action", "arguments", "point_x", "point_y", "flags", "agreement"),
+        *("inside", "nearness"),
     ]
     assert frame["application"].tolist() == ["app0"] * 3 + ["app1"] * 3
     assert frame["inside"].tolist() == [True, True, False, False, False, False]

@@ -89,7 +89,7 @@ class Talk:
         question = self._asked(messages)
         if before is None and self.several and question:
             other = call.asked_by if call.asked_by != self.unit_id else ""
-            about = {"call": call.place, "role": call.role, "asked_by": other}
+            about = {"call": call.name, "role": call.role, "asked_by": other}
             question[0].metadata = {name: value for name, value in about.items() if value}
         public_reply = replace(call.reply, model=public_text("model", call.reply.model))
         output = model_output(public_reply, "" if call.role else self.model)

@@ -107,6 +107,28 @@ def test_every_form_of_dialogue_comes_to_the_same_in_batches(protocol: str) -> N
     assert asked_of("run") == asked_of("at-once")
 
 
+def test_samples_are_as_many_calls_in_batches() -> None:
+    numbers = count()
+    with WireServer(lambda ask: Answer(text=f"{next(numbers)}. {REPLIES[1]}")) as server:
+        line = (
+            "--samples",
+            "5",
+            "--temperature",
+            "0.9",
+            "--model-seed",
+            "7",
+            *ONE_TASK,
+            *TEXT_ONLY,
+        )
+        batch = arguments(server, "openai", "run", *line, "--tier", "batch", "--wait")
+        assert call(*batch).code == 0
+        sent = [ask.body for ask in server.asks if ask.body.get("temperature") == 0.9]
+    lines = calls("run")
+    assert len({line["reply"]["text"] for line in lines}) == len(lines) == 5 * 2 * 7
+    assert {line["sample"] for line in lines if "sample" in line} == {1, 2, 3, 4}
+    assert {body["seed"] for body in sent} == {7, 8, 9, 10, 11}
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_every_provider_comes_to_the_same_whatever_its_batches_do(provider: Provider) -> None:
     line = (*ONE_TASK, *TEXT_ONLY)

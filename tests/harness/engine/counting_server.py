@@ -1,7 +1,7 @@
 """A chat server that knows which calls it was sent, and kills its client at a moment of choice.
 
 It answers after 20 to 50 ms, with a text that depends on nothing but the messages. A call is known
-by the hash of its messages, which is also the request id of the answer.
+by the hash of its messages and its seed, which is also the request id of the answer.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ class CountingServer:
             self._answers_to_client = 0
 
     def answer(self, body: dict[str, Any], send: Callable[[bytes], None]) -> None:
-        messages = body["messages"]
+        # Equal conversations with other seeds are other calls.
+        seeded = [{"role": "seed", "content": body["seed"]}] if "seed" in body else []
+        messages = [*seeded, *body["messages"]]
         key = key_of(messages)
         with self._lock:
             self.asked[key] += 1

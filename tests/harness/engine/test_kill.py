@@ -51,6 +51,15 @@ def command_line(run: Path, url: str) -> list[str]:
     return ["-m", "harness", "run", *given, "--no-cache", "--no-preflight"]
 
 
+SAMPLES = 3
+
+
+def voting(run: Path, url: str) -> list[str]:
+    """The same with samples that vote, each with its own seed and so its own reply."""
+    samples = ["--samples", str(SAMPLES), "--temperature", "0.9", "--model-seed", "5"]
+    return [*command_line(run, url), *samples]
+
+
 def kills(seed: int, rounds: int) -> list[tuple[Kind, int]]:
     """Which kills and after how many events of their kind, in random order: 3 in each round."""
     chance = random.Random(seed)
@@ -126,8 +135,7 @@ def nameless(summary: dict[str, Any] | None) -> dict[str, Any]:
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 @pytest.mark.parametrize(
     ("command", "steps", "rounds"),
-    # The command line takes a second to start, and its kills differ in nothing.
-    [(engine_alone, STEPS, 5), (command_line, SAMPLE_STEPS, 1)],
+    [(engine_alone, STEPS, 5), (voting, SAMPLES * SAMPLE_STEPS, 7)],
 )
 def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
     tmp_path: Path, command: Command, steps: int, rounds: int

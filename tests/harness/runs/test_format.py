@@ -163,9 +163,9 @@ COLUMNS = (
     "source prompt_tokens cost domain subdomain gold_operation task_id website action_uid "
     "page_size positives negatives none_letter same_text related short html_digest "
     "screenshot_digest gold_shown choices calls status letter element operation value action "
-    "arguments point_x point_y flags element_correct operation_exact success element_in_box "
-    "element_under operation_f1.mind2web operation_f1.mind2web-lc operation_f1.cl100k-lc "
-    "input_tokens cached_tokens output_tokens"
+    "arguments point_x point_y flags agreement element_correct operation_exact success "
+    "element_in_box element_under operation_f1.mind2web operation_f1.mind2web-lc "
+    "operation_f1.cl100k-lc input_tokens cached_tokens output_tokens"
 )
 
 

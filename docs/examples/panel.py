@@ -1,0 +1,71 @@
+"""A panel of judges: one question, several replies, and the answer that most of them give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from adapters import Conversation, user
+from harness.dialogue import Ask, Dialogue, replies_of
+from harness.protocols import Lettering, Needs, StepProtocol, to_prediction
+from harness.protocols.vote import Vote, elected
+from harness.records import Choice, Step
+from parsers import Prediction, letter, read_answer, spell_answer
+
+
+@dataclass(frozen=True)
+class Panel(StepProtocol):
+    """Judges see the task and the choices, and each names a letter."""
+
+    judges: int = 5
+    """Number of replies."""
+    temperature: float = 0.7
+    """Sampling temperature of each."""
+
+    name = "panel"
+    needs = Needs(pictures="none", picture_policy="none", scene=False)
+    none_rule = "last"
+
+    def letters(self, count: int) -> Lettering:
+        return Lettering(tuple(map(letter, range(count))), letter(count))
+
+    def calls(self, count: int) -> tuple[int, int]:
+        return self.judges, self.judges
+
+    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+        lettering = self.letters(len(choices))
+        listed = [f"{choice.letter}. {choice.text}" for choice in choices]
+        text = "\n".join([step.info.task, *listed, f"{lettering.none}. none of these"])
+        question = Conversation((user(text + "\nAnswer with ELEMENT, ACTION and VALUE."),))
+        replies = yield tuple(
+            Ask(question, "judge", sample=number, temperature=self.temperature)
+            for number in range(self.judges)
+        )
+        texts = [choice.text for choice in choices]
+        answers = [
+            read_answer(
+                reply.text,
+                texts,
+                letters=lettering.choices,
+                none_letter=lettering.none,
+                finish=reply.finish.value,
+            )
+            for reply in replies_of(replies)
+        ]
+        predictions = [to_prediction(answer, choices, lettering) for answer in answers]
+        return elected(predictions, Vote(self.judges, "majority", lambda one, other: one == other))
+
+    def spell(
+        self, step: Step, choices: Sequence[Choice], prediction: Prediction
+    ) -> Mapping[str, str]:
+        lettering = self.letters(len(choices))
+        ids = [choice.id for choice in choices]
+        position = ids.index(prediction.element) if prediction.element in ids else None
+        reply = spell_answer(
+            position,
+            prediction.operation,
+            prediction.value,
+            letters=lettering.choices,
+            none_letter=lettering.none,
+        )
+        return {"judge": reply}
