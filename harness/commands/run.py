@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adapters.registry import load
+from harness.commands.config import STDIN, config_option, read_toml
 from harness.commands.options import (
-    STDIN,
     SettingOption,
     SettingsCommand,
-    config_option,
     names_of,
     read_options,
-    read_toml,
     require,
     setting_options,
 )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from harness.commands.config import config_option
 from harness.commands.listing import unit_lines
 from harness.commands.options import (
     MESSAGES,
     SettingsCommand,
-    config_option,
     given_settings,
     read_options,
     setting_options,

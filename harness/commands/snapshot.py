@@ -13,13 +13,8 @@ import click
 from adapters import Message, Picture, Text
 from harness.benchmarks import recorded_steps
 from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
-from harness.commands.options import (
-    MESSAGES,
-    SettingsCommand,
-    config_option,
-    read_options,
-    setting_options,
-)
+from harness.commands.config import config_option
+from harness.commands.options import MESSAGES, SettingsCommand, read_options, setting_options
 from harness.errors import UserError
 from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion

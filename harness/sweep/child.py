@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.processes import launcher, python_path
-from harness.commands.options import STDIN
+from harness.commands.config import STDIN
 from harness.errors import UserError
 from harness.serve.server import ModelServer, NotNeeded
 

@@ -20,7 +20,7 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from adapters.secrets import masked
-from harness.commands.options import config_value, read_toml
+from harness.commands.config import config_value, read_toml
 from harness.errors import UserError
 from harness.runs.files import replace_file
 from harness.settings import SETTINGS, Setting, Settings, read_settings, unknown

@@ -1,0 +1,123 @@
+"""Settings from a file of options (`--config`)."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from harness.commands.options import FILE, SettingOption
+from harness.errors import UserError
+from harness.settings import SETTINGS, UNDER, Setting, unfolded, unknown
+from harness.settings.values import describe, pairs
+
+F = TypeVar("F", bound=Callable[..., Any])
+PAIRS = "KEY=VALUE"
+STDIN = "-"
+"""The name of standard input in place of a file."""
+
+
+def config_option() -> Callable[[F], F]:
+    """`--config FILE`: defaults for the other options of the command, from a TOML file.
+
+    Keys are the long names of options without the dashes (`max-cost = 5`). What is given on the
+    command line takes precedence. `-` is standard input.
+    """
+
+    def fill(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
+        if value is not None:
+            read = _read_config(value, ctx.command)
+            own = {n for n in read if n in SETTINGS and (SETTINGS[n].under or UNDER[n])}
+            ctx.meta[FILE] = {name: read.pop(name) for name in own}
+            ctx.default_map = {**(ctx.default_map or {}), **read}
+        return value
+
+    return click.option(
+        "--config",
+        metavar="FILE",
+        is_eager=True,
+        expose_value=False,
+        callback=fill,
+        help="TOML file with options (-: standard input). The command line takes precedence.",
+    )
+
+
+def _read_config(path: str, command: click.Command) -> dict[str, Any]:
+    """Return the file as a click default map. Raises `UserError` for unknown keys and broken
+    files."""
+    content = read_toml(path, f"--config {path}")
+    options = {
+        spelling.removeprefix("--"): option
+        for option in command.params
+        if isinstance(option, click.Option) and option.name != "config"
+        for spelling in option.opts
+        if spelling.startswith("--")
+    }
+    under = {
+        SETTINGS[name].key.replace("_", "-"): SETTINGS[name]
+        for option in command.params
+        if isinstance(option, SettingOption)
+        for name in option.members.values()
+    }
+    defaults: dict[str, Any] = {}
+    for key, value in content.items():
+        option = options.get(key)
+        try:
+            if key in under:
+                defaults[under[key].name] = config_value(under[key], value)
+                continue
+            if option is None:
+                raise UserError(f"--config {path}: {unknown('key', key, (*options, *under))}")
+            read = _config_value(option, value)
+            several = option.multiple and not isinstance(read, list)
+            defaults[str(option.name)] = [read] if several else read
+        except ValueError as error:
+            raise UserError(f"--config {path}: {key}: {error}") from error
+    return defaults
+
+
+def _config_value(option: click.Option, value: Any) -> Any:
+    if isinstance(option, SettingOption):
+        return config_value(option.setting, value)
+    if option.is_flag != isinstance(value, bool):
+        wanted = "true or false" if option.is_flag else "a value"
+        raise ValueError(f"expected {wanted}, not {value!r}")
+    return value
+
+
+def read_toml(path: str, what: str) -> dict[str, Any]:
+    """Return the content of a TOML file, or of standard input (`-`).
+
+    `what` is what an error calls the file. Raises `UserError`.
+    """
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise UserError(f"{what}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(f"{what}: not TOML: {error}") from error
+
+
+def config_value(setting: Setting, value: Any) -> Any:
+    """Return the value that a file gives to a setting.
+
+    Raises ValueError naming what was expected.
+    """
+    if isinstance(value, dict):
+        if setting.metavar != PAIRS:
+            raise ValueError(f"expected {describe(setting.type)}, not a table")
+        value = pairs(value)
+    elif isinstance(value, list) and not (setting.repeatable or setting.one_text):
+        raise ValueError(f"expected one value, not {value!r}")
+    read = setting.read(value)
+    for name, item in unfolded({setting.name: read}).items() if UNDER[setting.name] else ():
+        try:
+            SETTINGS[name].read(item)
+        except ValueError as error:
+            raise ValueError(f"{SETTINGS[name].key}: {error}") from error
+    return list(read) if setting.repeatable else read
