@@ -280,6 +280,8 @@ def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[st
     ]
     if fact["input_tokens"] is not None:
         texts.append(("tokens", f"{fact['input_tokens']:,} in, {fact['output_tokens'] or 0:,} out"))
+    if fact["replies"]:
+        texts.append(("replies", fact["replies"]))
     if fact["cost"]:
         texts.append(("cost", f"${fact['cost']:.4f} billed"))
     if fact["repeat_sd"] is not None:

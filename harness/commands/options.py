@@ -25,7 +25,7 @@ from harness.settings.values import alternatives, pair
 
 F = TypeVar("F", bound=Callable[..., Any])
 FILE = "vlm_eval.file"
-"""Where a context keeps settings under options of pairs, and such options, as `--config` has them."""
+"""Where a context keeps the settings that `--config` has under options of pairs, and these."""
 GIVEN = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
 
 

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Ask
-from harness.engine.cache import ReplyCache, request_key
+from harness.engine.cache import Kept, ReplyCache, request_key
 from harness.engine.dialogues import Made, OpenDialogue, Pending
 from harness.engine.lanes import Answered, AnyLane, AskLane
 from harness.engine.stopping import ProtocolError, Refusals
@@ -71,7 +71,8 @@ class Asking:
             id=f"{pending.id}\n{key}",
             about=ask.about,
         )
-        cached, answered = await self._answer(pending, lane, request, key)
+        kept, answered = await self._answer(pending, lane, request, key)
+        cached = kept is not None
         reply = answered.reply
         if reply.finish is Finish.PROVIDER_REFUSED:
             self._refusals.weigh(reply.refusal, settle=dialogue.job.settle_refusals)
@@ -86,6 +87,7 @@ class Asking:
             from_cache=cached,
             cost=answered.cost,
             price=_price(lane.pricing.cost(reply)) if cached else UNSET,
+            reused_from=kept.run if kept is not None else "",
             earlier=earlier[1] if earlier else None,
             role=ask.role,
             sample=ask.sample,
@@ -97,25 +99,25 @@ class Asking:
     def keep(self, pending: Pending, made: Made) -> None:
         """Put a reply into the cache once it is on record."""
         if self._cache is not None and not made.record.from_cache:
-            self._cache.put(made.record.request, made.record.reply)
+            self._cache.keep(made.record.request, made.record.reply)
 
     async def _answer(
         self, pending: Pending, lane: AskLane, request: Request, key: str
-    ) -> tuple[bool, Answered[Reply]]:
+    ) -> tuple[Kept | None, Answered[Reply]]:
         tokens, context = pending.tokens, lane.info.context_tokens
         if tokens is not None and context is not None and tokens > context:
-            return False, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
+            return None, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
         caller = lane.caller
         if caller is not None and (arrived := await caller.arrived(request)) is not None:
-            return False, arrived
+            return None, arrived
         if self._cache is not None:
-            reply = await self._cache.get(key)
-            if reply is not None:
-                return True, Answered(reply, 0, 0.0)
+            kept = await self._cache.get(key)
+            if kept is not None:
+                return kept, Answered(kept.reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)
         if caller is not None:
             await caller.hand_over(request, tokens or 0)
-        return False, await lane.answer(pending.dialogue.seats[lane.role], request)
+        return None, await lane.answer(pending.dialogue.seats[lane.role], request)
 
     def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:
         lane = self._lanes[ask.role]

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -239,23 +239,55 @@ class Cache(Generic[T]):
             self._database = None
 
 
-class ReplyCache(Cache[Reply]):
-    """The replies of models, by `request_key`."""
+class Kept(NamedTuple):
+    """A reply, and the run that asked for it; "" if that is not known."""
 
-    def __init__(self, path: Path, warn: Callable[[str], None], max_bytes: int = MAX_BYTES) -> None:
-        decode = msgspec.json.Decoder(Reply).decode
-        super().__init__(path, "reply", _encoded, decode, warn, max_bytes)
+    reply: Reply
+    run: str
 
-    def put(self, key: str, value: Reply) -> None:
+
+class ReplyCache(Cache[Kept]):
+    """The replies of models, by `request_key`.
+
+    run: the directory of the run that is under way, kept with its replies.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        warn: Callable[[str], None],
+        max_bytes: int = MAX_BYTES,
+        run: str = "",
+    ) -> None:
+        super().__init__(path, "reply", _encoded, _decoded, warn, max_bytes)
+        self._run = run
+
+    def keep(self, key: str, reply: Reply) -> None:
         """Keep a reply that ended normally, and ignore others. Returns before it is saved."""
-        if value.finish is Finish.STOP:
-            super().put(key, value)
+        if reply.finish is Finish.STOP:
+            self.put(key, Kept(reply, self._run))
 
 
-def _encoded(reply: Reply) -> bytes:
+def _encoded(kept: Kept) -> bytes:
+    reply = kept.reply
     # Without a tier, as entries were before replies had one.
     without: Any = {} if reply.tier else {"tier": UNSET}
-    return msgspec.json.encode(replace(reply, sent=dict(reply.sent), **without))
+    data: dict[str, Any] = msgspec.to_builtins(replace(reply, sent=dict(reply.sent), **without))
+    return msgspec.json.encode({**data, **({"asked_by_run": kept.run} if kept.run else {})})
+
+
+def _decoded(data: bytes) -> Kept:
+    """Raises ValueError."""
+    return Kept(_REPLIES.decode(data), _RUNS.decode(data).asked_by_run)
+
+
+class _RunOf(msgspec.Struct):
+    """The part of an entry that is not the reply's."""
+
+    asked_by_run: str = ""
+
+
+_REPLIES, _RUNS = msgspec.json.Decoder(Reply), msgspec.json.Decoder(_RunOf)
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:

@@ -35,7 +35,10 @@ KINDS.add(
     "a finished prompt, answered with an action",
 )
 
-_ONLY_SOME = ("role", "trial", "asked_by", "embed", "act", "sample", "temperature", "seed")
+_ONLY_SOME = (
+    *("role", "trial", "asked_by", "embed", "act", "sample", "temperature", "seed"),
+    "reused_from",
+)
 _NONE_OF_THESE = dict.fromkeys(_ONLY_SOME, UNSET)
 _only_some = attrgetter(*_ONLY_SOME)
 _USUAL: tuple[Any, ...] = tuple(

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from adapters.conversation import Usage
+from harness.printing import printable
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.records import CallRecord, Spent, Unit, shared_unit
@@ -56,6 +57,7 @@ class ReplyHead(CallHead, kw_only=True):
     """The part of a call's line that says what was asked, and where the reply came from."""
 
     from_cache: bool = False
+    reused_from: str = ""
     embed: Any = None
     act: Any = None
 
@@ -148,10 +150,16 @@ def reused_replies(path: Path) -> Iterator[str]:
 
     Raises `RunError`.
     """
-    heads = read_records(path / CALLS, ReplyHead)
-    cached = [head.from_cache for head in heads if head.embed is None and head.act is None]
-    if any(cached):
-        yield f"{sum(cached):,} of {len(cached):,} replies reused from the cache"
+    count, reused = 0, Counter[str]()
+    for head in read_records(path / CALLS, ReplyHead):
+        if head.embed is None and head.act is None:
+            count += 1
+            if head.from_cache:
+                reused[printable(head.reused_from) or "the cache"] += 1
+    if reused:
+        runs = [name for name, _ in reused.most_common()]
+        shown = " and ".join(runs) if len(runs) < 3 else f"{runs[0]} and {len(runs) - 1} other runs"
+        yield f"{sum(reused.values()):,} of {count:,} replies reused from {shown}"
 
 
 def _latest(path: Path) -> dict[StepKey, StepHead]:

@@ -100,9 +100,10 @@ class CallRecord:
         embed: what an embedder was asked for; None for other calls.
         act: what an environment was asked for; None for other calls.
         sample: number of the reply, from 0, where a dialogue asks several times.
+        reused_from: the run that asked for a reply from the cache; "" where that is not known.
         temperature, seed: those that its dialogue asked for; None for those of the run.
 
-    The last eight are left out of the line where they are at their default.
+    The last nine are left out of the line where they are at their default.
     """
 
     id: str
@@ -126,6 +127,7 @@ class CallRecord:
     sample: int = 0
     temperature: float | None = None
     seed: int | None = None
+    reused_from: str = ""
 
     @property
     def name(self) -> str:

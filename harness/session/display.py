@@ -41,6 +41,7 @@ class Display(Observers):
         self._part: Part | None = None
         self._scores = ""
         self._checked = FIRST_UNITS
+        self._ending = False
 
     def say(self, line: str) -> None:
         """Print a line unchanged, however long."""
@@ -103,6 +104,7 @@ class Display(Observers):
             self.notice(f"warning: {mistake}")
 
     def ended(self) -> None:
+        self._ending = True
         self._shown.close()
         self._progress = None
         self.observers.clear()
@@ -116,9 +118,9 @@ class Display(Observers):
     def scores(self) -> str:
         """Step success and element accuracy so far, and whether many replies could not be used.
 
-        Worked out again for every 2 % more steps.
+        Worked out again for every 2 % more steps, and at the end.
         """
-        part = self.running.part()
+        part = self.running.part(whole=self._ending)
         if part is not None and part is not self._part:
             from harness.planning.model import limits_of
             from harness.planning.reply_limit import unusable_replies

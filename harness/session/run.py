@@ -222,7 +222,12 @@ def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
         score_failures=settings.score_failures,
         tiers=tiers,
     )
-    return replace(policy, retry=retries(settings, policy.retry))
+    first = policy.first_call
+    if settings.attempts is not None:
+        first = replace(first, attempts=settings.attempts)
+    if settings.patience_s is not None:
+        first = replace(first, patience_s=settings.patience_s)
+    return replace(policy, retry=retries(settings, policy.retry), first_call=first)
 
 
 @contextlib.contextmanager
@@ -257,6 +262,11 @@ def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | Non
     return DiskPictures(folder, round(settings.picture_cache * 1e9), say)
 
 
+def _named(directory: Path) -> str:
+    """Return a directory as other runs name it: without the folders of this machine."""
+    return directory.name if directory.is_absolute() else directory.as_posix()
+
+
 def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
     """Open the caches of replies and vectors that runs share."""
     settings = plan.settings
@@ -265,7 +275,7 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
     folder, replies, vectors = _cache_folder(settings), None, None
     # A policy is quicker than a database, and a script is edited between runs.
     if plan.model.info.provider not in ("policy", "scripted"):
-        replies = ReplyCache(folder / FILE, say)
+        replies = ReplyCache(folder / FILE, say, run=_named(plan.directory))
     if not plan.roles:
         return replies, None
     from harness.planning.roles import LEXICAL, EmbeddingRole

@@ -290,13 +290,14 @@ class RunningScores:
         if record.settled and record.scores is not None:
             self.records.append(record)
 
-    def part(self) -> Part | None:
-        """The results of nearly all records; None as long as there is none.
+    def part(self, *, whole: bool = False) -> Part | None:
+        """The results of nearly all records, or of all (`whole`); None as long as there is none.
 
         The same object as before where they were not worked out again.
         """
         count = len(self.records)
-        if count >= max(1, self._counted * GROWTH, self._counted + 1):
+        grown = count >= max(1, self._counted * GROWTH, self._counted + 1)
+        if grown or (whole and count > self._counted):
             self._part = self.part_of(self.records)
             self._counted = count
         return self._part

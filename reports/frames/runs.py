@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from harness.runs import reused_replies
 from harness.tables import measured_name, partly_measured
 from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
@@ -35,6 +36,7 @@ FACTS = (
     Column("cached_tokens", "Int64", "input tokens read from a prompt cache"),
     Column("output_tokens", "Int64", "output tokens as billed"),
     Column("cost", "float64", "US dollars; missing without a price"),
+    Column("replies", "str", "how many of its replies came from the cache, and from which run"),
     Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
 )
 """Facts about a run, in the order of a table."""
@@ -167,6 +169,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
             name: _tokens(rows, name) for name in ("input_tokens", "cached_tokens", "output_tokens")
         },
         "cost": _cost(rows),
+        "replies": ", ".join(reused_replies(rows.run.path)).replace(" replies", ""),
         "repeat_sd": evaluated.spread,
         **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
         **({"beside": dict(of_kind(rows))} if of_kind else {}),

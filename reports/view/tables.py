@@ -23,6 +23,7 @@ from reports.view.parts import average_words, main_of
 class Card:
     """A run in short.
 
+    title: its model, protocol and splits.
     run: its label.
     complete: whether every selected valid row has a final outcome.
     done, rows: rows that are done, and all rows.
@@ -30,6 +31,7 @@ class Card:
     facts: facts about it by name, in words.
     """
 
+    title: str
     run: str
     complete: bool
     done: int
@@ -101,8 +103,10 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
         second=results_grid(main, others[0]) if others else None,
         declared=declared,
         cards=[
-            _card(fact, section, rate_heads(first, declared), declared)
-            for fact, section in zip(main.attrs["runs"], grids[key].sections, strict=True)
+            _card(run, fact, section, rate_heads(first, declared))
+            for run, fact, section in zip(
+                runs.values(), main.attrs["runs"], grids[key].sections, strict=True
+            )
         ],
         settings=[
             (name, setting_text(value)) for name, value in constants.items() if value is not None
@@ -114,18 +118,20 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     )
 
 
-def _card(
-    fact: Mapping[str, Any], section: Section, named: Sequence[str], declared: Declaration
-) -> Card:
+def _card(run: Run, fact: Mapping[str, Any], section: Section, named: Sequence[str]) -> Card:
     rows = _headlines(section)
+    splits = ", ".join(map(str, run.manifest.config.get("splits") or ()))
+    splits = splits or ", ".join(name for name in rows if name != POOLED)
+    words = (fact["model"], run.manifest.config.get("protocol"), splits)
     row = rows.get(POOLED) or next(iter(rows.values()), None)
     return Card(
+        title=" · ".join(str(word) for word in words if word),
         run=section.title,
         complete=bool(fact["complete"]),
         done=int(fact["rows"]) - int(fact["unsettled"]),
         rows=int(fact["rows"]) + int(fact["unreached"]),
         headline=tuple(zip(named, _rates(row), strict=True)) if row else (),
-        facts=fact_texts(fact, declared),
+        facts=fact_texts(fact, run.manifest.declaration),
     )
 
 

@@ -104,7 +104,7 @@ def use(path: Path, act: Callable[[ReplyCache], Any], warn: Warnings, **more: An
 def fill(path: Path, replies: dict[str, Reply], **more: Any) -> None:
     async def put(cache: ReplyCache) -> None:
         for name, reply in replies.items():
-            cache.put(name, reply)
+            cache.keep(name, reply)
 
     warnings = Warnings()
     use(path, put, warnings, **more)
@@ -113,7 +113,8 @@ def fill(path: Path, replies: dict[str, Reply], **more: Any) -> None:
 
 def look(path: Path, names: Sequence[str], warn: Warnings, **more: Any) -> list[Reply | None]:
     async def get(cache: ReplyCache) -> list[Reply | None]:
-        return [await cache.get(name) for name in names]
+        found = [await cache.get(name) for name in names]
+        return [one and one.reply for one in found]
 
     found: list[Reply | None] = use(path, get, warn, **more)
     return found
@@ -132,8 +133,9 @@ def test_only_replies_with_a_normal_end_are_kept(tmp_path: Path, finish: Finish)
 
 def test_a_reply_is_found_before_it_is_saved(tmp_path: Path) -> None:
     async def act(cache: ReplyCache) -> Reply | None:
-        cache.put("k", FULL)
-        return await cache.get("k")
+        cache.keep("k", FULL)
+        found = await cache.get("k")
+        return found and found.reply
 
     assert use(tmp_path / "c", act, Warnings()) == FULL
 

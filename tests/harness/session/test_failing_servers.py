@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from harness.engine import EnginePolicy, RetryPolicy
+from harness.runs import open_run
+from harness.session.summary import RunningScores
+from harness.settings import read_settings
 from tests.harness.commands.tool import (
     CLICK_A,
+    DEV,
     ONE_TASK,
     TEXT_ONLY,
     at,
@@ -251,3 +255,22 @@ def test_an_address_with_a_secret_is_refused_and_not_repeated(url: str, place: P
     assert "--base-url holds a " in called.err
     assert "RECOGNISABLE" not in called.out + called.err
     assert not (place / "a").exists()
+
+
+def test_the_first_call_is_tried_as_often_as_attempts_says() -> None:
+    with WireServer(error(500, "down")) as server:
+        line = [arg for arg in at(server, *ONE_TASK, "--out", "a") if arg != "--no-preflight"]
+        called = call(*line, "--attempts", "1")
+        assert (called.code, server.count) == (2, 1)
+    assert "the model does not answer: server after 1 try" in called.err
+
+
+def test_the_last_line_of_progress_has_the_scores_of_all_steps() -> None:
+    running = RunningScores(read_settings({"benchmark": "sample"}))
+    assert call("--model", "lexical", *DEV, "--out", "a").code == 0
+    for record in open_run("a").records():
+        running.add(record)
+        running.part()
+    whole = [one for one in open_run("a").records() if one.scores is not None]
+    last = running.part(whole=True)
+    assert last is not None and last.metrics.counts == running.part_of(whole).metrics.counts

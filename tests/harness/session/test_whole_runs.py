@@ -157,10 +157,11 @@ def test_a_second_run_in_another_folder_asks_nothing_and_decodes_no_picture(
         assert server.count == 14
     assert [store.stats.prepared for store in stores] == [7, 0]
     assert all(record["from_cache"] for record in calls("b"))
-    line = "14 of 14 replies reused from the cache"
+    line = "14 of 14 replies reused from a"
     reported = [call("score", run).out for run in ("a", "b")]
     assert second.code == 0
     assert [line in out for out in (first.out, second.out, *reported)] == [False, True, False, True]
+    assert "replies: 14 of 14 reused from a" in call("report", "b").out.replace("\n    ", " ")
 
 
 def settings_changed(server: WireServer, *change: str) -> Called:
