@@ -33,6 +33,7 @@ from harness.settings import (
     ELEMENTS,
     EPISODES,
     PICTURES,
+    RULES,
     SETTINGS,
     STEPS,
     Settings,
@@ -155,7 +156,7 @@ class UnitKind:
         source = benchmark(settings.benchmark)
         where = f"on {source.name}, {{}}; leave it out"
         are = where.format(f"a benchmark of kind '{source.kind}'")
-        lacks = dict.fromkeys((STEPS, EARLIER, ELEMENTS, EPISODES), are)
+        lacks = dict.fromkeys((STEPS, EARLIER, ELEMENTS, EPISODES, RULES), are)
         if not source.pictures:
             lacks[PICTURES] = where.format(f"whose {source.declared.units} have no pictures")
         known = _groups(source)

@@ -66,7 +66,7 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
             near = difflib.get_close_matches(unit_id, known, n=1, cutoff=0.9)
             hint = f"did you mean {near[0]}?" if near else "is it in another split?"
             raise UserError(f"{path}: no {kind.unit} {unit_id} among those selected; {hint}")
-    declared = benchmark(settings.benchmark).declared
+    declared = selected.part.declared or benchmark(settings.benchmark).declared
     score = scorer_of(settings, declared)
     records = [
         scored(record, score)

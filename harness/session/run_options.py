@@ -233,6 +233,8 @@ class RunOptions(TypedDict, total=False):
     """Number of processes that run episodes. Default: one per processor."""
     env_python: str | Path | None
     """Python of the environment that BrowserGym is installed in (docs/browsergym.md)."""
+    rule: str | None
+    """Published rule of the headline (docs/screen-steps.md). Default: that of the set."""
     redo: (
         Literal["truncated", "empty", "parse_error", "no_element"]
         | Sequence[Literal["truncated", "empty", "parse_error", "no_element"]]

@@ -18,6 +18,7 @@ LEAVES: Registry[type[LeafSettings]] = Registry("settings", "vlm_eval.settings")
 """Classes of settings, by leaf."""
 for _leaf, _target in {
     "episodes": "harness.kinds.episode.settings:EpisodeSettings",
+    "screens": "harness.kinds.screen.settings:ScreenSettings",
     "redo": "harness.redo.settings:RedoSettings",
     "server": "harness.serve.settings:ServerSettings",
     "batches": "adapters.batches.settings:BatchSettings",

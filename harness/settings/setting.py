@@ -25,6 +25,8 @@ EARLIER = "recorded steps before a step"
 """A feature that other kinds of units lack."""
 EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
 """Another."""
+RULES = "published rules"
+"""A feature of kinds whose answers are judged under several rules at once."""
 OWN_PYTHON = "a Python of its own"
 """A feature of few benchmarks."""
 

@@ -20,7 +20,7 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted, decoded
 from harness.benchmarks.parquet import column_names, opened, small_columns
 from harness.errors import DataError
-from harness.kinds.screen.sets import EPISODE, Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Declaration, Level
 from parsers.points.lines import places_in
@@ -106,8 +106,10 @@ class GuiActWeb(ScreenSet):
 
     def declared_for(self, split: str) -> Declaration:
         """Single steps are no episodes: those of one screen belong together."""
-        level = SCREEN if split == "single" else EPISODE
-        return DECLARED if split != "single" else declaration(RULES, "guiact", level=level)
+        found = super().declared_for(split)
+        if split != "single":
+            return found
+        return declaration(RULES, found.main.name, level=SCREEN)
 
     def folder(self, data: Path | None) -> Folder:
         found = super().folder(data)

@@ -23,7 +23,7 @@ from harness.kinds.screen.published import as_published
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.protocols import AskingProtocol
 from harness.runs import Unit
-from harness.settings import EARLIER, Settings
+from harness.settings import EARLIER, RULES, Settings
 from harness.tables import counted
 from parsers import Counts
 from parsers.actions import Action
@@ -97,7 +97,8 @@ class ScreenSteps(WholePictures):
         cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
     ) -> dict[str, str]:
         lacks = super().lacks(settings, protocol, is_policy=is_policy)
-        del lacks[EARLIER]
+        for feature in (EARLIER, RULES):
+            del lacks[feature]
         return lacks
 
     @classmethod

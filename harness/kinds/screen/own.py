@@ -104,9 +104,11 @@ class OwnSteps(ScreenSet):
             script=script,
         )
         opened = super(OwnSteps, one).open(splits=splits, data=data)
-        judged = [name for name in self.rules if boxed or not RULES[name].boxes]
+        judged = tuple(name for name in self.rules if boxed or not RULES[name].boxes)
+        shown = replace(one, judged=dict.fromkeys(known, judged))
+        main = shown.declared_for((*(splits or ()), *first)[0]).main.name
         try:
-            declared = declaration(judged, "strict", [Group(name) for name in schema.groups])
+            declared = declaration(judged, main, [Group(name) for name in schema.groups])
         except ValueError as error:
             raise DataError(f"{folder.root / SCHEMA}: {error}") from error
         return replace(opened, declared=declared, origin={**opened.origin, "set": schema.name})

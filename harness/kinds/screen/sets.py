@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
 from harness.errors import DataError
+from harness.kinds.screen.settings import ScreenSettings
 from harness.runs.records import Unit
 from harness.settings import Settings
 from harness.tables import counted, test_data_note
@@ -221,10 +222,22 @@ class ScreenSet(Benchmark):
         )
         return replace(opened, declared=self.declared_for(wanted[0]))
 
+    def of_run(self, settings: Settings) -> Self:
+        """Return the set with the rule that a run has chosen for its headline."""
+        rule = ScreenSettings.of(settings).rule
+        return self if rule is None else replace(self, headline={"": rule})
+
     def declared_for(self, split: str) -> Declaration:
-        """Return the declaration with the rules and the headline of a split."""
+        """Return the declaration with the rules and the headline of a split.
+
+        Raises `DataError` for a rule that the split is not judged under.
+        """
         headline = self.headline.get(split, self.headline[""])
         rules = self.judged.get(split, self.rules)
+        if headline not in rules:
+            raise DataError(
+                f"--rule {headline}: {self.name}, {split} is judged under {', '.join(rules)}"
+            )
         if headline == self.declared.main.name and rules == self.rules:
             return self.declared
         return declaration(rules, headline, self.declared.groups[2:], self.level)

@@ -42,7 +42,7 @@ from harness.pictures import PicturePolicy, plan
 from harness.protocols import AskingProtocol, StepProtocol, of_steps, text_first
 from harness.records import UNREADABLE
 from harness.runs import StepUnit
-from harness.settings import EPISODES, SETTINGS, Settings, written
+from harness.settings import EPISODES, RULES, SETTINGS, Settings, written
 
 if TYPE_CHECKING:
     from harness.kinds.replies import PastReplies
@@ -105,7 +105,7 @@ class RecordedSteps(UnitKind):
         """The choice of candidates decides which options have an effect."""
         check_stored(settings.benchmark, settings.candidates, of_steps(protocol))
         where = f"on {settings.benchmark}, which has recorded steps; leave it out"
-        return {EPISODES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
+        return {EPISODES: where, RULES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
 
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:

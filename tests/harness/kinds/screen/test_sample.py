@@ -18,7 +18,7 @@ from harness.kinds.screen.own import SAMPLE
 from harness.kinds.screen.protocol import ScreenAgent
 from harness.live.chromium import chromium
 from harness.pictures import PicturePolicy, plan, read_size
-from harness.runs import Unit
+from harness.runs import Unit, open_run
 from harness.sample import SCREENS
 from harness.sample.screens import differences, episodes, lines, record, write
 from harness.settings import Settings
@@ -26,6 +26,7 @@ from parsers.actions import Action
 from parsers.records import Prediction
 from parsers.screen import SCREEN, ScreenDetail, text_of
 from parsers.screen.rules import RULES, verdicts
+from tests.harness.commands.tool import call, isolate
 
 DOCS = Path(__file__).parents[4] / "docs" / "screen-steps.md"
 PHONE = (412, 915)
@@ -183,3 +184,18 @@ def test_another_recording_is_told_from_moved_places() -> None:
         ["steps: 85 shipped, 84 rebuilt, or their order", "moth-season-seats-2.jpg: instruction"],
         2,
     )
+
+
+def test_a_user_chooses_the_rule_of_the_headline(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    words = ["--benchmark", "sample-screens", "--model", "wait", "--progress", "off"]
+    done = call(*words, "--rule", "agentcpm", "--out", tmp_path / "run")
+    assert done.code == 0, done.err
+    run = open_run(tmp_path / "run")
+    assert run.manifest.declaration.main.name == "agentcpm"
+    assert run.manifest.declaration["episode_success"].all_of == "agentcpm"
+    assert "sample-screens, test is judged under" in call(*words, "--rule", "guiact").complaint
+    other = ["--benchmark", "sample-grounding", "--model", "random", "--rule", "strict"]
+    assert "--rule has no effect on sample-grounding" in call(*other).complaint
