@@ -1,4 +1,4 @@
-"""The examples of docs/extending.md run as they are printed, installed as packages of their own."""
+"""The examples of the pages on extending run as they are printed, installed as packages."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ import harness
 from tests.programs import completed
 
 HOUSE = Path(__file__).resolve().parent.parent
+PAGES = ("extending", "judging")
 FENCE = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
 """A fenced file: language and name on the first line."""
 
@@ -68,12 +69,16 @@ class Example:
         return config
 
 
+def read(page: str) -> str:
+    return (HOUSE / f"docs/{page}.md").read_text("utf-8")
+
+
 def write_files(heading: str, folder: Path) -> Example:
-    """Write the files under a heading of the document ("A protocol") to `folder`."""
-    document = (HOUSE / "docs/extending.md").read_text("utf-8")
+    """Write the files under a heading of a page ("A protocol") to `folder`."""
+    (document,) = (page for page in map(read, PAGES) if f"\n## {heading}\n" in page)
     section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
     files = FENCE.findall(section)
-    assert files, f"docs/extending.md has no files under '{heading}'"
+    assert files, f"no files under '{heading}'"
     for name, text in files:
         (folder / name).write_text(text, "utf-8")
     return Example(folder)
@@ -132,9 +137,8 @@ class Clicks(BaseHTTPRequestHandler):
 
 
 def test_examples_of_several_modules_name_them_for_pip() -> None:
-    document = (HOUSE / "docs/extending.md").read_text("utf-8")
     several = 0
-    for section in re.split(r"^## ", document, flags=re.M):
+    for section in re.split(r"^## ", "".join(map(read, PAGES)), flags=re.M):
         files = dict(FENCE.findall(section))
         modules = sorted(name.removesuffix(".py") for name in files if name.endswith(".py"))
         if len(modules) > 1 and "pyproject.toml" in files:
@@ -278,6 +282,20 @@ def test_a_benchmark_of_episodes_is_a_world_and_its_tasks(example: Example) -> N
         out = example.run("run", "-m", "lexical", "--details", *options)
         assert "micro, 3 episodes  100.0" in out
         assert "0 of 3 predictions read differently" in example.run("score", protocol)
+
+
+def test_a_method_of_another_package_judges_episodes(tmp_path: Path) -> None:
+    install("A benchmark of episodes", tmp_path)
+    example = install("A method", tmp_path)
+    (tmp_path / "judge.jsonl").write_text('{"default": true, "text": "It is lit.\\nYES"}')
+    judge = "looks-done=scripted:judge.jsonl"
+    example.run("run", "-m", "random", "-b", "lamps", "--judge", judge, "-o", "run")
+    (path,) = (tmp_path / "run/judgments").iterdir()
+    calls = [json.loads(line) for line in (path / "calls.jsonl").read_text("utf-8").splitlines()]
+    sent = [call["messages"][-1]["parts"][-1] for call in calls]
+    assert len(sent) == 3 and all("[button]" in text and "reward" not in text for text in sent)
+    assert "Task: Light the " in sent[0] and "random" not in "".join(sent)
+    assert "100.0" in example.run("report", str(path.relative_to(tmp_path)))
 
 
 @pytest.mark.parametrize("example", ["A measure"], indirect=True)

@@ -221,6 +221,13 @@ BENCHMARKS.add(
 )
 
 
+BENCHMARKS.add(
+    "judgment",
+    "harness.judging.benchmark:judgment",
+    "a finished run, judged by another model: judgment:METHOD:RUN (docs/judging.md)",
+)
+
+
 def benchmark(name: str) -> Benchmark:
     """Return the benchmark of that name, which may carry an argument (`browsergym:webarena.*`).
 

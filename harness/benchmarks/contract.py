@@ -192,8 +192,8 @@ class Benchmark(ABC):
     """A collection of units to ask about. Instances are values: frozen dataclasses.
 
     Attributes:
-        protocol: the default protocol.
         pictures: True if its units have pictures to show.
+        after: judging protocols that `--judge` has judge each finished unit.
         own_python: True if its environments need another Python (`--env-python`).
         name: its name in the registry, and in every row and run.
         description: one line about it.
@@ -215,12 +215,17 @@ class Benchmark(ABC):
     sizes: tuple[SplitSize, ...] = ()
     declared: Declaration = field(kw_only=True)
 
-    protocol: ClassVar[str]
     pictures: ClassVar[bool] = False
+    after: ClassVar[tuple[str, ...]] = ()
     own_python: ClassVar[bool] = False
     guarded: ClassVar[bool] = True
     note: ClassVar[str] = test_data_note()
     scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
+
+    @property
+    def protocol(self) -> str:
+        """Its default protocol; a class attribute of most."""
+        raise NotImplementedError
 
     @property
     def kind(self) -> str:

@@ -29,6 +29,7 @@ KINDS.add(
     "episode", "harness.kinds.episode.benchmark:EpisodeDetail", "a live page and an agent in turns"
 )
 KINDS.add("screen-step", "parsers.screen:ScreenDetail", "a recorded step on a screen")
+KINDS.add("trajectory", "harness.judging.trajectory:TrajectoryDetail", "what an agent did")
 KINDS.add(
     "prompt",
     "harness.kinds.prompt.kind:PromptDetail",

@@ -138,6 +138,7 @@ OBSERVERS: Registry[SessionObserver] = Registry(
 )
 """Observers by the setting that opens them. They are made with `settings`, `given` and `say`."""
 OBSERVERS.add("track", "harness.trackers.tracking:Tracking", "sends a run's course to services")
+OBSERVERS.add("judge", "harness.judging.after:Judging", "has finished units judged")
 
 
 def open_observers(

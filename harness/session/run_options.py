@@ -260,6 +260,9 @@ class RunOptions(TypedDict, total=False):
     there. May be repeated."""
     track_texts: bool
     """Tell it tasks, predictions and replies, too, in a table at the end."""
+    judge: object | Sequence[object]
+    """Model that judges each finished unit, by the benchmark's method or another one; the judgement
+    is a run in RUN/judgments/. May be repeated."""
     model_path: str | Path | None
     """Folder with the model's checkpoint."""
     revision: str | None

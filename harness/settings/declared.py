@@ -23,6 +23,7 @@ for _leaf, _target in {
     "server": "harness.serve.settings:ServerSettings",
     "batches": "adapters.batches.settings:BatchSettings",
     "trackers": "harness.trackers.settings:TrackerSettings",
+    "judging": "harness.judging.settings:JudgingSettings",
     "local": "adapters.local.settings:LocalSettings",
 }.items():
     LEAVES.add(_leaf, _target)

@@ -1,0 +1,23 @@
+"""Judging finished units: other models are asked about what an agent did, after it has ended.
+
+A judgement is a run of its own, whose units are trajectories, in `RUN/judgments/NAME/`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.judging.protocol import JudgingProtocol, judged, seen
+    from harness.judging.trajectory import Moment, Trajectory
+
+__all__ = ["JudgingProtocol", "Moment", "Trajectory", "judged", "seen"]
+
+
+def __getattr__(name: str) -> object:
+    # Imported on first use: the settings of this package are read at every start.
+    if name in __all__:
+        place = "trajectory" if name in ("Moment", "Trajectory") else "protocol"
+        return getattr(import_module(f"harness.judging.{place}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

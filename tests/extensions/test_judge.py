@@ -1,0 +1,214 @@
+"""A judge in three stages: key points, a look at each step, a verdict.
+
+It is an extension that uses nothing internal: it judges a made-up benchmark, while it runs and
+afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters import Conversation, Fatal, Reply, Request, user
+from harness.benchmarks import BENCHMARKS
+from harness.dialogue import Ask, Dialogue
+from harness.judging import JudgingProtocol, Trajectory, judged, seen
+from harness.protocols import PROTOCOLS
+from harness.records import Item
+from harness.runs import KINDS
+from parsers import Measure, Status
+from tests.extensions.made_up import known
+from tests.harness.commands.tool import call, isolate, last_lines
+from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail
+
+
+@dataclass(frozen=True)
+class ThreeStages(JudgingProtocol):
+    """Key points of the task, a score of each step, and a verdict over both."""
+
+    threshold: int = 3
+    """Least score of a step that the verdict is shown."""
+
+    name = "three-stages"
+    measures = (
+        Measure("succeeded", "Succeeded", "the judge says that the task is done", main=True),
+        Measure("kept", "Kept", "steps shown for the verdict", binary=False, averages=()),
+    )
+
+    def calls(self, count: int) -> tuple[int, int]:
+        return 2, 52
+
+    def dialogue(self, item: Item[Trajectory]) -> Dialogue:
+        tried = item.content
+        points = yield Ask(_about(f"Task: {tried.goal}\nList its key points."), "points")
+        looks = yield tuple(
+            Ask(
+                _about(*seen(item, step), f"{step.action or step.said}\nScore 1 to 5?"),
+                f"step-{at}",
+            )
+            for at, step in enumerate(tried.steps)
+        )
+        assert isinstance(looks, tuple)
+        scores = [int((re.findall("[1-5]", _text(one)) or "0")[0]) for one in looks]
+        rated = zip(tried.steps, scores, strict=True)
+        kept = [step.action for step, score in rated if score >= self.threshold]
+        lines = (f"Points: {_text(points)}", *kept, f"Answer: {tried.answer}", "Status?")
+        verdict = yield Ask(_about("\n".join(lines)), "verdict")
+        word = _text(verdict).strip().rpartition("Status: ")[2].lower()
+        values: dict[str, float | None] = {"kept": float(len(kept))}
+        said = {"scores": ",".join(map(str, scores))}
+        if word not in ("success", "failure"):
+            return judged(values, said, Status.PARSE_ERROR)
+        return judged({**values, "succeeded": float(word == "success")}, said)
+
+
+def _about(*parts: Any) -> Conversation:
+    return Conversation((user(*parts),))
+
+
+def _text(reply: object) -> str:
+    return reply.text if isinstance(reply, Reply) else ""
+
+
+@dataclass(frozen=True)
+class JudgedSigns(RoadSigns):
+    name: str = "judged-signs"
+    after = ("three-stages",)
+
+
+@pytest.fixture(autouse=True)
+def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate(monkeypatch, tmp_path)
+    for registry, name, thing in (
+        (BENCHMARKS, "judged-signs", JudgedSigns),
+        (PROTOCOLS, "read-the-sign", ReadTheSign),
+        (PROTOCOLS, "three-stages", ThreeStages),
+        (KINDS, "sign", SignDetail),
+    ):
+        known(monkeypatch, registry, name, thing)
+    ASKED.clear()
+
+
+ASKED: list[Request] = []
+
+
+LAST = 0
+"""The number of the call at which the judge falls asleep; 0 for never."""
+
+
+def judge(request: Request) -> str:
+    """Find that a task is done if the answer is a limit."""
+    ASKED.append(request)
+    if len(ASKED) == LAST:
+        raise Fatal("the judge is asleep")
+    text = request.conversation.messages[-1].text
+    if request.place == "verdict":
+        return f"Status: {'success' if 'Answer: limit' in text else 'failure'}"
+    return "4, say" if request.place.startswith("step") else "that it is read"
+
+
+JUDGE = "scripted:tests.extensions.test_judge:judge"
+RUN = ("run", "-m", "oracle", "-b", "judged-signs", "-o", "run")
+
+
+def judgment(of: str = "run", number: int = 0) -> Path:
+    return sorted(Path(of, "judgments").iterdir())[number]
+
+
+def verdicts(path: Path) -> dict[str, float | None]:
+    return {line["unit_id"]: line["scores"]["succeeded"] for line in last_lines(path)}
+
+
+RIGHT = {"sign-0": 1.0, "sign-1": 0.0, "sign-2": 1.0}
+"""Signs whose answer is a limit."""
+
+
+def test_units_are_judged_as_they_end_and_the_run_stays_as_it_is() -> None:
+    ran = call(*RUN, "--judge", JUDGE)
+    assert ran.code == 0 and f"Succeeded 75.0; {judgment()}" in ran.err
+    assert verdicts(judgment()) == RIGHT and len(ASKED) == 9
+    alone = call(*RUN[:-1], "alone")
+    assert alone.code == 0 and not Path("alone/judgments").exists()
+    for name in ("kind", "unit_id", "prediction", "scores", "calls", "cost"):
+        both = [[line[name] for line in last_lines(run)] for run in ("run", "alone")]
+        assert both[0] == both[1]
+    kept = call("report", judgment(), "--format", "json")
+    (row,) = (row for row in json.loads(kept.out)["rows"] if row["line"] == "valid")
+    assert (row["succeeded_macro"], row["kept_median"]) == (0.75, 1.0)
+    assert "0 of 3 predictions read differently" in call("score", judgment()).out
+
+
+def test_neither_reward_nor_right_answer_nor_agent_reach_the_judge() -> None:
+    script = "scripted:tests.extensions.test_judge:mistaken"
+    call("run", "-m", script, "-b", "judged-signs", "-o", "run", "--judge", JUDGE)
+    assert set(verdicts(judgment()).values()) == {0.0}
+    sent = "\n".join(m.text for one in ASKED for m in one.conversation.messages)
+    assert "yield" in sent and "a 50" in sent  # what was answered and asked
+    for secret in ("stop", "limit", "mistaken", "scripted", "named", "speed"):
+        assert secret not in sent
+
+
+def mistaken(request: Request) -> str:
+    return "yield"
+
+
+def test_a_finished_run_is_judged_by_others_next_to_the_first() -> None:
+    call(*RUN, "--judge", JUDGE)
+    before = {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
+    data = "judgment:three-stages:run"
+    again = call("run", "-m", JUDGE, "-b", data)
+    assert again.code == 0 and len(ASKED) == 9  # the same judgement, which is complete
+    strict = ("--protocol-option", "threshold=5", "--repeats", "2")
+    other = call("run", "-m", JUDGE, "-b", data, *strict, "-o", "run/judgments/strict")
+    assert other.code == 0 and "Kept" in other.out
+    assert {name.name for name in Path("run/judgments").iterdir()} >= {"strict"}
+    assert len(last_lines("run/judgments/strict")) == 6
+    changed = {path for path, data in before.items() if path.read_bytes() != data}
+    assert {path.name for path in changed} <= {"manifest.json"}  # sessions of the first judgement
+    assert all("judgments" in path.parts for path in changed)
+
+
+def test_an_interrupted_judgement_goes_on_with_the_same_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tests.extensions.test_judge.LAST", 5)
+    first = call(*RUN, "--judge", JUDGE)
+    assert first.code == 0 and "the judge is asleep" in first.err
+    assert "complete: run" in first.err
+    done = len(ASKED)
+    monkeypatch.setattr("tests.extensions.test_judge.LAST", 0)
+    second = call(*RUN, "--judge", JUDGE)
+    assert second.code == 0 and verdicts(judgment()) == RIGHT
+    assert len({(one.unit_id, one.place) for one in ASKED}) == 9 and len(ASKED) == 10 > done
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("-b", "sample", "--judge", "gpt-5.4"),
+            "sample names no method; write --judge METHOD=",
+        ),
+        (("-b", "sample", "--judge", "nobody=gpt-5.4"), "unknown protocol 'nobody'"),
+        (("-b", "sample", "--judge", "seeact-two-rounds=x"), "judges no trajectories"),
+        (("-b", "judgment:three-stages:nowhere"), "nowhere is not a run"),
+        (("-b", "judgment:three-stages"), "names a judging protocol and a run"),
+    ],
+)
+def test_mistakes_are_a_line(words: tuple[str, ...], said: str) -> None:
+    told = call("run", "-m", "oracle", *words)
+    assert told.code == 2 and said in told.complaint
+
+
+def test_an_unfinished_run_and_a_judgement_are_not_judged_later() -> None:
+    call(*RUN, "--judge", JUDGE)
+    twice = call("run", "-m", JUDGE, "-b", f"judgment:three-stages:{judgment()}")
+    assert twice.code == 2 and "is a judgement" in twice.complaint
+    Path("run/summary.json").unlink()
+    told = call("run", "-m", JUDGE, "-b", "judgment:three-stages:run", "-o", "other")
+    assert told.code == 2 and "is not finished" in told.complaint

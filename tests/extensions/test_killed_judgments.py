@@ -1,0 +1,105 @@
+"""Judgements survive a SIGKILL at any moment: twenty of them, while the judged run goes."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.runs import open_run
+from tests.programs import Program
+
+KILLS, SIGNS = 20, 40
+PROGRAM = f"""
+import asyncio, sys
+from dataclasses import replace
+from adapters.registry import Entry
+from harness.benchmarks import BENCHMARKS, Items
+from harness.commands.main import run
+from harness.protocols import PROTOCOLS
+from harness.runs import KINDS
+from tests.extensions.test_judge import JudgedSigns, ThreeStages
+from tests.test_made_up_kind import ReadTheSign, SignDetail
+
+
+class ManySigns(JudgedSigns):
+    def open(self, **_):
+        known = super().open().entries
+        units = (replace(known[n % 3], unit_id=f"sign-{{n}}") for n in range({SIGNS}))
+        return Items.of(units)
+
+
+async def slowly(request):
+    await asyncio.sleep(0.01)
+    print(request.unit_id, request.place, file=open("asked.txt", "a"), flush=True)
+    if request.place == "verdict":
+        answer = request.conversation.messages[-1].text
+        return f"Status: {{'success' if 'Answer: limit' in answer else 'failure'}}"
+    return "4" if request.place.startswith("step") else "limit 50"
+
+
+sys.modules["slow"] = sys.modules["__main__"]
+for registry, name, thing in (
+    (BENCHMARKS, "judged-signs", ManySigns), (PROTOCOLS, "read-the-sign", ReadTheSign),
+    (PROTOCOLS, "three-stages", ThreeStages), (KINDS, "sign", SignDetail),
+):
+    registry._entries[name] = Entry(name, thing)
+run()
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def start(folder: Path) -> Program:
+    (folder / "slow.py").write_text(PROGRAM)
+    words = ("run", "-m", "scripted:slow:slowly", "-b", "judged-signs", "-o", "run")
+    asked = (*words, "--judge", "scripted:slow:slowly", "--concurrency", "2", "--progress", "off")
+    return Program(
+        "slow.py",
+        *asked,
+        cwd=folder,
+        environment={"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")},
+        log=folder / "log.txt",
+    )
+
+
+def recorded(folder: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in folder.glob("run/**/calls.jsonl"))
+
+
+def verdicts(folder: Path) -> list[tuple[str, Any, Any]]:
+    (path,) = (folder / "run/judgments").iterdir()
+    run = open_run(path)
+    assert run.complete
+    return [(one.unit_id, one.scores, one.prediction) for one in run.records()]
+
+
+def test_twenty_kills_lose_and_repeat_no_recorded_call(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    whole, killed = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
+    assert start(whole).wait(60) == 0, (whole / "log.txt").read_text()
+    chance, kills = random.Random(7), 0
+    while kills < KILLS:
+        before, program = recorded(killed), start(killed)
+        wanted = before + chance.randint(1, 4)
+        while recorded(killed) < wanted and program.poll() is None:
+            time.sleep(0.002)
+        assert program.poll() is None, (killed / "log.txt").read_text()
+        program.kill()
+        program.wait(20)
+        kills += 1
+    assert start(killed).wait(60) == 0, (killed / "log.txt").read_text()
+    assert verdicts(killed) == verdicts(whole)
+    paths = list(killed.glob("run/**/calls.jsonl"))
+    calls = [json.loads(line) for path in paths for line in path.read_text().splitlines()]
+    assert len(calls) == 4 * SIGNS  # one of the run, three of the judgement
+    named = Counter((call["unit_id"], call["place"]) for call in calls)
+    assert set(named.values()) == {1}
+    # A kill may lose replies that were not on record yet, at most those in flight.
+    asked = (killed / "asked.txt").read_text().splitlines()
+    assert len(asked) <= len(calls) + 6 * KILLS
