@@ -10,6 +10,7 @@ from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.runs import Manifest
 from harness.runs.on_record import reused_replies
+from harness.session.over_repeats import repeat_line
 from harness.session.report import (
     ORACLE_NOTE,
     headline_row,
@@ -66,6 +67,7 @@ def brief_grid(
         footnotes=(
             _legend([cell for _, cell in shown], total, len(measures) - len(rows)),
             *_left_out(records, total),
+            *repeat_line(total, declared),
             *agreement_line(records, settings),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
             *warnings_of(records, settings, declared),

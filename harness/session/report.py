@@ -16,6 +16,7 @@ from harness.planning.model import limits_of
 from harness.planning.reply_limit import higher, unusable_replies
 from harness.runs import Manifest, Unit, by_role, by_tier
 from harness.runs.on_record import reused_replies
+from harness.session.over_repeats import repeat_notes, repeat_rows
 from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
 from harness.tables import (
@@ -138,9 +139,8 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
         "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
     }
     yield _rates(f"{first}, {counts[first]}", headline, first, declared, parents=True)
-    if group.repeat_sd is not None:
-        spread = {declared.main.name: percent(group.repeat_sd)}
-        yield _values(f"SD over {group.repeats} repeats", spread, declared)
+    for label, values in repeat_rows(group, declared):
+        yield _values(label, values, declared)
     for average in others:
         yield _rates(f"{average}, {counts[average]}", headline, average, declared)
     for many, same in finer.items():
@@ -241,10 +241,7 @@ def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration)
     if any(record["few"] for record in records):
         cluster = shown[0].metrics.rules.cluster
         yield from few_notes(rates=True, clusters=declared.level(cluster).many)
-    if any(group.repeat_sd is not None for group in shown):
-        main = declared.main
-        average = "" if main.all_of else f"{main.averages[0]} "
-        yield f"SD: standard deviation of {average}{main.head} between repeats."
+    yield from repeat_notes(shown, declared)
 
 
 def counts(

@@ -21,7 +21,7 @@ from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import SETTINGS, Settings
 from parsers import AggregationRules, Counts, Declaration, Metrics, UnitMetrics
 from parsers.records import Status
-from parsers.repeats import aggregate_repeats
+from parsers.repeats import OverRepeats, aggregate_repeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ class Part:
     under the run's protocol and rules (`harness.kinds.scoring`); None for kinds without such
     bounds. `ceiling` is the oracle's main measure, or the first one where that is left open.
     `repeat_sd` is the standard deviation of the main measure between repeats, None for one repeat;
-    where `repeats` are several, a unit counts once in each. `prompt_tokens` are (median, 99th
-    percentile) of the longest prompt of a unit, estimated.
+    where `repeats` are several, a unit counts once in each. `over_repeats` has pass@k, pass^k and
+    the spread of measures of success. `prompt_tokens` are (median, 99th percentile) of the longest
+    prompt of a unit, estimated.
     """
 
     metrics: Metrics
@@ -42,6 +43,7 @@ class Part:
     ceiling: float | None
     repeats: int
     repeat_sd: float | None
+    over_repeats: Mapping[str, OverRepeats]
     prompt_tokens: tuple[int, int] | None
 
 
@@ -95,6 +97,7 @@ def part(
         ceiling=oracle.get(main) if oracle else None,
         repeats=len({record.repeat for record in records}) or 1,
         repeat_sd=repeated.spread,
+        over_repeats=repeated.over,
         prompt_tokens=_prompt_tokens(records),
     )
 
@@ -154,6 +157,7 @@ def plain_part(part: Part) -> dict[str, Any]:
         "ceiling": part.ceiling,
         "repeats": part.repeats,
         "repeat_sd": part.repeat_sd,
+        **({"over_repeats": over} if (over := plain(part.over_repeats)) else {}),
         "prompt_tokens": plain(part.prompt_tokens),
     }
 

@@ -179,6 +179,11 @@ def _comparison(
         if pairs.measures[measure.name].units:
             paired = pairs.measures[measure.name]
             contrasts.append(_of_parents(measure, paired, first.rules, declared, planned))
+    for (name, sign), paired in pairs.repeated.items():
+        measure, of = declared[name], (paired, first.rules, declared, planned)
+        usual = measure.averages[0]
+        made = _of_parents(measure, *of) if measure.all_of else _of_units(measure, usual, *of)
+        contrasts.append(replace(made, metric=f"{made.metric} {sign}"))
     return Comparison(
         baseline=first.label,
         run=second.label,

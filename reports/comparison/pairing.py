@@ -10,7 +10,7 @@ from statistics import fmean
 from harness.runs import RunError
 from parsers import Declaration, Level, Measure, ScoredUnit
 from parsers.parents import parent_of
-from parsers.repeats import Trial
+from parsers.repeats import Trial, pass_all, pass_at, success
 from reports.frames.rows import RunRows
 from reports.kind import reports_on
 
@@ -56,6 +56,8 @@ class Pairs:
     units: every unit that counts in both.
     measures: the scores of both runs, by name of the measure. Parents count if they are complete in
         both with the same valid units.
+    repeated: pass@k and pass^k of measures of success, by name of the measure and sign (`pass@5`),
+        where both runs have repeats; k is the smaller number of them.
     incomplete: number of other shared parents, by measure of parents.
     left: units left out.
     splits: shared units by split; by both, where they are in two that share units.
@@ -63,6 +65,7 @@ class Pairs:
 
     units: tuple[ScoredUnit, ...]
     measures: dict[str, Paired]
+    repeated: dict[tuple[str, str], Paired]
     incomplete: dict[str, int]
     left: Left
     splits: dict[str, int]
@@ -96,14 +99,28 @@ def pair(
         for measure in declared.in_tables
         for score in [measure.score(variant)]
     }
+    repeated = {}
+    main = declared.main_of_units
+    if main.binary:
+        score = main.score(variant)
+        outcomes = [
+            (ours[name][0], _outcomes(first, ours[name], score), _outcomes(second, of, score))
+            for name in kept
+            for of in [theirs[name]]
+        ]
+        repeated = _repeated(main.name, outcomes)
     incomplete = {}
     for measure in declared.of_parents:
-        shares, incomplete[measure.name] = _parents(first, second, measure, declared, splits)
-        measures[measure.name] = _paired(shares)
+        found, incomplete[measure.name] = _parents(first, second, measure, declared, splits)
+        measures[measure.name] = _paired(
+            [(unit, fmean(one), fmean(other)) for unit, one, other in found]
+        )
+        repeated |= _repeated(measure.name, found)
     by_split = Counter(_split(ours[name][0], theirs[name][0]) for name in kept)
     return Pairs(
         units=tuple(ours[name][0] for name in kept),
         measures=measures,
+        repeated=repeated,
         incomplete=incomplete,
         left=Left(len(ours) - len(shared), len(theirs) - len(shared), invalid, unsettled),
         splits=dict(sorted(by_split.items())),
@@ -111,6 +128,28 @@ def pair(
 
 
 Scored = tuple[ScoredUnit, float | None, float | None]
+Outcomes = tuple[ScoredUnit, Sequence[bool], Sequence[bool]]
+"""A unit, or one of a parent, with the outcomes of all repeats of both runs."""
+
+
+def _repeated(measure: str, outcomes: Sequence[Outcomes]) -> dict[tuple[str, str], Paired]:
+    """Return pass@k and pass^k of what has an outcome in all repeats; {} without repeats."""
+    repeats = [max(map(len, of)) for of in zip(*((a, b) for _, a, b in outcomes), strict=True)]
+    k = min(repeats, default=0)
+    full = [(unit, a, b) for unit, a, b in outcomes if [len(a), len(b)] == repeats]
+    if k < 2 or not full:
+        return {}
+    return {
+        (measure, f"{sign}{k}"): _paired(
+            [(unit, drawn(sum(a), len(a), k), drawn(sum(b), len(b), k)) for unit, a, b in full]
+        )
+        for sign, drawn in (("pass@", pass_at), ("pass^", pass_all))
+    }
+
+
+def _outcomes(rows: RunRows, repeats: Sequence[ScoredUnit], score: str) -> list[bool]:
+    found = (success(unit, score, rows.rules) for unit in repeats)
+    return [outcome for outcome in found if outcome is not None]
 
 
 def _paired(scored: Iterator[Scored] | Sequence[Scored]) -> Paired:
@@ -198,12 +237,12 @@ def _parents(
     measure: Measure,
     declared: Declaration,
     splits: Sequence[str],
-) -> tuple[list[Scored], int]:
-    """Return the share of successful repeats by parent, and the number of incomplete parents."""
+) -> tuple[list[Outcomes], int]:
+    """Return the outcomes of parents, and the number of incomplete parents."""
     level = declared.level(measure.over)
     score = declared[measure.all_of].score(first.rules.variant)
     ours, theirs = (_by_parent(rows, level, score, splits) for rows in (first, second))
-    found: list[Scored] = []
+    found: list[Outcomes] = []
     incomplete = 0
     for parent in ours:
         if parent not in theirs:
@@ -214,11 +253,11 @@ def _parents(
         ]
         if first.rules.invalid != "fail" and not valid[0] and not valid[1]:
             continue
-        shares = _share(first, ours[parent], score), _share(second, theirs[parent], score)
-        if None in shares or valid[0] != valid[1]:
+        one, other = _won(first, ours[parent], score), _won(second, theirs[parent], score)
+        if one is None or other is None or valid[0] != valid[1]:
             incomplete += 1
             continue
-        found.append((next(iter(ours[parent].values()))[0], *shares))
+        found.append((next(iter(ours[parent].values()))[0], one, other))
     return found, incomplete
 
 
@@ -234,11 +273,11 @@ def _by_parent(
     return parents
 
 
-def _share(rows: RunRows, repeats: Repeats, score: str) -> float | None:
-    """Return the share of the parent's successful repeats; None if one is incomplete."""
+def _won(rows: RunRows, repeats: Repeats, score: str) -> list[bool] | None:
+    """Return whether the parent succeeds in each repeat; None if one is incomplete."""
     outcomes = [_succeeds(rows, units, score) for units in repeats.values()]
     known = [outcome for outcome in outcomes if outcome is not None]
-    return fmean(known) if len(known) == len(outcomes) else None
+    return known if len(known) == len(outcomes) else None
 
 
 def _succeeds(rows: RunRows, units: Sequence[ScoredUnit], score: str) -> bool | None:

@@ -266,12 +266,13 @@ def _clusters(comparisons: Comparisons) -> str:
 
 def _row(contrast: Contrast, one: Comparison, needed: bool) -> Row:
     declared, difference, effect = one.declared, contrast.difference, contrast.effect
-    of_parents = any(each.result == contrast.metric for each in declared.of_parents)
+    measure, _, over_repeats = contrast.metric.partition(" ")
+    of_parents = any(each.result == measure for each in declared.of_parents)
     average = "" if of_parents else f" {contrast.average} {_partial(contrast, one)}"
     interval = bounds(difference.low, difference.high, few=difference.few, style="points")
     return Row(
         (
-            f"{_heads(declared)[contrast.metric]}{average.rstrip()}",
+            " ".join(f"{_heads(declared)[measure]}{average} {over_repeats}".split()),
             percent(difference.first),
             percent(difference.second),
             Cell(f"{100 * difference.difference:+.1f}", interval or "n/a"),
@@ -310,6 +311,8 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
         + f" on {on[1]}. won/lost: {on[0]} (micro) or {on[1]} on which the run does better and "
         "worse.",
     ]
+    if any(" pass" in c.metric for one in comparisons.others for c in one.contrasts):
+        lines.append("pass@k: at least one of k repeats succeeds; pass^k: all of k do.")
     if any(_partial(c, one) for one in comparisons.others for c in one.contrasts):
         lines.append(f"(n of N): over the n of the N {on[0]} that both runs have a score for.")
     if comparisons.planned is not None:

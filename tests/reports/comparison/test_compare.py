@@ -16,7 +16,7 @@ from harness.runs import RunError, StepUnit, open_run
 from parsers import ELEMENT_ONLY, MIND2WEB, Prediction, Status
 from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
-from reports.comparison.table import columns, comparison_table
+from reports.comparison.table import columns, comparison_table, render
 from reports.frames.rows import run_rows
 from reports.frames.units import schema
 from tests.reports.runs import setup, step, worked, write
@@ -131,6 +131,28 @@ def test_an_invalid_row_of_one_run_is_left_out_of_both(tmp_path: Path) -> None:
     b = _run(tmp_path, "b", [step("A", 0, True), step("A", 1, None)])
     (found,) = compare_runs([a, b]).others
     assert (found.left.invalid, found.units, found.incomplete["task_success"]) == (1, 1, 1)
+
+
+def test_repeats_are_compared_by_pass_at_and_pass_all(tmp_path: Path) -> None:
+    """Task A succeeds in three of four repeats against one of two; k is the smaller number, 2."""
+
+    def repeated(name: str, outcomes: dict[str, str]) -> Path:
+        steps = [
+            step(task, 0, sign == "+", repeat=repeat)
+            for task, signs in outcomes.items()
+            for repeat, sign in enumerate(signs)
+        ]
+        return _run(tmp_path, name, steps, repeats=len(outcomes["A"]))
+
+    a = repeated("a", {"A": "+++-", "B": "----"})
+    b = repeated("b", {"A": "+-", "B": "++"})
+    (found,) = compare_runs([a, b], vary=["repeats"]).others
+    for metric, average in (("step_success", "macro"), ("task_success", "tasks")):
+        any_, all_ = (_of(found, f"{metric} pass{sign}2", average) for sign in "@^")
+        assert (any_.difference.first, any_.difference.second) == (0.5, 1.0)
+        assert (all_.difference.first, all_.difference.second) == (0.25, 0.5)
+    lines = render(compare_runs([a, b], vary=["repeats"])).splitlines()
+    assert any("Step SR macro pass@2 50.0 100.0" in " ".join(line.split()) for line in lines)
 
 
 def test_repeats_are_averaged(tmp_path: Path) -> None:
