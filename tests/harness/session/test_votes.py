@@ -38,7 +38,7 @@ def test_five_samples_are_five_calls_and_a_later_run_may_reuse_them() -> None:
         assert {ask.body["temperature"] for ask in server.asks} == {0.9}
         done = call(*at(server, *FIVE, "--out", "b"))
         assert len(server.asks) == len(lines)
-    assert f"{len(lines)} of {len(lines)} replies reused from the cache" in done.out
+    assert f"{len(lines)} of {len(lines)} replies reused from a" in done.out
     assert [one["prediction"] for one in last_lines("b")] == [
         one["prediction"] for one in last_lines("a")
     ]
