@@ -17,7 +17,9 @@ from typing import Any, Literal
 
 from parsers.declaration import Average
 
-Method = Literal["wilson", "clopper-pearson", "t", "cluster-t", "fieller", "bootstrap-t", "bca"]
+Method = Literal[
+    "wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "bootstrap-t", "bca"
+]
 Kind = Literal["rate", "difference"]
 """Rates lie between 0 and 1, differences of two rates between -1 and 1."""
 
@@ -189,6 +191,44 @@ def cluster_t(
     variance = groups / (groups - 1) * math.fsum(total**2 for total in sums) / n**2
     few = few_moved(values, clusters, kind)
     return _around(mean, math.sqrt(variance), "cluster-t", groups, few, kind, level)
+
+
+def ratio_difference(
+    first: tuple[Sequence[float], Sequence[float]],
+    second: tuple[Sequence[float], Sequence[float]],
+    clusters: Sequence[Hashable],
+    level: float = 0.95,
+) -> tuple[float, Interval | None]:
+    """Return by how much a ratio of two sums differs between two runs on the same units, with its
+    interval.
+
+    first, second: amounts, and what they are divided by (1 for every unit: a mean), of each run.
+
+    The interval is the second ratio's linearisation minus the first's (the delta method), with
+    sums over clusters as independent and t(G-1); None for fewer than two clusters.
+
+    Examples:
+        >>> ratio_difference(([2, 4], [1, 1]), ([3, 7], [1, 1]), "ab")[0]
+        2.0
+
+    Raises `ValueError` if the sequences differ in length, and `ZeroDivisionError` if a run has
+    nothing to divide by.
+    """
+    _check(level)
+    ratios = [math.fsum(amounts) / math.fsum(sizes) for amounts, sizes in (first, second)]
+    sums: dict[Hashable, list[float]] = {}
+    for sign, ratio, (amounts, sizes) in zip((-1, 1), ratios, (first, second), strict=True):
+        whole = math.fsum(sizes)
+        for amount, size, cluster in zip(amounts, sizes, clusters, strict=True):
+            sums.setdefault(cluster, []).append(sign * (amount - ratio * size) / whole)
+    groups, difference = len(sums), ratios[1] - ratios[0]
+    if groups < 2:
+        return difference, None
+    square = math.fsum(math.fsum(parts) ** 2 for parts in sums.values())
+    reach = float(_special().stdtrit(groups - 1, (1 + level) / 2))
+    error = reach * math.sqrt(square * groups / (groups - 1))
+    ends = difference - error, difference + error
+    return difference, Interval(*ends, "delta", groups, False, level)
 
 
 def per_success(

@@ -140,7 +140,14 @@ def report(
         raise click.UsageError("--common compares several runs: name at least two")
     from reports.tables import by_table, leaderboard
 
-    table = by_table(runs, key or "split", f1=f1, invalid=invalid, cluster=cluster, common=common)
+    table = by_table(
+        *(runs, key or "split"),
+        f1=f1,
+        invalid=invalid,
+        cluster=cluster,
+        common=common,
+        spending=compact,
+    )
     if compact:
         table = leaderboard(table, average)
     if published:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 
 from harness.runs import Spent, together
 from parsers import Declaration
-from parsers.intervals import per_success
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, Style, described
 from reports.load import RunLike, declarations, open_runs
 from reports.settings import about_runs
+from reports.spending import CallCounts, Worked, worked
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
@@ -136,58 +135,27 @@ def _words(declared: Sequence[Declaration]) -> tuple[list[str], list[str]]:
 
 
 def _record(rows: RunRows) -> dict[str, Any]:
-    frame, unit, main = rows.frame, rows.declared.unit, rows.declared.main
-    asked = frame[frame["asked"].fillna(False) & frame["settled"].fillna(False)]
-    won: list[bool | None] = [None] * len(asked)
-    if main.binary and not main.all_of:
-        won = [bool(success) for success in asked[main.column].fillna(False)]
-    calls = _calls(rows, asked)
-    work = [_sum(call.work for call in made) for made in calls]
-    bills = [None if cost != cost else float(cost) for cost in asked["cost"]]
-    seconds = [_sum(call.latency_s for call in made) for made in calls]
-    tokens = [None if number != number else float(number) for number in asked["output_tokens"]]
-    # A model of one's own takes tokens and no money: that says nothing of what it would cost.
-    priced = [price for price in work if price is not None]
-    free = not any(priced) and not any(bills) and not rows.run.manifest.prices_given
-    unpriced = bool(priced) and free and any(tokens)
-    if unpriced:
-        work, bills = [None] * len(work), [None] * len(bills)
-    took = sorted(one for one in seconds if one is not None)
-    level = rows.declared.level(rows.rules.cluster).column
-    groups = asked[level].astype("str").tolist()
-
-    def of_success(name: str, amounts: Sequence[float | None]) -> dict[str, float | None]:
-        parts = [
-            (amount, success, group)
-            for amount, success, group in zip(amounts, won, groups, strict=True)
-            if amount is not None and success is not None
-        ]
-        spent, wins, members = zip(*parts, strict=True) if parts else ((), (), ())
-        ratio, interval = per_success(spent, wins, members)
-        name = f"{name}_per_success"
-        return {
-            name: ratio,
-            f"{name}_low": interval.low if interval else None,
-            f"{name}_high": interval.high if interval else None,
-        }
-
+    unit, made = rows.declared.unit, worked(rows)
+    asked, calls, bills = made.asked, made.calls, made.bills
+    took = sorted(one for one in made.amounts["latency"] if one is not None)
+    work = made.amounts["price"]
     return {
         "run": rows.label,
         "asked": len(asked),
-        "unpriced": unpriced,
+        "unpriced": made.unpriced,
         rows.declared.units: len(asked),
         f"calls_per_{unit}": _mean(asked["calls"]),
         **{n: _mean(asked[n]) for n in ("input_tokens", "cached_tokens", "output_tokens")},
         "thought_tokens": _thoughts(calls),
-        **of_success("tokens", tokens),
-        **of_success("latency", seconds),
+        **_of_success("tokens", made),
+        **_of_success("latency", made),
         **_dollars("price", work, unit),
-        **of_success("price", work),
+        **_of_success("price", made),
         **_dollars("cost", bills, unit),
-        **of_success("cost", bills),
+        "cost_per_success": made.per_success(bills)[0],
         "priced": sum(bill is not None for bill in bills),
         "roles": _spent_by("role", calls),
-        "tiers": _spent_by("tier", [[call for call in made if not call.cached] for made in calls]),
+        "tiers": _spent_by("tier", [[call for call in one if not call.cached] for one in calls]),
         "worked": sum(price is not None for price in work),
         "timed": len(took),
         "latency_median": statistics.median(took) if took else None,
@@ -196,13 +164,16 @@ def _record(rows: RunRows) -> dict[str, Any]:
     }
 
 
-def _sum(amounts: Iterable[float | None]) -> float | None:
-    """Return the sum of the calls of a unit; None if it has none, or one of them is unknown."""
-    known = list(amounts)
-    return None if not known or None in known else math.fsum(one or 0.0 for one in known)
+def _of_success(name: str, made: Worked) -> dict[str, float | None]:
+    ratio, interval = made.per_success(made.amounts[name])
+    return {
+        f"{name}_per_success": ratio,
+        f"{name}_per_success_low": interval.low if interval else None,
+        f"{name}_per_success_high": interval.high if interval else None,
+    }
 
 
-def _thoughts(calls: Sequence[Sequence[_Call]]) -> float | None:
+def _thoughts(calls: Sequence[Sequence[CallCounts]]) -> float | None:
     """The mean tokens of thoughts; None where no call says any."""
     known = [math.fsum(call.thoughts for call in made) for made in calls if made]
     return math.fsum(known) / len(known) if any(known) else None
@@ -218,7 +189,9 @@ def _dollars(name: str, units: Sequence[float | None], unit: str) -> dict[str, f
     }
 
 
-def _spent_by(name: Literal["role", "tier"], calls: Iterable[Sequence[_Call]]) -> dict[str, Spent]:
+def _spent_by(
+    name: Literal["role", "tier"], calls: Iterable[Sequence[CallCounts]]
+) -> dict[str, Spent]:
     """Return the cost of the calls of steps, by role or tier."""
     parts: dict[str, list[Spent]] = {}
     for made in calls:
@@ -241,42 +214,3 @@ def quantile(values: Sequence[float], share: float) -> float:
     """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
-
-
-class _Call(NamedTuple):
-    """The counts of a call; None where unknown."""
-
-    cost: float | None
-    work: float | None
-    latency_s: float | None
-    role: str = ""
-    tier: str = ""
-    cached: bool = False
-    thoughts: int = 0
-
-
-def _calls(rows: RunRows, asked: pd.DataFrame) -> list[list[_Call]]:
-    """Return the calls that were made for each of these steps; none unless all it used are on
-    record."""
-    made: dict[tuple[str, int], list[_Call]] = defaultdict(list)
-    last: dict[tuple[str, int], list[int]] = defaultdict(list)
-    shared: set[str] = set()
-    for call in rows.run.calls():
-        latency = None if call.from_cache else call.reply.latency_s or None
-        tier, cached = call.reply.tier, call.from_cache
-        thoughts = call.reply.usage.reasoning if call.reply.usage else 0
-        made[call.payer].append(
-            _Call(call.cost, call.work, latency, call.role, tier, cached, thoughts)
-        )
-        if call.asked_by:
-            shared.add(call.id)
-        else:
-            last[call.key].append(call.trial)
-    used = {key: trials.count(max(trials)) for key, trials in last.items()}
-    for record in rows.run.records() if shared else ():
-        used[record.key] = used.get(record.key, 0) + sum(id in shared for id in record.calls)
-    keys = zip(asked[rows.declared.id_column], asked["repeat"], asked["calls"], strict=True)
-    return [
-        made[str(step), int(repeat)] if used.get((str(step), int(repeat))) == number else []
-        for step, repeat, number in keys
-    ]

@@ -18,6 +18,7 @@ from harness.settings import SETTINGS
 from harness.tables import (
     FORMATS,
     TEST_DATA_NOTE,
+    Cell,
     Column,
     Data,
     Format,
@@ -41,6 +42,7 @@ from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, described_grid, frame_data, plain_records
 from reports.settings import about
+from reports.spending import AMOUNTS, SUCCESS_NOTE
 
 __all__ = [
     "FORMATS",
@@ -201,11 +203,21 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     records = plain_records(table)
     facts = {fact["run"]: fact for fact in table.attrs["runs"]}
     declared = table.attrs["declared"]
-    rows = [_leaderboard_row(one, facts[one["run"]], average, declared) for one in records]
+    spending: dict[str, dict[str, Cell]] = table.attrs["spending"]
+    amounts = [name for name in AMOUNTS if any(name in of_run for of_run in spending.values())]
+    rows = [
+        [
+            *_leaderboard_row(one, facts[one["run"]], average, declared),
+            *(spending[one["run"]].get(name, "") for name in amounts),
+        ]
+        for one in records
+    ]
     counts = (declared.innermost.many, declared.units)
-    named = (*counts, *rate_heads(average, declared), "unreadable")
+    takes = [f"{AMOUNTS[name]}/success" for name in amounts]
+    named = (*counts, *rate_heads(average, declared), "unreadable", *takes)
     footnotes = (
         "A run's splits are pooled; report without --compact shows each, with all intervals.",
+        *([SUCCESS_NOTE] if amounts else []),
         *_footnotes(table, records, average),
     )
     return Grid(

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, QUARTILES, main_column, partly_measured, result_records
+from harness.tables import POOLED, QUARTILES, Cell, main_column, partly_measured, result_records
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
@@ -19,6 +19,7 @@ from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare, unranked
+from reports.spending import success_cells, worked
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
@@ -117,14 +118,16 @@ def by_table(
     invalid: InvalidRule | None = None,
     cluster: str = "",
     common: bool = False,
+    spending: bool = False,
 ) -> pd.DataFrame:
     """Return the same grouped by any of the `reports.keys.keys` of the runs' benchmarks.
 
     Several of them, separated by commas, group by their combinations.
 
     Measures of parents, such as task success, are given only for keys whose groups hold parents
-    whole. With `common`, only rows count for which all runs have an outcome. Raises `RunError` as
-    `main_table`, for a key that a run does not have, and if no row is common.
+    whole. With `common`, only rows count for which all runs have an outcome. With `spending`,
+    `attrs["spending"]` has what a success takes in each run, for which its calls are read. Raises
+    `RunError` as `main_table`, for a key that a run does not have, and if no row is common.
     """
     opened = open_runs(runs)
     for label, run in opened.items():
@@ -164,8 +167,16 @@ def by_table(
         "unranked": unranked(settings.differences, common=common),
         "common": [_common_line(evaluated, counted)] if common else [],
         "corrupt": corrupt_lines(opened),
+        "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
     }
     return table
+
+
+def _spending(rows: RunRows) -> dict[str, Cell]:
+    """Return what a success takes; nothing for policies, which take no tokens."""
+    if not rows.frame["output_tokens"].notna().any():
+        return {}
+    return success_cells(worked(rows))
 
 
 def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:

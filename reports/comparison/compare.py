@@ -24,6 +24,7 @@ from parsers.parents import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
 from reports.comparison.settings import Subject, check_comparable
+from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare as compare_settings
@@ -198,6 +199,7 @@ def _comparison(
         contrasts=tuple(contrasts),
         cluster=first.rules.cluster,
         verdict="",
+        takes=takes(first, second),
     )
 
 

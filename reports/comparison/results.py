@@ -10,6 +10,7 @@ from typing import Any
 
 from parsers import FEW, Declaration
 from reports.comparison.pairing import Left
+from reports.comparison.spent import Takes
 from reports.settings import Settings
 from reports.statistics import Correction, Difference, Effect, McNemar, Permutation
 
@@ -57,6 +58,7 @@ class Comparison:
     contrasts: the measures under each average.
     cluster: the level that intervals and tests take as independent.
     verdict: the conclusion in words.
+    takes: tokens, seconds and dollars per answered unit and per success; none for policies.
     """
 
     baseline: str
@@ -72,6 +74,7 @@ class Comparison:
     contrasts: tuple[Contrast, ...]
     cluster: str
     verdict: str
+    takes: tuple[Takes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,10 @@ def comparison_grid(comparisons: Comparisons) -> Grid:
         columns=(tables.Column("metric", "left"), *map(tables.Column, (*HEADS, *needed))),
         sections=tuple(
             Section(
-                tuple(_row(contrast, one, bool(needed)) for contrast in one.contrasts),
+                (
+                    *(_row(contrast, one, bool(needed)) for contrast in one.contrasts),
+                    *(each.row(1 + len(HEADS) + len(needed)) for each in one.takes),
+                ),
                 title=f"{one.run} against {one.baseline} (baseline)",
                 above=_facts(one),
                 below=(one.verdict,),
@@ -197,6 +200,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
                     for measure in one.declared.of_parents
                 },
                 **({"only_one": list(one.single)} if one.single else {}),
+                **({"takes": [asdict(each) for each in one.takes]} if one.takes else {}),
                 "verdict": one.verdict,
             }
             for one in comparisons.others
@@ -315,6 +319,12 @@ def _footnotes(comparisons: Comparisons) -> tuple[str, ...]:
         lines.append("pass@k: at least one of k repeats succeeds; pass^k: all of k do.")
     if any(_partial(c, one) for one in comparisons.others for c in one.contrasts):
         lines.append(f"(n of N): over the n of the N {on[0]} that both runs have a score for.")
+    if any(one.takes for one in comparisons.others):
+        lines.append(
+            f"/{declared.unit}, /success: tokens of replies (thoughts included), seconds and "
+            f"dollars of all {on[0]} that both have answered, over these or over each run's own "
+            "successes; dollars are the price of the work, replies from the cache included."
+        )
     if comparisons.planned is not None:
         lines.append(
             f"{clusters} for 80 % power: to detect a difference of "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,11 @@ from typing import Any
 import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from harness.tables import clean
 from parsers import Declaration
+from reports.view.efforts import Rung
 from reports.view.parts import average_words, main_of, measure_words, title_of
 
 MOST_GROUPS = 40
@@ -68,6 +70,66 @@ def rates_plot(table: pd.DataFrame, name: str, folder: Path) -> Plot:
     return Plot(title, files["light"], files["dark"], words)
 
 
+def effort_plot(
+    curves: Mapping[str, Sequence[Rung]], declared: Declaration, name: str, folder: Path
+) -> Plot:
+    """Draw the main measure over the tokens that runs took, a line for each model.
+
+    The runs of a line differ in the model's effort only; see `reports.view.efforts`.
+    """
+    files = {}
+    for theme in ("light", "dark"):
+        files[theme] = f"{name}-{theme}.svg"
+        _draw_curves(curves, declared, theme, folder / files[theme])
+    said = title_of(measure_words(declared))
+    words = "; ".join(
+        f"{model}: "
+        + ", ".join(
+            f"{one.effort} {one.tokens:,.0f} tokens {100 * one.value:.1f} %" for one in rungs
+        )
+        for model, rungs in curves.items()
+    )
+    return Plot(f"{said} by effort", files["light"], files["dark"], f"{said} by effort. {words}.")
+
+
+def _draw_curves(
+    curves: Mapping[str, Sequence[Rung]], declared: Declaration, theme: str, path: Path
+) -> None:
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.subplots()
+    for number, (model, rungs) in enumerate(curves.items()):
+        colour = _COLOURS[theme][number % len(_COLOURS[theme])]
+        places, values = [one.tokens for one in rungs], [100 * one.value for one in rungs]
+        (line,) = axes.plot(places, values, f"-{_marker(number)}", color=colour, markersize=6)
+        label = _short(model)
+        line.set_label(label if not label.startswith("_") else " " + label)
+        for one in rungs:
+            if one.low is not None and one.high is not None:
+                bounds = [100 * one.low, 100 * one.high]
+                axes.plot([one.tokens] * 2, bounds, color=colour, linewidth=2, alpha=0.5)
+            axes.annotate(
+                _short(one.effort),
+                (one.tokens, 100 * one.value),
+                xytext=(6, 6),
+                textcoords="offset points",
+                fontsize=9,
+                color=_INK[theme],
+                parse_math=False,
+            )
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", length=0)
+    axes.margins(x=0.12)
+    axes.set_ylim(bottom=0)
+    average = average_words(main_of(declared).averages[0], declared)
+    axes.set_xlabel(f"output tokens per {declared.unit}, thoughts included (logarithmic)")
+    axes.set_ylabel(f"per cent ({average})", color=_INK[theme], fontsize=9)
+    _dress(figure, axes, theme, legend=len(curves) > 1)
+    axes.grid(axis="y", color=_GRID[theme], linewidth=0.8)
+    _save(figure, path)
+
+
 def _draw(
     lines: pd.DataFrame,
     key: str,
@@ -102,6 +164,10 @@ def _draw(
     over = average_words(average, declared)
     axes.set_xlabel(f"{measure_words(declared)}, per cent ({over}, 95 % interval)")
     _dress(figure, axes, theme, legend=len(runs) > 1)
+    _save(figure, path)
+
+
+def _save(figure: Figure, path: Path) -> None:
     with warnings.catch_warnings(), mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "v"}):
         warnings.simplefilter("ignore")  # glyphs missing from the font are drawn as boxes
         figure.savefig(path, format="svg", metadata={"Date": None})

@@ -193,6 +193,7 @@ class Sheet:
     runs: by label.
     shown: the number of units that the page shows of it.
     plots: those of its summary.
+    efforts: scores over tokens of runs that differ in effort only; None without such runs.
     """
 
     number: int
@@ -201,6 +202,7 @@ class Sheet:
     points: Points
     shown: int = 0
     plots: tuple[Plot, ...] = ()
+    efforts: Plot | None = None
 
     @property
     def declared(self) -> Declaration:

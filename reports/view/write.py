@@ -17,10 +17,11 @@ from harness.tables import clean
 from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
+from reports.view.efforts import ladders
 from reports.view.folder import call, check, note, prepare
 from reports.view.parts import UnitPage, Window, part_of, title_of
 from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
-from reports.view.plots import Plot, rates_plot
+from reports.view.plots import Plot, effort_plot, rates_plot
 from reports.view.points import sample
 from reports.view.sheets import Sheet, listed, sheets_of
 from reports.view.tables import outer_keys
@@ -139,6 +140,7 @@ class Page:
             rows = listed(sheet, scripts, files)
             rows["stamp"] = stamp if self._follow and going_on else ""
             sheet.plots = _plots(sheet, self._out / "data")
+            sheet.efforts = _efforts(sheet, self._out / "data")
             script += call("VLM.load", rows) + "\n"
         page = _page(runs, sheets)
         _replace(self._out / "data" / "steps.js", script.encode("ascii"))
@@ -290,6 +292,13 @@ def _plots(sheet: Sheet, folder: Path) -> tuple[Plot, ...]:
     return tuple(
         rates_plot(frames[key], f"{prefix}{key}", folder) for key in outer_keys(sheet.summary)
     )
+
+
+def _efforts(sheet: Sheet, folder: Path) -> Plot | None:
+    if not (curves := ladders(sheet.runs, sheet.summary)):
+        return None
+    prefix = f"{sheet.number}-" if sheet.number else ""
+    return effort_plot(curves, sheet.declared, f"{prefix}effort", folder)
 
 
 def template(name: str) -> jinja2.Template:

@@ -98,7 +98,7 @@ def test_classes_are_counted_as_they_are_classified(folder: Path, runs: list[Pat
     rows = {row[0]: row[1:3] for row in _rows(folder, "How steps ended")[1:]}
     right = [sum(bool(r["scores"] and r["scores"]["success"]) for r in _raw(run)) for run in runs]
     assert rows["success"] == [str(count) for count in right]
-    assert rows["unsettled"] == ["0", str(sum(not r["settled"] for r in _raw(runs[1])))]
+    assert rows["not answered"] == ["0", str(sum(not r["settled"] for r in _raw(runs[1])))]
 
 
 def test_an_unfinished_run_is_reported_with_its_share(folder: Path) -> None:

@@ -1,0 +1,69 @@
+"""What a success takes in comparisons, leaderboards and plots, against numbers by hand."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.conversation import Usage
+from harness.runs import open_run
+from reports.comparison.compare import compare_runs
+from reports.formats import render
+from reports.load import open_runs
+from reports.tables import by_table, leaderboard
+from reports.view.efforts import ladders
+from reports.view.plots import effort_plot
+from reports.view.tables import summarise
+from tests.reports.runs import call, setup, step, worked, write
+
+
+def efforts(folder: Path) -> list[Path]:
+    """Runs of a model under two efforts: the second succeeds more often and takes more tokens."""
+    made = []
+    for effort, tokens, rights in (("low", 10, 1), ("high", 40, 2)):
+        steps = [
+            replace(step(f"t{t}", n, n < rights), cost=0.5, usage=Usage(100, output=tokens + t))
+            for t in range(8)
+            for n in range(3)
+        ]
+        calls = [
+            replace(
+                call(record, "B"), cost=0.5, reply=replace(call(record, "B").reply, latency_s=2.0)
+            )
+            for record in steps
+        ]
+        made.append(write(folder / effort, steps, setup(effort=effort), calls=calls))
+    return made
+
+
+def test_a_comparison_says_what_a_success_takes_in_both(tmp_path: Path) -> None:
+    (found,) = compare_runs(efforts(tmp_path)).others
+    takes = {one.name: one for one in found.takes}
+    assert (takes["tokens_per_step"].first, takes["tokens_per_step"].second) == (13.5, 43.5)
+    # One of three steps succeeds, then two of three.
+    assert (takes["tokens_per_success"].first, takes["tokens_per_success"].second) == (40.5, 65.25)
+    assert takes["price_per_success"].second == pytest.approx(0.75)
+    assert takes["tokens_per_success"].interval is not None
+    (alone,) = compare_runs([write(tmp_path / name, worked()) for name in "ab"]).others
+    assert [one.name for one in alone.takes] == ["tokens_per_step", "tokens_per_success"]
+
+
+def test_a_leaderboard_says_what_a_success_takes(tmp_path: Path) -> None:
+    printed = render(leaderboard(by_table(efforts(tmp_path), "split", spending=True)), width=200)
+    assert re.search(r"high .* 65\.2 \[.*\] +3\.00 +\$0\.7500", printed)
+    assert "/success" not in render(leaderboard(by_table(write(tmp_path / "p", worked()), "split")))
+
+
+def test_runs_that_differ_in_effort_only_are_drawn_over_their_tokens(tmp_path: Path) -> None:
+    low, high = efforts(tmp_path / "a")
+    other = write(tmp_path / "other", worked(), setup(effort="high", distractors=5))
+    runs = open_runs([low, high, other])
+    (rungs,) = ladders(runs, summarise(runs)).values()
+    assert [(one.effort, one.tokens) for one in rungs] == [("low", 13.5), ("high", 43.5)]
+    assert ladders({"a": open_run(low)}, summarise({"a": open_run(low)})) == {}
+    plot = effort_plot({"m": rungs}, summarise(runs).declared, "effort", tmp_path)
+    assert "low 14 tokens 33.3 %, high 44 tokens 66.7 %" in plot.words
+    assert (tmp_path / plot.light).is_file() and (tmp_path / plot.dark).is_file()
