@@ -116,6 +116,7 @@ class Prediction:
             action (the box that a point is the centre of, the reading of a benchmark's own scorer).
         votes: number of samples behind each different answer, this one's first; () where a unit is
             asked once.
+        sample: number of the sample that gave this one, from 0; None where a unit is asked once.
     """
 
     status: Status
@@ -125,6 +126,7 @@ class Prediction:
     under: str | None = None
     parsed: Mapping[str, Value] = field(default_factory=dict)
     votes: tuple[int, ...] = ()
+    sample: int | None = None
 
     @property
     def agreement(self) -> float | None:

@@ -272,7 +272,7 @@ DATA = names_of("Data", without=["lost_rows"])
 """The settings that select rows of a benchmark."""
 MESSAGES = names_of(
     *("Data", "Question"),
-    without=["first_of_many", "value_style", "repeats", "shuffles", "shard"],
+    without=["first_of_many", "value_style", "repeats", "samples", "vote", "shuffles", "shard"],
 )
 """The settings that decide which messages are sent."""
 

@@ -28,7 +28,7 @@ _ELSEWHERE = frozenset(
     {
         # The player decides on prompts and the number of calls.
         *("protocol", "protocol_options", "prompts", "none", "history", "image_policy", "pixels"),
-        *("first_of_many", "value_style", "repeats", "shuffles"),
+        *("first_of_many", "value_style", "repeats", "samples", "vote", "shuffles"),
         # And on the averages, except for `on_invalid`.
         *("invalid", "unattempted", "exclude_statuses"),
     }

@@ -17,6 +17,7 @@ from harness.errors import DataError, UserError
 from harness.records import Earlier, Said
 from harness.runs import Run, RunError, Unit, open_run
 from harness.runs.files import CALLS
+from harness.runs.live_steps import behind
 from parsers.records import OPERATIONS
 
 
@@ -65,7 +66,7 @@ class PastReplies:
                 reply.text,
                 reply.reasoning,
             )
-            for call in self._run.calls_of(unit_id)
+            for call in behind(unit.prediction, self._run.calls_of(unit_id))
             if not call.role and isinstance(reply := self._run.result_of(call), Reply)
         )
         action = unit.prediction.action if unit.prediction is not None else None

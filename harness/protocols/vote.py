@@ -79,18 +79,18 @@ def elected(predictions: Sequence[Prediction], vote: Vote) -> Prediction:
     An answer is the same as the first one that it equals; declined and unreadable ones are answers
     of their own.
     """
-    answers: list[list[Prediction]] = []
-    for prediction in predictions:
+    answers: list[list[int]] = []
+    for number, prediction in enumerate(predictions):
         if not isinstance(prediction, Prediction):
             return prediction  # The engine reports the mistake.
-        known = next((of for of in answers if vote.same(of[0], prediction)), None)
+        known = next((of for of in answers if vote.same(predictions[of[0]], prediction)), None)
         if known is None:
-            answers.append([prediction])
+            answers.append([number])
         else:
-            known.append(prediction)
+            known.append(number)
     chosen = max(answers, key=len) if vote.rule == "majority" else answers[0]
     others = sorted((len(of) for of in answers if of is not chosen), reverse=True)
-    return replace(chosen[0], votes=(len(chosen), *others))
+    return replace(predictions[chosen[0]], votes=(len(chosen), *others), sample=chosen[0])
 
 
 def _sampled(dialogue: Dialogue, number: int, samples: int) -> Generator[Asks, Replies, Prediction]:

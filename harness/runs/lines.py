@@ -76,7 +76,7 @@ def to_line(record: Any) -> Any:
 
 
 def _said(prediction: Prediction) -> dict[str, Any]:
-    fields = ("action", "flags", "letter", "under", "parsed", "votes")
+    fields = ("action", "flags", "letter", "under", "parsed", "votes", "sample")
     said = {"status": prediction.status, **_given(prediction, *fields)}
     if (action := prediction.action) is not None:
         said["action"] = {"name": action.name, **_given(action, "element", "point", "arguments")}

@@ -7,12 +7,13 @@ leniently: what is not there, or is of another type, is left empty.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from harness.runs.records import CallRecord
 from parsers.actions import Action, Value
+from parsers.records import Prediction
 
 SCREENSHOT = "screenshot"
 """Name of the blob of an observation that is a picture."""
@@ -183,3 +184,25 @@ def _numbers(values: Any, count: int) -> tuple[float, ...] | None:
         return None
     read = tuple(number for one in values if (number := _number(one)) is not None)
     return read if len(read) == count else None
+
+
+class Placed(Protocol):
+    """A call, or what it asks: its place, and the number of its sample."""
+
+    @property
+    def place(self) -> str: ...
+
+    @property
+    def sample(self) -> int: ...
+
+
+P = TypeVar("P", bound=Placed)
+
+
+def behind(prediction: Prediction | None, calls: Sequence[P]) -> list[P]:
+    """Return the calls that led to a prediction: of samples, those of the one that was elected."""
+    if prediction is None or prediction.sample is None:
+        return list(calls)
+    drawn = {call.place for call in calls if call.sample}
+    count, elected = sum(prediction.votes), prediction.sample
+    return [call for call in calls if call.place not in drawn or call.sample % count == elected]

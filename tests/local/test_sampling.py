@@ -1,4 +1,4 @@
-"""Sampling: a reply depends on its seed, step, repeat and place, and on nothing else."""
+"""Sampling: a reply depends on its seed, step, repeat, place and sample, and on nothing else."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tests.local.examples import ids_of, talks
 HOT = Generation(max_tokens=6, temperature=0.9, top_p=0.95, seed=3)
 
 
-def work(step: str, generation: Generation, repeat: int = 0) -> Work:
+def work(step: str, generation: Generation, repeat: int = 0, sample: int = 0) -> Work:
     encoded = Encoded(torch.tensor([1]), None)
-    return Work(step, repeat, "round-1", encoded, generation)
+    return Work(step, repeat, "round-1", encoded, generation, sample=sample)
 
 
 def drawn(works: list[Work], logits: list[float]) -> list[int]:
@@ -48,16 +48,17 @@ def test_a_reply_does_not_depend_on_its_batch(load: Callable[[str], Loaded]) -> 
     )
 
 
-def test_another_seed_step_or_repeat_draws_anew() -> None:
+def test_another_seed_step_repeat_or_sample_draws_anew() -> None:
     flat = [0.0] * 1000
     base = work("a", HOT)
     others = [
         work("b", HOT),
         work("a", HOT, repeat=1),
+        work("a", HOT, sample=1),
         work("a", Generation(max_tokens=6, temperature=0.9, seed=4)),
     ]
     tokens = drawn([base, *others], flat)
-    assert len(set(tokens)) == 4
+    assert len(set(tokens)) == 5
     assert drawn([base], flat) == tokens[:1]
 
 

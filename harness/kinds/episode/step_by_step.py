@@ -10,7 +10,7 @@ from collections.abc import Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from adapters.contract import AdapterInfo, ImageRule
 from adapters.conversation import Picture
@@ -28,6 +28,7 @@ from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, dialogu
 from harness.rankers import Ranks
 from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
 from harness.runs import STEP, Unit
+from harness.runs.live_steps import behind
 from harness.settings import Settings
 from parsers.actions import Action
 from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
@@ -124,7 +125,7 @@ class StepByStep(AskingProtocol):
         """Act until the episode is over.
 
         Returns the last action. `Prediction.parsed` has the raw `reward`, the number of `steps` and
-        why it came to its `end`.
+        why it came to its `end`; `votes` adds up those for and against the actions of all steps.
         """
         episode.shown.clear()
         limit = EpisodeSettings.of(self.run).max_steps or episode.task.max_steps
@@ -133,7 +134,7 @@ class StepByStep(AskingProtocol):
         idle, end = 0, ""
         last, flags = Prediction(Status.ANSWERED), set[str]()
         action: Action | None = None
-        number = 0
+        number = agreed = others = 0
         while not (end := end or seen.reason or ("ended" if seen.ended else "")):
             if number == limit:
                 end = LIMIT
@@ -141,7 +142,7 @@ class StepByStep(AskingProtocol):
             number += 1
             page, parsed = _page(observation)
             question = self._question(episode, number, seen, page, observation, before)
-            said, now = list[Said](), Earlier()
+            said, now = list[_Asked](), Earlier()
             if question.choices or self.needs.point:
                 about = question.for_policy(self.inner)
                 dialogue = dialogue_about(self.inner, question.asked, self._space)
@@ -150,6 +151,7 @@ class StepByStep(AskingProtocol):
                 last = Prediction(Status.NO_ELEMENT)
             episode.shown.extend(question.looked_up() or question.step.pictures)
             flags.update(last.flags)
+            agreed, others = agreed + sum(last.votes[:1]), others + sum(last.votes[1:])
             if last.status in ENDED.values():
                 end = WITHHELD
             elif last.status is not Status.ANSWERED or last.action is None:
@@ -172,7 +174,7 @@ class StepByStep(AskingProtocol):
                 index=number - 1,
                 pictures=question.looked_up() or asked.pictures,
                 page_size=asked.page_size,
-                said=tuple(said),
+                said=tuple(one.said for one in behind(last, said)),
                 scene=PastScene(partial(str, page.html)),
             )
             before = (*before, now)
@@ -180,7 +182,8 @@ class StepByStep(AskingProtocol):
         # Few steps can be over before three replies in a row named no action.
         without = action is None or end in (WITHHELD, IDLE)
         status = last.status if without else Status.ANSWERED
-        return Prediction(status, action, tuple(sorted(flags)), parsed=found)
+        votes = (agreed, others) if others else (agreed,) if agreed else ()
+        return Prediction(status, action, tuple(sorted(flags)), parsed=found, votes=votes)
 
     def _question(
         self,
@@ -294,7 +297,7 @@ def _why_none(said: Prediction) -> str:
 
 
 def _numbered(
-    number: int, dialogue: Dialogue, about: tuple[Any, ...], said: list[Said]
+    number: int, dialogue: Dialogue, about: tuple[Any, ...], said: list[_Asked]
 ) -> Generator[Asks, Replies, Prediction]:
     """The dialogue about a step, whose calls have its number in their names; `said` grows by what
     is asked of the model under test, and by its replies."""
@@ -316,9 +319,17 @@ def _numbered(
         dialogue.close()
 
 
-def _said(call: Any, reply: Any) -> Said:
+class _Asked(NamedTuple):
+    """An ask of a step, with its reply."""
+
+    place: str
+    sample: int
+    said: Said
+
+
+def _said(call: Any, reply: Any) -> _Asked:
     asked = "\n".join(message.text for message in call.conversation.added)
-    return Said(call.place, asked, reply.text, reply.reasoning)
+    return _Asked(call.place, call.sample, Said(call.place, asked, reply.text, reply.reasoning))
 
 
 def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:

@@ -90,6 +90,8 @@ class ScreenSteps(WholePictures):
     """Steps on screens, each shown whole."""
 
     extras = ScreenExtras()
+    # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
+    same_within = 60.0
     replies: PastReplies | None = None
 
     @classmethod

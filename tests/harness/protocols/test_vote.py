@@ -10,6 +10,7 @@ from harness.kinds.contract import UnitKind, kind_of
 from harness.protocols import open_protocol
 from harness.protocols.seeact import TwoRounds
 from harness.protocols.vote import Rule, Vote, elected, with_votes
+from harness.runs.live_steps import behind
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import say
@@ -44,6 +45,7 @@ def test_the_answer_of_most_samples_is_elected_and_of_several_the_first(
 ) -> None:
     found = elected([click(one) for one in answers], Vote(len(answers), rule, same))
     assert (found.element, found.votes) == (chosen, votes)
+    assert found.sample == answers.index(chosen)
     assert found.agreement == votes[0] / len(answers)
 
 
@@ -123,3 +125,11 @@ def test_actions_in_an_environment_are_not_sampled() -> None:
     voting = with_votes(Acting(), Vote(2, "majority", same))
     with pytest.raises(ValueError, match="cannot be sampled"):
         hold_turns(voting.dialogue(STEP, CHOICES), lambda calls: [])
+
+
+def test_the_calls_behind_a_prediction_are_those_of_the_elected_sample() -> None:
+    asks = [Ask(say("?"), place, sample=n) for place in ("look", "choose") for n in range(3)]
+    asks.insert(0, Ask(say("?"), "plan"))
+    said = elected([click("a"), click("b"), click("b")], Vote(3, "majority", same))
+    assert [ask.name for ask in behind(said, asks)] == ["plan", "look#1", "choose#1"]
+    assert behind(click("a"), asks) == asks == behind(None, asks)

@@ -92,6 +92,23 @@ def test_a_model_points_until_it_is_rewarded(tmp_path: Path) -> None:
     assert set(player.sizes) == {(200, 40)}
 
 
+def test_samples_vote_on_the_action_of_each_step(tmp_path: Path) -> None:
+    def answer(text: str, number: int) -> str:
+        right = next(
+            x for goal, x in (("0", 20), ("3", 140), ("4", 180)) if f"button {goal}" in text
+        )
+        x = right if number % 3 else 100
+        return f"ELEMENT: {x}, 20\nACTION: CLICK\nVALUE: None"
+
+    options = {"coordinates": "absolute", "form": "plain"}
+    shared: dict[str, Any] = {**RUN, "protocol": "coordinates", "protocol_option": options}
+    voting = {"samples": 3, "temperature": 0.8, "concurrency": 1}
+    done = harness.evaluate(Player(answer), **shared, **voting)
+    assert ends(done) == [(1.0, 1, {"success": 1.0})] * 3
+    assert [one.prediction.votes for one in done.records() if one.prediction] == [(2, 1)] * 3
+    assert "0 of 3 predictions read differently" in call("score", done.path).out
+
+
 @pytest.mark.parametrize(
     "protocol",
     ["coordinates", "seeact-two-rounds", "mindact-choice"],

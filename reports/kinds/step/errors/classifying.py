@@ -14,6 +14,7 @@ import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
 from harness.runs import CallRecord, DataGone, Run, StepUnit, Unit
+from harness.runs.live_steps import behind
 from harness.tables import clean
 from parsers import MIND2WEB, Declaration, Prediction, Status, in_box, token_f1
 from parsers.cleaned_page import PageError
@@ -100,7 +101,7 @@ class StepErrors(UnitErrors):
                     if last[0] != record.unit_id:
                         last = record.unit_id, _nodes(run, record.unit_id)
                     nodes = last[1]
-                calls = run.calls_of(record.unit_id, record.repeat)
+                calls = behind(record.prediction, run.calls_of(record.unit_id, record.repeat))
                 error = _with_relation(error, record, calls, nodes)
             errors.append(error)
         return errors
