@@ -93,16 +93,15 @@ def test_a_model_points_until_it_is_rewarded(tmp_path: Path) -> None:
 
 
 def test_samples_vote_on_the_action_of_each_step(tmp_path: Path) -> None:
+    goals = {"button 0": 20, "button 3": 140, "button 4": 180}
+
     def answer(text: str, number: int) -> str:
-        right = next(
-            x for goal, x in (("0", 20), ("3", 140), ("4", 180)) if f"button {goal}" in text
-        )
-        x = right if number % 3 else 100
+        x = next(x for goal, x in goals.items() if goal in text) if number % 3 else 100
         return f"ELEMENT: {x}, 20\nACTION: CLICK\nVALUE: None"
 
     options = {"coordinates": "absolute", "form": "plain"}
     shared: dict[str, Any] = {**RUN, "protocol": "coordinates", "protocol_option": options}
-    voting = {"samples": 3, "temperature": 0.8, "concurrency": 1}
+    voting: dict[str, Any] = {"samples": 3, "temperature": 0.8, "concurrency": 1}
     done = harness.evaluate(Player(answer), **shared, **voting)
     assert ends(done) == [(1.0, 1, {"success": 1.0})] * 3
     assert [one.prediction.votes for one in done.records() if one.prediction] == [(2, 1)] * 3
