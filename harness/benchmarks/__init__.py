@@ -215,6 +215,11 @@ BENCHMARKS.add(
     "your own recorded steps on screens, given with --data (docs/screen-steps.md)",
 )
 BENCHMARKS.add(
+    "question-items",
+    "harness.kinds.question.own:QuestionItems",
+    "your own questions about pictures, given with --data (docs/questions.md)",
+)
+BENCHMARKS.add(
     "sample-screens",
     "harness.kinds.screen.own:SAMPLE",
     "made-up tasks on a phone, shipped with the package, to try things out",

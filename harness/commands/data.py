@@ -69,6 +69,11 @@ def _check(source: Benchmark, settings: Settings) -> bool:
     from harness.benchmarks.check import check_rows, check_steps
     from harness.planning.plan import open_data
 
+    problems = source.problems(Path(settings.data) if settings.data else None)
+    if problems:
+        for problem in problems:
+            say(f"error: {problem}")
+        return False
     if isinstance(source, SimpleBenchmark):
         data = Path(settings.data) if settings.data else None
         checked = check_steps(source, data, settings.splits or None)

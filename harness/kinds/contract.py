@@ -340,6 +340,7 @@ UNIT_KINDS.add(
     "grounding", "harness.kinds.grounding.kind:GroundingItems", "instructions about pictures"
 )
 UNIT_KINDS.add("prompt", "harness.kinds.prompt.kind:Prompts", "finished prompts")
+UNIT_KINDS.add("question", "harness.kinds.question.kind:Questions", "questions about pictures")
 UNIT_KINDS.add("screen-step", "harness.kinds.screen.kind:ScreenSteps", "recorded steps on screens")
 UNIT_KINDS.add("trajectory", "harness.judging.kind:Trajectories", "what an agent did, judged")
 UNIT_KINDS.add("step", "harness.kinds.step.kind:RecordedSteps", "recorded steps")

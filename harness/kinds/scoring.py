@@ -129,11 +129,11 @@ FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
 class Bounds(Protocol):
     """The least and the most that a run could have reached."""
 
-    def floor(self, records: Records, rules: AggregationRules) -> Bound:
+    def floor(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
         """Expected scores of an agent that knows nothing, on the rows of the headline."""
         ...
 
-    def ceiling(self, records: Records, rules: AggregationRules) -> Bound:
+    def ceiling(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
         """Scores of an agent that always knows the answer."""
         ...
 
@@ -153,30 +153,33 @@ class UnitBounds:
     oracle: None if it cannot be asked.
     """
 
-    declared: Declaration
     chance: Mapping[UnitKey, Scores]
     oracle: Mapping[UnitKey, Scores] | None
 
-    def floor(self, records: Records, rules: AggregationRules) -> Bound:
-        return self._averaged(records, rules, self.chance)
+    def floor(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
+        return _averaged(records, declared, rules, self.chance)
 
-    def ceiling(self, records: Records, rules: AggregationRules) -> Bound:
+    def ceiling(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
         if self.oracle is None:
-            return {measure.name: None for measure in self.declared.of_units}
-        return self._averaged(records, rules, self.oracle)
+            return {measure.name: None for measure in declared.of_units}
+        return _averaged(records, declared, rules, self.oracle)
 
-    def _averaged(
-        self, records: Records, rules: AggregationRules, scores: Mapping[UnitKey, Scores]
-    ) -> Bound:
-        rows = [
-            replace(row, scores=scores[key_of(record)]) if row.scores else row
-            for record in records
-            for row in (record.scored(),)
-        ]
-        return {
-            measure.name: headline_value(rows, self.declared, rules, measure)
-            for measure in self.declared.of_units
-        }
+
+def _averaged(
+    records: Records,
+    declared: Declaration,
+    rules: AggregationRules,
+    scores: Mapping[UnitKey, Scores],
+) -> Bound:
+    rows = [
+        replace(row, scores=scores[key_of(record)]) if row.scores else row
+        for record in records
+        for row in (record.scored(),)
+    ]
+    return {
+        measure.name: headline_value(rows, declared, rules, measure)
+        for measure in declared.of_units
+    }
 
 
 class Extras:

@@ -110,6 +110,11 @@ POLICIES.add(
     "the middle of every picture",
 )
 POLICIES.add(
+    "question/random",
+    "harness.kinds.question.kind:RandomOption",
+    "a random option; nothing where there are none",
+)
+POLICIES.add(
     "screen-step/random",
     "harness.kinds.screen.policies:RandomTap",
     "a tap at a point drawn uniformly from the picture",

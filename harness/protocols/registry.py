@@ -61,6 +61,11 @@ PROTOCOLS.add(
     "point at what an instruction means on a picture, in the form of the model's family",
 )
 PROTOCOLS.add(
+    "question",
+    "harness.kinds.question.protocol:Question",
+    "a question about pictures, answered in words or with the letter of an option",
+)
+PROTOCOLS.add(
     "screen-agent",
     "harness.kinds.screen.protocol:ScreenAgent",
     "the next action on a screen, in the form of the model's family (phones)",

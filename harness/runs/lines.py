@@ -28,6 +28,7 @@ KINDS.add("grounding", "parsers.grounding:GroundingDetail", "a place on a pictur
 KINDS.add(
     "episode", "harness.kinds.episode.benchmark:EpisodeDetail", "a live page and an agent in turns"
 )
+KINDS.add("question", "parsers.question:QuestionDetail", "a question about pictures")
 KINDS.add("screen-step", "parsers.screen:ScreenDetail", "a recorded step on a screen")
 KINDS.add("trajectory", "harness.judging.trajectory:TrajectoryDetail", "what an agent did")
 KINDS.add(

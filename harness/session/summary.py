@@ -86,8 +86,8 @@ def part(
     metrics = repeated.metrics
     floor = oracle = None
     if bounds is not None:
-        floor = _measured(bounds.floor(records, metrics.rules), metrics)
-        oracle = _measured(bounds.ceiling(records, metrics.rules), metrics)
+        floor = _measured(bounds.floor(records, declared, metrics.rules), metrics)
+        oracle = _measured(bounds.ceiling(records, declared, metrics.rules), metrics)
     known = [one.name for one in declared.of_units if one.name not in metrics.left_open]
     main = declared.main.name if declared.main.name in known else next(iter(known), "")
     return Part(

@@ -49,7 +49,7 @@ class GroundingExtras(Extras):
             return None
         score = scorer_of(settings, source.declared)
         chance = {key_of(record): expected(record.detail) for record in records}
-        return UnitBounds(source.declared, chance, oracle_scores(records, settings, score))
+        return UnitBounds(chance, oracle_scores(records, settings, score))
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
         known = any(bound["hit"] is not None for bound in ceilings)

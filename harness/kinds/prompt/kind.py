@@ -201,7 +201,6 @@ class PromptsExtras(Extras):
 
         distinct = {key_of(record): record for record in records}
         return UnitBounds(
-            declared,
             chance={key: expected(one, scored) for key, one in distinct.items()},
             oracle={key: scored(one, one.detail.gold) for key, one in distinct.items()},
         )

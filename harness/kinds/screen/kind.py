@@ -53,7 +53,7 @@ class ScreenExtras(Extras):
         score = scorer_of(settings, source.declared)
         drawn = min(DRAWN, max(FEWEST, IN_ALL // max(len(records), 1)))
         chance = {key_of(record): expected(record.detail, score, drawn) for record in records}
-        return UnitBounds(source.declared, chance, oracle_scores(records, settings, score))
+        return UnitBounds(chance, oracle_scores(records, settings, score))
 
     def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
         yield (

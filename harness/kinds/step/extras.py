@@ -25,6 +25,7 @@ from harness.settings import Settings
 from harness.tables import counted
 from parsers import AggregationRules, Counts, ScoringRules, score
 from parsers.actions import Action, ActionSpace
+from parsers.declaration import Declaration
 from parsers.rates import mean
 from parsers.records import Prediction, Scores, Status
 
@@ -165,7 +166,9 @@ class StepBounds:
     over: Mapping[str, str] = field(default_factory=dict)
     """The level of parents over which a measure is averaged, where it is not the task."""
 
-    def floor(self, records: Sequence[Unit[Any]], rules: AggregationRules) -> Bound:
+    def floor(
+        self, records: Sequence[Unit[Any]], declared: Declaration, rules: AggregationRules
+    ) -> Bound:
         """The expected scores of `always-click`, computed and not drawn."""
         found = _macro(records, rules, self.chance, self.over)
         if self.listed:
@@ -173,7 +176,9 @@ class StepBounds:
         operation = None if self.joint else found["operation_f1"]
         return {**_UNKNOWN, "operation_f1": operation}
 
-    def ceiling(self, records: Sequence[Unit[Any]], rules: AggregationRules) -> Bound:
+    def ceiling(
+        self, records: Sequence[Unit[Any]], declared: Declaration, rules: AggregationRules
+    ) -> Bound:
         """The scores of the oracle."""
         return _UNKNOWN if self.oracle is None else _macro(records, rules, self.oracle, self.over)
 

@@ -96,7 +96,8 @@ def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: boo
     records, settings = _records(*DEV)
     settings = replace(settings, wrong_element_zeroes_operation=joint)
     rules = scoring_rules(settings)
-    found = bounds_of(records, settings).floor(records, aggregation_rules(settings, MIND2WEB))
+    averages = aggregation_rules(settings, MIND2WEB)
+    found = bounds_of(records, settings).floor(records, MIND2WEB, averages)
     asked = [record for record in records if record.invalid is None]
     clicks = {
         record.unit_id: [

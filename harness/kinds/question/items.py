@@ -1,0 +1,358 @@
+"""From rows to questions: answers, options, pictures, prompts, and what is wrong with each."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.errors import DataError, suggestion
+from harness.kinds.question.schema import (
+    DECLINE,
+    SCHEMA,
+    Schema,
+    Template,
+    check_metric,
+    refused,
+)
+from harness.pictures import PictureError, read_size
+from parsers.question import LETTERS, Asked, Right
+from parsers.question.metrics import METRICS
+from parsers.question.words import number_of, squad_words
+
+COLUMNS = {
+    *("id", "question", "answers", "answer", "images", "image", "options", "metric", "box"),
+    *("hint", "system", "split", "labels"),
+}
+_FILLED = ("question", "options", "hint", "box", "no_answer", "decline", "letter", "option")
+_LARGEST = 256 * 2**20
+
+
+class Bad(Exception):
+    """A problem of a row: its kind, and what is wrong."""
+
+
+@dataclass
+class Pictures:
+    """The pictures of a set: files in its folder, or bytes of its rows."""
+
+    root: Path
+    _held: dict[str, bytes] = field(default_factory=dict)
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def add(self, value: object) -> tuple[str, str]:
+        """Return the name of a picture and its digest. Raises `Bad`."""
+        if isinstance(value, Mapping):
+            value = value.get("bytes") or value.get("path")
+        if isinstance(value, str) and not value.startswith("data:"):
+            return value, self._of_file(value)
+        data = _decoded(value) if isinstance(value, str) else value
+        if not isinstance(data, bytes):
+            raise Bad("picture", "a picture is a path, a data URL or bytes")
+        digest = _digest(data, "a picture")
+        self._held[digest] = data
+        return digest, digest
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a picture."""
+        return self._held[name] if name in self._held else self._path(name).read_bytes()
+
+    def _of_file(self, name: str) -> str:
+        if name not in self._known:
+            try:
+                data = self._path(name).read_bytes()
+            except OSError:
+                raise Bad("picture", f"{name} is not in {self.root}") from None
+            self._known[name] = _digest(data, name)
+        return self._known[name]
+
+    def _path(self, name: str) -> Path:
+        path = (self.root / name).resolve() if "\0" not in name else self.root.parent
+        if not path.is_relative_to(self.root.resolve()):
+            raise Bad("picture", f"{name} lies outside of {self.root}")
+        return path
+
+
+def _decoded(url: str) -> bytes:
+    _, comma, text = url.partition(",")
+    try:
+        return base64.b64decode(text if comma else "?", validate=True)
+    except (ValueError, binascii.Error):
+        raise Bad("picture", "its data URL is not base64") from None
+
+
+def _digest(data: bytes, name: str) -> str:
+    if len(data) > _LARGEST:
+        raise Bad("picture", f"{name} has {len(data):,} bytes")
+    try:
+        return read_size(data, name).digest
+    except PictureError:
+        raise Bad("picture", f"{name} cannot be decoded") from None
+
+
+@dataclass
+class Item:
+    """A question of a file.
+
+    Attributes:
+        problems: what is wrong with it, by kind; with any, the other attributes may be empty.
+        pictures: names of its pictures (`Pictures.read`), with their `digests`.
+        shows_options: whether its prompt lists its options.
+        only_numbers: whether every right answer is a number.
+    """
+
+    id: str
+    where: str
+    problems: dict[str, str] = field(default_factory=dict)
+    asked: Asked = field(default_factory=lambda: Asked(prompt=""))
+    gold: Right = field(default_factory=Right)
+    split: str = "test"
+    labels: dict[str, str] = field(default_factory=dict)
+    pictures: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    shows_options: bool = True
+    only_numbers: bool = False
+
+
+def items_of(
+    rows: Iterable[tuple[str, dict[str, Any]]], schema: Schema, pictures: Pictures, name: str
+) -> Iterator[Item]:
+    """Yield the items of rows."""
+    decline = DECLINE if schema.no_answer else ""
+    templates = {
+        key: Template(getattr(schema.prompt, key).replace("{decline}", decline))
+        for key in ("system", "question", "options", "choice")
+    }
+    rows = list(rows)
+    scored = any(_given(row, "answers", "answer") is not None for _, row in rows)
+    for place, row in rows:
+        where = f"{name}{place}"
+        item = Item(str(row.get("id", "")), where)
+        try:
+            _fill(item, row, schema, pictures, templates, scored=scored)
+        except Bad as bad:
+            kind, text = bad.args
+            item.problems[kind] = f"{where}: {text}"
+        except DataError as error:
+            item.problems["metric"] = str(error)
+        yield item
+
+
+def _given(row: Mapping[str, Any], *names: str) -> Any:
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def _fill(
+    item: Item,
+    row: dict[str, Any],
+    schema: Schema,
+    pictures: Pictures,
+    templates: Mapping[str, Template],
+    *,
+    scored: bool,
+) -> None:
+    if "id" not in row or not item.id or isinstance(row["id"], (list, dict)):
+        raise Bad("id", "no id, which every item needs")
+    for name in row.keys() - COLUMNS:
+        if why := refused(name):
+            raise Bad(name, why)
+    item.split = _text(row, "split", item.id) or "test"
+    item.labels = _labels(row, item.id)
+    for label in (*schema.cells, *([schema.cluster] if schema.cluster else [])):
+        if label not in item.labels:
+            needs = "cells" if label in schema.cells else "cluster"
+            raise Bad("label", f"{item.id} has no label '{label}', which {needs} needs")
+    question = _text(row, "question", item.id)
+    if not question:
+        raise Bad("question", f"{item.id} has no question")
+    metric = schema.metric_for(_text(row, "metric", item.id), item.labels)
+    check_metric(metric, item.where)
+    if not metric:
+        raise Bad("metric", f"{item.id} has no metric, and {SCHEMA} names none")
+    options = _options(row, item.id, metric)
+    item.gold = _right(row, item.id, metric, options, schema, scored=scored)
+    item.only_numbers = bool(item.gold.answers) and all(
+        number_of(one) is not None for one in item.gold.answers
+    )
+    shown = _given(row, "images", "image")
+    listed = shown if isinstance(shown, (list, tuple)) else () if shown is None else (shown,)
+    try:
+        found = [pictures.add(one) for one in listed]
+    except Bad as bad:
+        raise Bad(bad.args[0], f"{item.id}: {bad.args[1]}") from None
+    item.pictures, item.digests = tuple(n for n, _ in found), tuple(d for _, d in found)
+    _ask(item, row, schema, templates, question, options, metric)
+
+
+def _ask(
+    item: Item,
+    row: Mapping[str, Any],
+    schema: Schema,
+    templates: Mapping[str, Template],
+    question: str,
+    options: tuple[str, ...],
+    metric: str,
+) -> None:
+    """Write the prompt of an item."""
+    others = {
+        name: str(value)
+        for name, value in row.items()
+        if name not in COLUMNS and isinstance(value, (str, int, float))
+    }
+    values: dict[str, Any] = {
+        **others,
+        **item.labels,
+        "question": question,
+        "hint": _text(row, "hint", item.id),
+        "box": _box(row, item.id, schema),
+        "no_answer": schema.no_answer,
+    }
+    chosen = templates["choice" if metric == "choice" else "question"]
+    lines = [
+        templates["options"].fill({**values, "letter": letter, "option": option})
+        for letter, option in zip(LETTERS, options, strict=False)
+    ]
+    values["options"] = "\n".join(lines)
+    for template in (*((templates["options"],) if options else ()), chosen, templates["system"]):
+        for name in sorted(template.names - {*values, "letter", "option"}):
+            hint = suggestion(name, (*values, *_FILLED))
+            raise Bad(
+                "placeholder", f"{SCHEMA}: {{{name}}} is neither a column nor a label; {hint}"
+            )
+    item.shows_options = "options" in chosen.names
+    item.asked = Asked(
+        prompt=chosen.fill(values),
+        system=_text(row, "system", item.id) or templates["system"].fill(values),
+        question=question,
+        options=options,
+        metric=metric,
+        after=schema.answer_after,
+        no_answer=schema.no_answer,
+    )
+
+
+def _text(row: Mapping[str, Any], name: str, id: str) -> str:
+    value = row.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Bad(name, f"{name} of {id} is no text")
+    return value
+
+
+def _labels(row: Mapping[str, Any], id: str) -> dict[str, str]:
+    labels = row.get("labels")
+    if labels is None:
+        return {}
+    if not isinstance(labels, dict) or not all(isinstance(one, str) for one in labels.values()):
+        raise Bad("labels", f"labels of {id} is no object of texts")
+    return dict(labels)
+
+
+def _box(row: Mapping[str, Any], id: str, schema: Schema) -> str:
+    box = row.get("box")
+    if box is None:
+        return ""
+    numbers = isinstance(box, (list, tuple)) and all(isinstance(n, (int, float)) for n in box)
+    if not numbers or len(box) != 4 or not all(map(math.isfinite, box)):
+        raise Bad("box", f"box of {id} is not four numbers")
+    if not schema.box:
+        raise Bad("box", f"{id} has a box, and {SCHEMA} does not say what its numbers mean (box)")
+    return ", ".join(f"{n:g}" for n in box)
+
+
+def _listed(value: Any, name: str, id: str) -> list[Any]:
+    if isinstance(value, str) and value.lstrip()[:1] == "[" and value.rstrip()[-1:] == "]":
+        raise Bad("list", f"{name} of {id} is a text that looks like a list; write a list")
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _options(row: Mapping[str, Any], id: str, metric: str) -> tuple[str, ...]:
+    value = row.get("options")
+    if value is None:
+        if metric == "choice":
+            raise Bad("options", f"{id} is scored as choice and has no options")
+        return ()
+    options = _listed(value, "options", id)
+    if not all(isinstance(one, str) and one.strip() for one in options):
+        raise Bad("options", f"options of {id} are not all texts")
+    if not 2 <= len(options) <= len(LETTERS):
+        raise Bad("options", f"{id} has {len(options)} options; 2 to {len(LETTERS)} can be shown")
+    return tuple(options)
+
+
+def _right(
+    row: Mapping[str, Any],
+    id: str,
+    metric: str,
+    options: tuple[str, ...],
+    schema: Schema,
+    *,
+    scored: bool,
+) -> Right:
+    name = "answers" if row.get("answers") is not None else "answer"
+    value = row.get(name)
+    if value is None and not scored:
+        return Right()
+    listed = [] if value is None else _listed(value, name, id)
+    if not listed:
+        raise Bad("answers", f"{id} has no answers; [null] says that it cannot be answered")
+    if None in listed and not schema.no_answer:
+        raise Bad(
+            "null",
+            f"{id} has the answer null, but {SCHEMA} does not say what stands for it (no_answer)",
+        )
+    texts = [_answer(one, id, metric, options) for one in listed if one is not None]
+    return Right(
+        answers=tuple(dict.fromkeys(texts)),
+        unanswerable=None in listed,
+        no_answer=schema.no_answer,
+        absolute=schema.tolerance.absolute,
+        relative=schema.tolerance.relative,
+    )
+
+
+def _answer(value: object, id: str, metric: str, options: tuple[str, ...]) -> str:
+    if metric == "choice":
+        return _letter(value, id, options)
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise Bad("answers", f"an answer of {id} is neither a text nor a number")
+    text = str(value)
+    if not text.strip():
+        raise Bad("answers", f"{id} has an empty answer; [null] says that it cannot be answered")
+    if METRICS[metric].words and not squad_words(text):
+        raise Bad("gold", f"the answer '{text}' of {id} has no words for {metric}; exact takes it")
+    if metric == "number" and number_of(text) is None:
+        raise Bad("gold", f"the answer '{text}' of {id} is no number")
+    return text
+
+
+def _letter(value: object, id: str, options: tuple[str, ...]) -> str:
+    """Return the letter of an answer: a letter, an index from 0, or the text of an option."""
+    last = f"beyond its {len(options)} options (A to {LETTERS[len(options) - 1]})"
+    if isinstance(value, int) and not isinstance(value, bool):
+        if not 0 <= value < len(options):
+            raise Bad("outside", f"the answer {value} of {id} is {last}")
+        return LETTERS[value]
+    if not isinstance(value, str):
+        raise Bad("answers", f"an answer of {id} is neither a letter, an index nor an option")
+    same = [place for place, one in enumerate(options) if one == value]
+    place = LETTERS.find(value) if len(value) == 1 else -1
+    is_index = value.isascii() and value.isdigit() and int(value) < len(options)
+    if same and (len(same) > 1 or (place >= 0 and place < len(options)) or is_index):
+        other = f"the text of option {LETTERS[same[0]]}"
+        what = "an index" if is_index else "a letter" if place >= 0 else other
+        if len(same) > 1:
+            other = f"of option {LETTERS[same[1]]}"
+        raise Bad("ambiguous", f"the answer '{value}' of {id} is {what} and {other}")
+    if same:
+        return LETTERS[same[0]]
+    if place >= 0:
+        if place >= len(options):
+            raise Bad("outside", f"the answer '{value}' of {id} is {last}")
+        return value
+    raise Bad("outside", f"the answer '{value}' of {id} is neither a letter nor an option")

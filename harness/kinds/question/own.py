@@ -1,0 +1,197 @@
+"""The user's own questions: `questions.toml`, a file of questions and pictures in a folder.
+
+    vlm-eval --benchmark question-items --data my-questions --model oracle
+
+The files are documented in docs/questions.md. A package can give such a folder a name:
+
+    TILLS = QuestionItems("tills", data=HERE)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from harness.benchmarks import Benchmark
+from harness.benchmarks.files import DataFile, fingerprint
+from harness.benchmarks.items import Items
+from harness.errors import DataError
+from harness.kinds.question.items import Item, Pictures, items_of
+from harness.kinds.question.schema import SCHEMA, Schema, read_schema
+from harness.kinds.question.tables import rows_of
+from harness.runs import Unit
+from parsers.declaration import Declaration, Group, Level, Measure
+from parsers.question import KIND, SPACE, QuestionDetail
+from parsers.question.metrics import METRICS, score
+from parsers.records import Prediction, Scores
+
+
+def declaration(
+    metrics: Sequence[str],
+    *,
+    average: str = "micro",
+    cells: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    cluster: str = "picture",
+) -> Declaration:
+    """Return the declaration of questions that are scored by these metrics.
+
+    `score` is the headline; each metric is a measure of the questions that it scores.
+    """
+    binary = all(METRICS[name].binary for name in metrics)
+    averages: Any = (average, *(one for one in ("micro", "macro") if one != average))
+    measures = [
+        Measure(
+            "score",
+            "Score",
+            "score of the answers, each by its metric",
+            main=True,
+            binary=binary,
+            averages=averages,
+            cells=tuple(cells),
+        )
+    ]
+    for name in metrics if len(metrics) > 1 else ():
+        metric = METRICS[name]
+        measures.append(
+            Measure(
+                name.lower(),
+                name,
+                metric.meaning,
+                binary=metric.binary,
+                averages=("micro",),
+                partial=True,
+            )
+        )
+    labels = [name for name in dict.fromkeys((*cells, *groups)) if name != cluster]
+    return Declaration(
+        measures=tuple(measures),
+        levels=(Level(cluster, extent=f"{cluster}s of the same kind"),),
+        groups=(Group("split", "the split", whole=cluster), *(Group(one) for one in labels)),
+        kind=KIND,
+        actions=SPACE,
+    )
+
+
+@dataclass(frozen=True)
+class QuestionSet(Benchmark):
+    """A set of questions."""
+
+    declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
+    protocol = "question"
+    pictures = True
+
+    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
+        """Return the score, and that of the question's metric; None where no answer is known."""
+        known = detail.gold.answers or detail.gold.unanswerable
+        found = score(prediction, detail.asked, detail.gold) if known else None
+        scores: dict[str, float | None] = dict.fromkeys(self.declared.scores)
+        return (
+            scores
+            | {"score": found}
+            | {name: found for name in scores if name == detail.asked.metric}
+        )
+
+
+@dataclass(frozen=True)
+class QuestionItems(QuestionSet):
+    """The user's own questions.
+
+    data: a folder that is part of a package; None to read the folder of --data.
+    """
+
+    name: str = "question-items"
+    description: str = "your own questions about pictures, given with --data"
+    data: Path | None = None
+    guarded = False
+
+    def holds(self, data: Path) -> bool:
+        return self.data is None and (data / SCHEMA).is_file()
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open a folder of questions. Raises `DataError` for the first problem."""
+        schema, items, pictures, files = self._read(data)
+        problem = next((text for item in items for text in item.problems), None)
+        if problem is not None:
+            raise DataError(problem)
+        metrics = [name for name in METRICS if any(item.asked.metric == name for item in items)]
+        try:
+            declared = declaration(
+                metrics,
+                average=schema.average or ("cells" if schema.cells else "micro"),
+                cells=schema.cells,
+                groups=schema.labels_of([item.labels for item in items]),
+                cluster=schema.cluster or "picture",
+            )
+        except ValueError as error:
+            raise DataError(f"{SCHEMA}: {error}") from error
+        named = {item.id: item.pictures for item in items}
+        opened = Items.of(
+            self._units(items, schema),
+            splits=splits,
+            whole=schema.cluster or "picture",
+            origin={"origin": "local", "set": schema.name, "files": fingerprint(files)},
+            pictures=lambda unit: [pictures.read(name) for name in named[unit.unit_id]],
+            remarks=list(_remarks(items)),
+        )
+        return replace(opened, declared=declared)
+
+    def problems(self, data: Path | None) -> list[str]:
+        """Return every problem once, with the number of items that have it and the first one."""
+        _, items, _, _ = self._read(data)
+        found: dict[str, list[str]] = {}
+        for item in items:
+            for kind, text in item.problems.items():
+                found.setdefault(kind, []).append(text)
+        return [
+            texts[0] + (f" ({len(texts)} items)" if len(texts) > 1 else "")
+            for texts in found.values()
+        ]
+
+    def _read(self, data: Path | None) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
+        root = self.data or data
+        if root is None:
+            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
+        schema = read_schema(root)
+        path = root / schema.questions
+        pictures = Pictures(root)
+        items = list(items_of(rows_of(path, schema), schema, pictures, schema.questions))
+        if not items:
+            raise DataError(f"{path} holds no questions")
+        repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
+        if repeated:
+            raise DataError(f"two items have the id {repeated[0]}")
+        files = [
+            DataFile(one, None, one.relative_to(root).as_posix(), one.stat().st_size)
+            for one in (root / SCHEMA, path)
+        ]
+        return schema, items, pictures, files
+
+    def _units(self, items: Sequence[Item], schema: Schema) -> Iterator[Unit[QuestionDetail]]:
+        for item in items:
+            cluster = item.labels.get(schema.cluster, "") if schema.cluster else ""
+            parent = cluster or "+".join(item.digests) or item.id
+            yield self.unit(
+                item.id,
+                QuestionDetail(asked=item.asked, gold=item.gold),
+                item.split,
+                parents={schema.cluster or "picture": parent},
+                labels=item.labels,
+                digests={f"picture-{n}": one for n, one in enumerate(item.digests)},
+                goal=item.asked.question,
+                source=item.where,
+            )
+
+
+def _remarks(items: Sequence[Item]) -> Iterator[str]:
+    unseen = sum(bool(item.asked.options) and not item.shows_options for item in items)
+    if unseen:
+        yield f"{unseen} items have options that their prompt does not show"
+    numbers = sum(item.only_numbers and item.asked.metric in ("exact", "f1") for item in items)
+    if numbers * 2 > len(items):
+        yield "most answers are numbers: metric number compares their values"
+    if all(not item.gold.answers and not item.gold.unanswerable for item in items):
+        yield "no item has an answer: replies are kept, and nothing is scored"

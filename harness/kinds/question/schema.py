@@ -1,0 +1,155 @@
+"""`questions.toml`: the settings of a set of questions."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from harness.errors import DataError, suggestion
+from parsers.question.metrics import METRICS
+
+SCHEMA = "questions.toml"
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][\w-]*)\}")
+OPEN = "{hint}\n{question}\nAnswer in a few words.{decline}"
+CHOICE = "{hint}\n{question}\n{options}\nAnswer with the letter of one option.{decline}"
+DECLINE = " If the picture does not answer it, write {no_answer}."
+
+
+class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The words around a question; `{name}` stands for a column or a label."""
+
+    system: str = ""
+    question: str = OPEN
+    options: str = "{letter}. {option}"
+    choice: str = CHOICE
+
+
+class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far a number may be off."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+
+
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`questions.toml`.
+
+    name: what the set is called, for the record.
+    questions: the file of questions.
+    metric: for rows without one; metric_of: by the value of a label.
+    cells: labels whose cells are averaged; average: cells, micro or macro.
+    cluster: the label whose values intervals take as independent; the pictures unless given.
+    box: meaning of the numbers of boxes.
+    no_answer: what stands for "not on the picture".
+    answer_after: the answer is what follows the last of these words.
+    columns: our columns to those of the file; a dot leads into an object.
+    """
+
+    name: str
+    questions: str = "questions.jsonl"
+    metric: str = ""
+    cells: list[str] = []
+    average: Literal["", "cells", "micro", "macro"] = ""
+    cluster: str = ""
+    box: Literal["", "xyxy-px", "xyxy-unit", "xywh-px", "xywh-unit"] = ""
+    no_answer: str = ""
+    answer_after: str = ""
+    prompt: Prompt = Prompt()
+    metric_of: dict[str, dict[str, str]] = {}
+    tolerance: Tolerance = Tolerance()
+    columns: dict[str, str] = {}
+
+    def metric_for(self, own: str, labels: Mapping[str, str]) -> str:
+        """Return the metric of a row: its own, that of a label's value, or the set's."""
+        of_label = (
+            metrics[labels[label]]
+            for label, metrics in self.metric_of.items()
+            if labels.get(label) in metrics
+        )
+        return own or next(of_label, "") or self.metric
+
+    def labels_of(self, labels: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+        """Return the labels that every row has."""
+        shared = set(labels[0]) if labels else set[str]()
+        return tuple(name for name in labels[0] if name in shared.intersection(*labels))
+
+
+def read_schema(root: Path) -> Schema:
+    """Read the settings in a folder. Raises `DataError`."""
+    path = root / SCHEMA
+    if not path.is_file():
+        raise DataError(f"{root} has no {SCHEMA}, which names the set and its metric")
+    try:
+        found = tomllib.loads(path.read_text("utf-8-sig"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not valid TOML: {error}") from error
+    _refuse(found, Schema)
+    for part, kind in (("prompt", Prompt), ("tolerance", Tolerance)):
+        _refuse(found.get(part), kind)
+    try:
+        schema = msgspec.convert(found, Schema)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{SCHEMA}: {error}") from error
+    for name in (schema.metric, *(m for each in schema.metric_of.values() for m in each.values())):
+        check_metric(name, SCHEMA)
+    if schema.average == "cells" and not schema.cells:
+        raise DataError(f"{SCHEMA}: average is cells, and no cells are named")
+    return schema
+
+
+_HINTS = {
+    "weight": "rows have no weights; name labels under cells to count groups alike",
+    "pattern": "patterns are not supported; answer_after reads what follows a phrase",
+}
+
+
+def refused(name: str) -> str:
+    """Say why a key or column is none of ours; "" where nothing more is known."""
+    words = {"weights": "weight", "regex": "pattern", "regexp": "pattern", "patterns": "pattern"}
+    return _HINTS.get(words.get(name, name), "")
+
+
+def _refuse(found: object, kind: type[msgspec.Struct]) -> None:
+    known = kind.__struct_fields__
+    for name in found if isinstance(found, dict) else ():
+        if name not in known:
+            why = refused(name) or f"unknown key '{name}'; {suggestion(name, known)}"
+            raise DataError(f"{SCHEMA}: {why}")
+
+
+def check_metric(name: str, where: str) -> None:
+    """Raise `DataError` for a name that is no metric; "" is none."""
+    if name and name not in METRICS:
+        raise DataError(f"{where}: '{name}' is no metric; {suggestion(name, METRICS)}")
+
+
+@dataclass(frozen=True)
+class Template:
+    """A text with placeholders, each replaced once; other braces stay."""
+
+    text: str
+    names: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", frozenset(PLACEHOLDER.findall(self.text)))
+
+    def fill(self, values: Mapping[str, Any]) -> str:
+        """Fill in values; a line of placeholders that are all empty is left out.
+
+        >>> Template("{hint}\\nAsk {question}").fill({"hint": "", "question": "{hint}?"})
+        'Ask {hint}?'
+        """
+        lines = []
+        for line in self.text.split("\n"):
+            filled = PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), line)
+            if filled.strip() or not PLACEHOLDER.search(line):
+                lines.append(filled)
+        return "\n".join(lines).strip()
