@@ -245,9 +245,7 @@ def test_each_problem_is_said_once_with_its_number() -> None:
 
 def test_the_files_of_the_page_are_read() -> None:
     page = (Path(__file__).parents[4] / "docs" / "questions.md").read_text("utf-8")
-    blocks = {
-        name: text for name, text in re.findall(r"```(toml|json)\n(.*?)```", page, re.DOTALL)[::-1]
-    }
+    blocks = dict(re.findall(r"```(toml|json)\n(.*?)```", page, re.DOTALL)[::-1])
     prompt = next(
         text for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[prompt]" in text
     )
