@@ -77,7 +77,7 @@ def lost(place: Path) -> Path:
         (
             PRO,
             of_rows(id="word_macos_0"),
-            "screenspot-pro has two units with the id 'word_macos_0'",
+            "screenspot-pro has two rows with the id 'word_macos_0'",
         ),
         (
             PRO,
