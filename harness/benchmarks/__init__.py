@@ -212,7 +212,7 @@ BENCHMARKS.add(
 BENCHMARKS.add(
     "screen-steps",
     "harness.kinds.screen.own:OwnSteps",
-    "your own recorded steps on screens, given with --data (docs/screen-steps.md)",
+    "your own recorded steps on screens, given with --data (docs/screen-data.md)",
 )
 BENCHMARKS.add(
     "question-items",

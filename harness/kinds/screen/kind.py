@@ -28,7 +28,7 @@ from harness.tables import counted
 from parsers import Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import ScreenDetail
+from parsers.screen import KIND, ScreenDetail
 
 if TYPE_CHECKING:
     from harness.kinds.replies import PastReplies
@@ -93,6 +93,17 @@ class ScreenSteps(WholePictures):
     # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
     same_within = 60.0
     replies: PastReplies | None = None
+
+    @classmethod
+    def asks_with(
+        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
+    ) -> AskingProtocol:
+        """Protocols of the web may ask about screens, too."""
+        if protocol.kind == KIND:
+            return protocol
+        from harness.kinds.screen.web import on_screens
+
+        return on_screens(protocol, info)
 
     @classmethod
     def lacks(

@@ -59,6 +59,7 @@ _SCHEMA = Schema(
         "question": frozenset(
             {"goal", "step", "history", "script", "forms", "numbers", "scroll", *_SIZE}
         ),
+        "second": frozenset({"forms", "numbers", "scroll"}),
         "single": frozenset(),
         "script": frozenset(),
         "step": frozenset({"instruction"}),
@@ -207,9 +208,10 @@ class ScreenAgent(AskingProtocol):
         conversation = Conversation(self.opening(item.content, picture, item.before))
         reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))
         assert isinstance(reply, Reply)
-        return self._read(reply, item.content, picture)
+        return self.read(reply, item.content, picture)
 
-    def _read(self, reply: Reply, task: Task, picture: Picture) -> Prediction:
+    def read(self, reply: Reply, task: Task, picture: Picture) -> Prediction:
+        """Return a reply in the family's form as a prediction in pixels of the original."""
         answer = read_action(
             reply.text,
             self.chosen,
@@ -290,6 +292,15 @@ class ScreenAgent(AskingProtocol):
             return (*start, user(question), *replies, user(picture))
         pictures = (*earlier_pictures(steps, history), picture)
         return (*start, illustrated(pictures, question, order=self.order))
+
+    def second(self, task: Task, picture: Picture) -> str:
+        """Return the question for an action that was described in words."""
+        return self.texts.fill(
+            "second",
+            forms="\n".join(self._forms(task, picture)),
+            numbers=self.texts.fill(self.convention, width=picture.width, height=picture.height),
+            scroll=self.texts[self.side(task)],
+        ).strip()
 
     def _earlier(self, past: Past, known: Earlier, task: Task, picture: Picture) -> Earlier:
         """An earlier step with its words: what was replied where that is on record, else what was

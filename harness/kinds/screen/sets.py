@@ -247,7 +247,7 @@ class ScreenSet(Benchmark):
         if data is None:
             raise DataError(
                 f"{self.name} is read from a folder of yours: give it with --data "
-                "(docs/screen-steps.md says which files it holds)"
+                "(docs/screen-data.md says which files it holds)"
             )
         return Folder.given(data, self.name, ("images", ""))
 
