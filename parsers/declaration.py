@@ -101,6 +101,7 @@ class Declaration:
         actions: what can be answered; None where any action can.
         flags: those of predictions that leave measures open (`Measure.unmeasured`), with what they
             stand for.
+        labels: what people who look at failures usually call them, offered by the page.
 
     Raises `ValueError` for a declaration that contradicts itself.
     """
@@ -115,6 +116,7 @@ class Declaration:
     units: str = ""
     actions: ActionSpace | None = None
     flags: tuple[tuple[str, str], ...] = ()
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         fill(self, unit=self.kind, units=f"{self.unit or self.kind}s")
@@ -240,6 +242,8 @@ def _problems(declared: Declaration) -> Iterator[str]:
         ):
             if name not in known[kind]:
                 yield f"the measure {measure.name} names the {kind} {name}, which is not declared"
+        if measure.error and (not measure.binary or measure.main):
+            yield f"the measure {measure.name} has to be 0 or 1, and not the main one, for a class"
         if not set(measure.averages) <= set(get_args(Average)):
             yield f"the measure {measure.name} has an unknown average"
         if ("cells" in measure.averages) != bool(measure.cells):

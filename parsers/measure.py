@@ -42,6 +42,7 @@ class Measure:
         needs: measures that must all be 1 for it to be 1; they decide it again where a
             report asks for another variant. That stands only under the usual value of the setting
             `rule`.
+        error: whether units that fail and have 1 of it are an error class of this name.
         partial: whether it is about some units only; the others have None for it. A unit without an
             outcome is then left out of it where it counts as failed in the measures of all units,
             as nothing says which of both it is.
@@ -77,6 +78,7 @@ class Measure:
     column: str = ""
     key: str = ""
     explained: str = ""
+    error: bool = False
 
     def __post_init__(self) -> None:
         fill(self, head=self.name, result=self.name, column=self.name, key=self.name)

@@ -22,6 +22,7 @@ from harness.benchmarks.index import StoredStep
 from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 from harness.errors import DataError
+from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
@@ -42,6 +43,7 @@ __all__ = [
     "StoredStep",
     "actions_of",
     "benchmark",
+    "benchmark_of",
     "declared",
     "holding",
     "note_of",
@@ -245,6 +247,11 @@ def benchmark(name: str) -> Benchmark:
         raise DataError(str(error)) from error
 
 
+def benchmark_of(settings: Settings) -> Benchmark:
+    """Return the benchmark of a run with its options. Raises `DataError`."""
+    return benchmark(settings.benchmark).with_options(settings.benchmark_options)
+
+
 def holding(data: Path) -> list[Benchmark]:
     """List the benchmarks whose files a folder has, by its name or content."""
     found = (declared(name) for name in BENCHMARKS.names())
@@ -306,9 +313,11 @@ def step_data(
     from harness.runs import DataGone, StepData
 
     data, splits = _same_data(dataset), dataset.get("splits_asked")
+    given = sorted(dataset.get("options", {}).items())
+    options = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in given)
     left = dict.fromkeys(step_ids)
     try:
-        opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()))
+        opened = _opened(str(dataset.get("benchmark")), data, tuple(splits or ()), options)
         if isinstance(opened, Items):
             yield from _pictures_of(opened, left)
             return
@@ -353,8 +362,11 @@ def _pictures_of(
 
 
 @lru_cache(maxsize=2)
-def _opened(name: str, data: str | None, splits: tuple[str, ...]) -> StepDataset | Items:
-    opened = open_benchmark(name, splits=splits or None, data=Path(data) if data else None)
+def _opened(
+    name: str, data: str | None, splits: tuple[str, ...], options: tuple[tuple[str, Any], ...]
+) -> StepDataset | Items:
+    source = benchmark(name).with_options(options)
+    opened = open_benchmark(source, splits=splits or None, data=Path(data) if data else None)
     if not isinstance(opened, StepDataset | Items):
         raise DataError(f"{name} holds no pictures that could be looked up")
     return opened

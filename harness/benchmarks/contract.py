@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
 
 from harness.errors import DataError, suggestion
 from harness.runs.records import Unit
-from harness.settings import Settings
+from harness.settings import Settings, values
 from harness.tables import test_data_note
 from parsers.declaration import Declaration
 from parsers.records import Prediction, Scores
@@ -69,6 +69,11 @@ class Dataset(Generic[D]):
     def unit(self) -> str:
         """The word for one unit in messages."""
         return self.declared.unit if self.declared else self.kind
+
+    @property
+    def units(self) -> str:
+        """The word for several."""
+        return self.declared.units if self.declared else f"{self.kind}s"
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -194,6 +199,7 @@ class Benchmark(ABC):
     Attributes:
         pictures: True if its units have pictures to show.
         after: judging protocols that `--judge` has judge each finished unit.
+        settable: its fields that a run may set (`--benchmark-option`), read by their types.
         own_python: True if its environments need another Python (`--env-python`).
         name: its name in the registry, and in every row and run.
         description: one line about it.
@@ -217,6 +223,7 @@ class Benchmark(ABC):
 
     pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()
+    settable: ClassVar[tuple[str, ...]] = ()
     own_python: ClassVar[bool] = False
     guarded: ClassVar[bool] = True
     note: ClassVar[str] = test_data_note()
@@ -252,6 +259,23 @@ class Benchmark(ABC):
         Raises:
             DataError: the data is unavailable or not in the expected format.
         """
+
+    def with_options(self, options: Iterable[tuple[str, Any]]) -> Self:
+        """Return the benchmark with options of a run, as text or as values.
+
+        Raises `DataError` for an unknown option and for a value of another type.
+        """
+        read: dict[str, Any] = {}
+        for name, value in options:
+            if name not in self.settable:
+                known = ", ".join(self.settable) or "none"
+                raise DataError(f"--benchmark-option {name}: unknown; {self.name} has {known}")
+            try:
+                kind = get_type_hints(type(self), include_extras=True)[name]
+                read[name] = values.read(kind, value)
+            except ValueError as error:
+                raise DataError(f"--benchmark-option {name}={value}: {error}") from error
+        return replace(self, **read) if read else self
 
     def of_run(self, settings: Settings) -> Self:
         """Return the benchmark with the settings of a run that it needs, such as a seed."""

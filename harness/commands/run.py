@@ -173,14 +173,17 @@ def conclude(
 
 def heading(plan: Plan) -> Iterator[str]:
     """Return the heading of a run, defaults included."""
+    from harness.benchmarks import benchmark
     from harness.planning import reply_limit
     from harness.planning.spending import lines_before
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset
-    units = counted(len(dataset), dataset.unit)
+    units = counted(len(dataset), dataset.unit, dataset.units)
     if dataset.whole:
-        units += f", {counted(len(set(map(dataset.group_of, dataset.entries))), dataset.whole)}"
+        level = benchmark(settings.benchmark).declared.level(dataset.whole)
+        groups = set(map(dataset.group_of, dataset.entries))
+        units += f", {counted(len(groups), level.one, level.many)}"
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))
     offered = plan.kind.offered()
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
@@ -199,7 +202,7 @@ def heading(plan: Plan) -> Iterator[str]:
     if plan.pictures.oracle:
         yield "warning:  these pictures show where the right answer is: an upper bound only"
     if not dataset.entries:
-        yield f"this shard has none of the selected {dataset.whole or dataset.unit}s"
+        yield f"this shard has none of the selected {dataset.units}"
     if limit := reply_limit.heading(settings, plan.model.info):
         yield f"{'limit:':<9} {limit}"
     yield from lines_before(plan)

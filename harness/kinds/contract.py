@@ -9,19 +9,17 @@ be prepared derives from it and is listed in `UNIT_KINDS`, or in the entry-point
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters.contract import AdapterInfo, ImageRule
-from adapters.conversation import Picture
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks import Benchmark, Dataset, benchmark
 from harness.benchmarks.items import Items
-from harness.dialogue import Observation
-from harness.engine import Environment
 from harness.errors import DataError, ExtensionError, UserError, raised
+from harness.kinds.ready import Question as Question
 from harness.kinds.scoring import Extras, Scorer, scored, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import Secret
@@ -42,56 +40,6 @@ from parsers.records import Prediction
 
 if TYPE_CHECKING:
     from harness.kinds.prediction_file import Predictions
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """Everything about one unit before it is asked about.
-
-    Attributes:
-        record: its record so far; `record.invalid` says why no model is asked, None for a valid
-            unit.
-        asked: what the protocol's `dialogue` and `spell` are given.
-        secret: the right answer, for policies that need it.
-        sources: encoded pictures that those in `asked` are made from, by digest.
-        outcome: the prediction of a valid unit that needs no model call; None for all others.
-        environment: opens what the dialogue acts in; None for units that are not acted upon.
-        glimpse: what is observed of it in its stead where calls are estimated.
-    """
-
-    record: Unit[Any]
-    asked: tuple[Any, ...]
-    secret: Secret
-    sources: Mapping[str, bytes] = field(default_factory=dict)
-    outcome: Prediction | None = None
-    environment: Callable[[], Awaitable[Environment]] | None = None
-    glimpse: Observation | None = None
-
-    @property
-    def unit_id(self) -> str:
-        """Id of the unit."""
-        return self.record.unit_id
-
-    @property
-    def count(self) -> int:
-        """Number of candidates, from which a protocol estimates its calls."""
-        return 1
-
-    def shuffled(self, number: int) -> Self:
-        """The question as the shuffle of that number asks it."""
-        return self
-
-    def repeated(self) -> Question:
-        """The question for another of its dialogues."""
-        return self
-
-    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
-        """Return the arguments for a policy: no more than `protocol` shows a model."""
-        return self.asked
-
-    def looked_up(self) -> tuple[Picture, ...]:
-        """The pictures that the dialogue has requested while it was open."""
-        return ()
 
 
 class UnitKind:
@@ -192,9 +140,16 @@ class UnitKind:
 
     @classmethod
     def predictions(cls, settings: Settings) -> Predictions:
-        """Return the reader for external prediction files. Raises `UserError`."""
-        kind = benchmark(settings.benchmark).kind
-        raise UserError(f"--predictions: benchmarks of kind '{kind}' have no form for them")
+        """Return the reader for external prediction files. Raises `UserError`.
+
+        By default a line has an action of the space that the benchmark declares.
+        """
+        from harness.kinds.prediction_file import DeclaredPredictions
+
+        source = benchmark(settings.benchmark)
+        if source.declared.actions is None:
+            raise UserError(f"--predictions: {source.name} declares no actions to predict")
+        return DeclaredPredictions(settings)
 
     def open(self) -> None:
         """Open what the units need in addition to their data. Raises `UserError`."""

@@ -10,11 +10,13 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from harness.benchmarks import Dataset
-from harness.errors import UserError
+from harness.benchmarks import Dataset, actions_of
+from harness.errors import UserError, suggestion
 from harness.runs import Unit
 from harness.settings import Settings
-from parsers.records import Prediction
+from parsers.actions import Action, Value
+from parsers.records import Prediction, Status
+from parsers.settling import settled
 
 
 class Predictions(ABC):
@@ -47,6 +49,48 @@ class Predictions(ABC):
     def notes(self, said: Mapping[str, Any]) -> Iterator[str]:
         """Lines about what looks like a mistake in the file."""
         return iter(())
+
+
+class _Action(msgspec.Struct, forbid_unknown_fields=True):
+    """An action of the benchmark's space."""
+
+    name: str
+    element: str | None = None
+    point: tuple[float, float] | None = None
+    arguments: dict[str, Value] = {}
+
+
+class _Line(msgspec.Struct, forbid_unknown_fields=True):
+    """`unit` is the id; without an action the answer was not read."""
+
+    unit: str
+    action: _Action | None = None
+
+
+class DeclaredPredictions(Predictions):
+    """Actions of the space that a benchmark declares, about units of any kind."""
+
+    line = _Line
+    unit = "unit"
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._space = actions_of(settings.benchmark)
+
+    def read(self, line: _Line, where: str) -> Prediction:
+        said = line.action
+        if said is None:
+            return Prediction(Status.PARSE_ERROR)
+        if self._space is not None and said.name not in self._space:
+            hint = suggestion(said.name, [one.name for one in self._space.actions])
+            raise UserError(f"{where}: unknown action '{said.name}'; {hint}")
+        action = Action(said.name, said.element, said.point, said.arguments)
+        return settled(Prediction(Status.ANSWERED, action), self._space)
+
+    def records(self, said: Mapping[str, Any], units: Dataset[Any]) -> Iterator[Unit[Any]]:
+        missing = Prediction(Status.NO_REPLY) if self.settings.unattempted == "fail" else None
+        for record in units.entries:
+            yield with_prediction(record, said.get(record.unit_id, missing))
 
 
 def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:

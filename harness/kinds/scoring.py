@@ -43,6 +43,7 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
             "installed"
         )
     if found is not None:
+        found = found.with_options(settings.benchmark_options)
         found.check_installed()
     check_variant(settings, declaration)
     names = declaration.scores

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters import Adapter, AdapterInfo
 from adapters.secrets import identity_of
-from harness.benchmarks import BENCHMARKS, Dataset, Filters, benchmark, holding, open_benchmark
+from harness.benchmarks import BENCHMARKS, Dataset, Filters, benchmark_of, holding, open_benchmark
 from harness.errors import DataError
 from harness.kinds.contract import Question, UnitKind, kind_of
 from harness.kinds.protocols import open_with
@@ -129,8 +129,8 @@ class Plan:
 
     def only(self, unit_ids: Collection[str]) -> Plan:
         """The plan for some of its units."""
-        part = self.dataset
-        part = part.without({entry.unit_id for entry in part.entries}.difference(unit_ids))
+        part, known = self.dataset, {entry.unit_id for entry in self.dataset.entries}
+        part = part.without(known.difference(unit_ids))
         return replace(self, selected=replace(self.selected, part=part))
 
     def by_group(self) -> Iterator[Plan]:
@@ -170,7 +170,7 @@ def plan_run(
     starts_asked = starts_of(settings)
     if starts_asked:
         settings = starts_asked[-1].settings
-    source = benchmark(settings.benchmark)
+    source = benchmark_of(settings)
     if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
         settings = replace(settings, protocol=source.protocol)
     settings = with_wrapper(with_time(settings))
@@ -265,7 +265,7 @@ def _loaded(plan: Plan) -> Plan:
 
 def open_data(settings: Settings) -> Selected:
     """The units of a run. Raises `DataError`."""
-    source = benchmark(settings.benchmark).of_run(settings)
+    source = benchmark_of(settings).of_run(settings)
     data = Path(settings.data) if settings.data else None
     try:
         opened = open_benchmark(source, splits=settings.splits or None, data=data)
@@ -315,13 +315,14 @@ def setup_of(plan: Plan) -> Setup:
         model=identity_of(info),
         dataset={
             **plan.dataset.fingerprint,
+            **({"options": dict(options)} if (options := settings.benchmark_options) else {}),
             "data": settings.data,
             "splits_asked": list(settings.splits),
             "splits": sorted({entry.split for entry in entries}),
             "rows": len(entries),
             "partial_tasks": plan.selected.cut_short,
         },
-        declaration=plan.dataset.declared or benchmark(settings.benchmark).declared,
+        declaration=plan.dataset.declared or benchmark_of(settings).declared,
         prompts=str(
             stored.get("protocol_prompts_sha256") or protocol_settings.get("prompts_sha256", "")
         ),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from adapters import AdapterInfo
 from adapters.contract import Generation
-from harness.benchmarks import benchmark
+from harness.benchmarks import benchmark, benchmark_of
 from harness.errors import UserError
 from harness.kinds.contract import kind_of
 from harness.kinds.protocols import check_asks
@@ -48,11 +49,19 @@ def complete(
         raise UserError(f"give --repeats or {written('shuffles')}: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
         raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
+    settings = replace(settings, benchmark_options=_options_of(settings))
     changes = kind.completed(settings, protocol)
     changes["lacks"] = kind.never_has(source)
     settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
     settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
     return replace(settings, **changes, **settled)
+
+
+def _options_of(settings: Settings) -> tuple[tuple[str, Any], ...]:
+    """The options of the benchmark with the values that hold, in order. Raises `DataError`."""
+    source = benchmark_of(settings)
+    found = ((name, getattr(source, name)) for name in sorted(source.settable))
+    return tuple((name, list(v) if isinstance(v, tuple) else v) for name, v in found)
 
 
 def refuse_without_effect(given: Collection[str], missing: Mapping[str, str]) -> None:
@@ -105,6 +114,8 @@ def check_model(
             else "ask it text only with --image-policy none"
         )
         raise UserError(f"{info.name} takes no pictures; {hint}")
+    if policy.name == "none" and protocol.needs.sees:
+        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
     if policy.name == "none" and text_first(protocol):
         raise UserError(
             "--protocol-option order=text-first: --image-policy none shows no picture; leave out "

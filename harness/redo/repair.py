@@ -53,9 +53,10 @@ class Repair(Start):
                     remove_results(directory)
             finally:
                 lock.release()
+        words = setup.declaration.unit, setup.declaration.units
         self.heading["repaired"] = (
             f"{counted(self.lines, 'damaged line')} set aside, "
-            f"{counted(self.dialogues, setup.declaration.unit)} to be asked again"
+            f"{counted(self.dialogues, *words)} to be asked again"
         )
 
 

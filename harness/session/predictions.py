@@ -81,7 +81,7 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     # A file says nothing of candidates that a ranker missed.
     shown = replace(settings, top_k=None)
     print_result(console, result_grid(records, shown, declared, selected.task_rows))
-    count = f"{len(said)} predictions for {counted(len(records), kind.unit)}"
+    count = f"{len(said)} predictions for {counted(len(records), declared.unit, declared.units)}"
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units
         count += (

@@ -260,7 +260,8 @@ def edition_note(manifest: Manifest, kept: int) -> str:
     note = f"read by edition {edition} of the reading rules, and here by edition {READING}"
     if not kept:
         return note
-    held = f"{counted(kept, declared.unit)} for which that asks something that is not on record"
+    units = counted(kept, declared.unit, declared.units)
+    held = f"{units} for which that asks something that is not on record"
     return (
         f"{note}; {held} {'keeps' if kept == 1 else 'keep'} the prediction by edition {edition} "
         f"(flag read_by_{edition}): run the model again with the same settings to ask"

@@ -69,7 +69,11 @@ async def carry_out(
         stopped: Stopped | None = None
         total = plan.dialogues
         if directory.lost:
-            lost = counted(len(directory.lost), f"answered {plan.dataset.unit}")
+            lost = counted(
+                len(directory.lost),
+                f"answered {plan.dataset.unit}",
+                f"answered {plan.dataset.units}",
+            )
             say(
                 f"warning: not every call of {lost} is on record any more; --repair asks for them "
                 "again"

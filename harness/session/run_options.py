@@ -42,6 +42,8 @@ class RunOptions(TypedDict, total=False):
     planner.max_tokens=300 or planner.base_url=... are settings of it alone."""
     benchmark: str | Benchmark
     """Benchmark; `vlm-eval benchmarks` lists them."""
+    benchmark_option: Mapping[str, Any] | Sequence[str]
+    """Option of the benchmark; may be repeated, and an unknown key lists them."""
     data: str | Path | None
     """File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own."""
     split: str | Sequence[str]

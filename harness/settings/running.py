@@ -33,6 +33,14 @@ class DataSettings:
         common=True,
         heading="always",
     )
+    benchmark_options: tuple[tuple[str, Any], ...] = _data(
+        (),
+        "Option of the benchmark; may be repeated, and an unknown key lists them.",
+        option="--benchmark-option",
+        parse=values.pair,
+        metavar="KEY=VALUE",
+        recorded="when set",
+    )
     data: PathText | None = _data(
         None,
         "File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own.",

@@ -216,10 +216,10 @@ def estimate_cell(estimate: Estimate) -> Cell:
     return Cell(percent(estimate.value), interval_text(estimate.interval))
 
 
-def counted(number: int, thing: str) -> str:
-    """Return a count with its noun.
+def counted(number: int, thing: str, many: str = "") -> str:
+    """Return a count with its noun; `many` is its plural, `thing` + s unless given.
 
-    >>> counted(1, "task"), counted(12040, "step")
-    ('1 task', '12,040 steps')
+    >>> counted(1, "task"), counted(12040, "step"), counted(4, "trajectory", "trajectories")
+    ('1 task', '12,040 steps', '4 trajectories')
     """
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+    return f"{number:,} {thing if number == 1 else many or f'{thing}s'}"

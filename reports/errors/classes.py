@@ -93,6 +93,11 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
             for one in missed
         ),
         *(
+            ClassInfo(one.name, one.head.lower(), "wrong", one.meaning or one.head)
+            for one in declared.measures
+            if one.error
+        ),
+        *(
             ()
             if main.binary
             else (

@@ -147,6 +147,9 @@ def by_outcome(record: Unit[Any], declared: Declaration, config: Mapping[str, An
     if prediction.status is not Status.ANSWERED:
         error_class = ENDED.get(prediction.status, NO_ANSWER)
         return replace(bare, error_class=error_class, detail=str(prediction.status))
+    declared_class = next((m.name for m in declared.measures if m.error and value_of(m) == 1), None)
+    if declared_class is not None:
+        return replace(bare, error_class=declared_class, detail=short(prediction.action or ""))
     needed = {name: value_of(declared[name]) for name in main.needs}
     missed = next((name for name, value in needed.items() if value is not None and value < 1), None)
     if missed is not None:

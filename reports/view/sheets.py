@@ -337,7 +337,7 @@ def _about(sheet: Sheet) -> dict[str, Any]:
             for lane in points.lanes
         ],
         "classes": class_titles(runs.values()),
-        "defaults": list(DEFAULT_LABELS),
+        "defaults": list(points.declared.labels or DEFAULT_LABELS),
         "labels": [
             [number, one.step_id, one.label, one.note, one.who, one.when]
             for number, lane in enumerate(points.lanes)

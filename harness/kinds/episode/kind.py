@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NoReturn
 
 from adapters.contract import AdapterInfo
 from adapters.processes import available_cpus
-from harness.benchmarks import Benchmark, Dataset, actions_of, benchmark
+from harness.benchmarks import Benchmark, Dataset, actions_of, benchmark, benchmark_of
 from harness.benchmarks.items import Items
 from harness.engine import Environment
 from harness.errors import UserError
@@ -81,6 +81,11 @@ class Episodes(UnitKind):
         lacks |= lacks_of(settings, protocol, is_policy=is_policy)
         lacks.pop("seed", None)  # Episodes are drawn by it, whatever is offered in them.
         return lacks
+
+    @classmethod
+    def predictions(cls, settings: Settings) -> NoReturn:
+        """Raise `UserError`: what an action leads to is known once it is played."""
+        raise UserError(f"--predictions: {settings.benchmark} is played live")
 
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
@@ -171,7 +176,7 @@ class Episodes(UnitKind):
 
     @property
     def _source(self) -> EpisodeBenchmark:
-        source = benchmark(self.settings.benchmark).of_run(self.settings)
+        source = benchmark_of(self.settings).of_run(self.settings)
         if not isinstance(source, EpisodeBenchmark):
             raise TypeError(f"{source.name} has episodes and no world for them")
         return source

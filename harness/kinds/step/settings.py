@@ -29,10 +29,7 @@ def image_policy_of(policy: str | None, pixels: object, protocol: AskingProtocol
             if value not in (None, "none"):
                 raise UserError(f"{option}: '{protocol.name}' shows no pictures; leave it out")
         return "none"
-    text = policy or needs.picture_policy
-    if needs.sees and text.partition(":")[0] == "none":
-        raise UserError(f"--image-policy none: '{protocol.name}' cannot be asked without pictures")
-    return text
+    return policy or needs.picture_policy
 
 
 def pictures_of(settings: Settings, protocol: StepProtocol) -> PicturePolicy:

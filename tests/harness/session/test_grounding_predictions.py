@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,7 @@ def test_a_second_line_about_an_item_is_refused() -> None:
 
 
 def test_a_kind_that_knows_none_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BENCHMARKS._entries, "road-signs", Entry("", RoadSigns))
+    bare = replace(RoadSigns(), declared=replace(RoadSigns().declared, actions=None))
+    monkeypatch.setitem(BENCHMARKS._entries, "road-signs", Entry("", bare))
     told = score([{"item": "x"}], "-b", "road-signs")
-    assert told.code == 2 and "benchmarks of kind 'sign' have no form" in told.err
+    assert told.code == 2 and "road-signs declares no actions to predict" in told.err
