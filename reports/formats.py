@@ -298,6 +298,10 @@ def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[st
         texts.append(("cost", f"${fact['cost']:.4f} billed"))
     if fact["repeat_sd"] is not None:
         texts.append((f"{declared.main.head} between repeats", f"SD {100 * fact['repeat_sd']:.1f}"))
+    if fact["over_repeats"]:
+        texts.append(("over repeats", fact["over_repeats"]))
+    if fact["agreement"] is not None:
+        texts.append(("agreement of samples", f"{percent(fact['agreement'])}%"))
     return tuple(texts)
 
 

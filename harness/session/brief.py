@@ -10,7 +10,6 @@ from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.runs import Manifest
 from harness.runs.on_record import reused_replies
-from harness.session.over_repeats import repeat_line
 from harness.session.report import (
     ORACLE_NOTE,
     headline_row,
@@ -22,6 +21,7 @@ from harness.session.report import (
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
 from harness.settings import Settings
 from harness.tables import FEW_MARK, Cell, Column, Grid, Row, Section, percent
+from harness.tables.repeats import repeats_text
 from parsers import Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.records import STATUS_WORDS, Status
@@ -52,6 +52,7 @@ def brief_grid(
     by_measure = zip(measures, headline_row(total).cells[1:], strict=True)
     shown = [(one, cell) for one, cell in by_measure if one in _first(declared)]
     chance = total.floor or {}
+    over = repeats_text(total.over_repeats, declared)
     rows = tuple(
         Row((one.head, cell, *_chance(one, chance), one.explained or one.meaning))
         for one, cell in shown
@@ -67,7 +68,7 @@ def brief_grid(
         footnotes=(
             _legend([cell for _, cell in shown], total, len(measures) - len(rows)),
             *_left_out(records, total),
-            *repeat_line(total, declared),
+            *([f"over repeats: {over}"] if over else []),
             *agreement_line(records, settings),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
             *warnings_of(records, settings, declared),

@@ -16,7 +16,6 @@ from harness.planning.model import limits_of
 from harness.planning.reply_limit import higher, unusable_replies
 from harness.runs import Manifest, Unit, by_role, by_tier
 from harness.runs.on_record import reused_replies
-from harness.session.over_repeats import repeat_notes, repeat_rows
 from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
 from harness.tables import (
@@ -43,6 +42,7 @@ from harness.tables import (
     render,
     result_records,
 )
+from harness.tables.repeats import repeat_notes, repeat_rows
 from parsers import Average, Counts, Declaration
 from parsers.declaration import SPLIT
 from parsers.metrics import EXCLUDED
@@ -139,7 +139,8 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
         "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
     }
     yield _rates(f"{first}, {counts[first]}", headline, first, declared, parents=True)
-    for label, values in repeat_rows(group, declared):
+    over, spread = group.over_repeats, group.repeat_sd
+    for label, values in repeat_rows(over, spread, group.repeats, declared):
         yield _values(label, values, declared)
     for average in others:
         yield _rates(f"{average}, {counts[average]}", headline, average, declared)
@@ -241,7 +242,9 @@ def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration)
     if any(record["few"] for record in records):
         cluster = shown[0].metrics.rules.cluster
         yield from few_notes(rates=True, clusters=declared.level(cluster).many)
-    yield from repeat_notes(shown, declared)
+    spread = any(group.repeat_sd is not None for group in shown)
+    over = {name for group in shown for name in group.over_repeats}
+    yield from repeat_notes(over, declared, spread=spread)
 
 
 def counts(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from harness.runs import reused_replies
 from harness.tables import measured_name, partly_measured
+from harness.tables.repeats import repeats_text
 from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.units import Column, Kind, series, typed, union
@@ -38,6 +39,8 @@ FACTS = (
     Column("cost", "float64", "US dollars; missing without a price"),
     Column("replies", "str", "how many of its replies came from the cache, and from which run"),
     Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
+    Column("over_repeats", "str", "how often any, and how often all of the repeats succeed"),
+    Column("agreement", "float64", "mean share of samples that gave the answer that counts"),
 )
 """Facts about a run, in the order of a table."""
 
@@ -171,9 +174,16 @@ def facts(rows: RunRows) -> dict[str, Any]:
         "cost": _cost(rows),
         "replies": ", ".join(reused_replies(rows.run.path)).replace(" replies", ""),
         "repeat_sd": evaluated.spread,
+        "over_repeats": repeats_text(evaluated.over, rows.declared),
+        "agreement": _agreement(rows),
         **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
         **({"beside": dict(of_kind(rows))} if of_kind else {}),
     }
+
+
+def _agreement(rows: RunRows) -> float | None:
+    found = rows.frame["agreement"].dropna()
+    return float(found.mean()) if len(found) else None
 
 
 def _tokens(rows: RunRows, name: str) -> int | None:

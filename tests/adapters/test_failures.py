@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adapters import Fatal, Fault, Finish, Reply, make
+from adapters.contract import Generation
 from tests.adapters.support import KEY, MODELS, PROVIDERS, Pictures, adapter_for, ask, request
 from tests.servers import (
     Answer,
@@ -231,6 +232,7 @@ def test_a_refused_parameter_is_left_out_from_then_on_and_reported_once(
     notices = adapter.notices()
     assert len(notices) == 2
     assert "refused temperature=0.5: no longer sent" in " ".join(notices)
+    assert not adapter.info.greedy(Generation(temperature=0.0))
     assert adapter.notices() == []
 
 

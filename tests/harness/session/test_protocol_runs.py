@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,19 @@ def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() 
     assert found == pytest.approx(statistics.mean(rates))
     told = re.search(r"SD over 3 repeats +([\d.]+)", called.out)
     assert told is not None and float(told[1]) == pytest.approx(100 * total["repeat_sd"], abs=0.05)
+    wins = Counter(step["step_id"] for step in valid if _success(step))
+    tasks = {step["step_id"]: step["task_id"] for step in valid}
+    whole = [float(wins[step] == 3) for step in tasks]
+    over = total["over_repeats"]["success"]
+    by_task = [
+        statistics.mean(w for w, of in zip(whole, tasks.values(), strict=True) if of == task)
+        for task in set(tasks.values())
+    ]
+    assert over["pass_all"]["3"]["value"] == pytest.approx(statistics.mean(by_task))
+    shown = 100 * over["pass_all"]["3"]["value"]
+    row = re.search(r"pass\^3 +([\d.]+)", called.out)
+    assert row is not None and float(row[1]) == pytest.approx(shown, abs=0.05)
+    assert "over repeats: Step SR pass@3" in " ".join(call("report", "a").out.split())
     again = call("score", "a", "--json")
     assert {**json.loads(again.out), "complete": True} == summary("a")
 
