@@ -20,8 +20,7 @@ from harness.session.report import (
 )
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
 from harness.settings import Settings
-from harness.tables import FEW_MARK, Cell, Column, Grid, Row, Section, percent
-from harness.tables.repeats import repeats_text
+from harness.tables import FEW_MARK, Cell, Column, Grid, Row, Section, percent, repeats_text
 from parsers import Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.records import STATUS_WORDS, Status

@@ -40,9 +40,10 @@ from harness.tables import (
     rates_note,
     record_bounds,
     render,
+    repeat_notes,
+    repeat_rows,
     result_records,
 )
-from harness.tables.repeats import repeat_notes, repeat_rows
 from parsers import Average, Counts, Declaration
 from parsers.declaration import SPLIT
 from parsers.metrics import EXCLUDED

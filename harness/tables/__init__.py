@@ -46,6 +46,7 @@ from harness.tables.grid import (
     shown,
     test_data_note,
 )
+from harness.tables.repeats import repeat_notes, repeat_rows, repeats_text
 from harness.tables.results import (
     POOLED,
     QUARTILES,
@@ -133,7 +134,10 @@ __all__ = [
     "rates_shown",
     "record_bounds",
     "render",
+    "repeat_notes",
+    "repeat_rows",
     "repeats_note",
+    "repeats_text",
     "result_columns",
     "result_records",
     "result_row",
