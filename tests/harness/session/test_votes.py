@@ -39,9 +39,8 @@ def test_five_samples_are_five_calls_and_a_later_run_may_reuse_them() -> None:
         done = call(*at(server, *FIVE, "--out", "b"))
         assert len(server.asks) == len(lines)
     assert f"{len(lines)} of {len(lines)} replies reused from a" in done.out
-    assert [one["prediction"] for one in last_lines("b")] == [
-        one["prediction"] for one in last_lines("a")
-    ]
+    first, second = ({one["unit_id"]: one["prediction"] for one in last_lines(run)} for run in "ab")
+    assert first == second
     assert "5 samples per call: " in done.out
 
 
