@@ -24,7 +24,12 @@ import harness
 from tests.programs import completed
 
 HOUSE = Path(__file__).resolve().parent.parent
-PAGES = ("extending", "judging")
+PAGES = ("extending", "extending-benchmarks", "extending-pictures", "extending-reports", "judging")
+SHARED = {
+    *("harness", "harness.benchmarks.sample", "harness.runs", "harness.settings", "harness.tables"),
+    *("adapters.options", "parsers.records"),
+}
+"""Modules whose exported names examples use, but of which the page says nothing as a whole."""
 FENCE = re.compile(r'^```\w+ title="(\S+)"\n(.*?)^```$', re.M | re.S)
 """A fenced file: language and name on the first line."""
 
@@ -282,6 +287,58 @@ def test_a_benchmark_of_episodes_is_a_world_and_its_tasks(example: Example) -> N
         out = example.run("run", "-m", "lexical", "--details", *options)
         assert "micro, 3 episodes  100.0" in out
         assert "0 of 3 predictions read differently" in example.run("score", protocol)
+
+
+@pytest.mark.parametrize("example", ["A place on a picture"], indirect=True)
+def test_a_point_on_the_sent_picture_gets_to_the_original(example: Example) -> None:
+    (example.folder / "points.jsonl").write_text('{"default": true, "text": "41.667, 62.5"}')
+    example.run("run", "-m", "scripted:points.jsonl", "-b", "corners", "-o", "run")
+    lines = (example.folder / "run/steps.jsonl").read_text("utf-8").splitlines()
+    found = {line["unit_id"]: line for line in map(json.loads, lines)}
+    sent = found["top-left"]["pictures"][0]
+    assert (sent["width"], sent["height"]) == (600, 400)  # of 1,200 x 800
+    x, y = found["top-left"]["prediction"]["action"]["point"]
+    assert (x, y) == pytest.approx((1200 * 0.041667, 800 * 0.0625))
+    assert {name: line["scores"]["hit"] for name, line in found.items()} == {
+        "top-left": 1.0,
+        "bottom-right": 0.0,
+    }
+    out = example.run("run", "-m", "oracle", "-b", "corners", "-o", "oracle")
+    assert "100.0" in out and "Off" in out
+    assert "cannot be asked without" in example.fail(
+        "run", "-m", "oracle", "-b", "corners", "--image-policy", "none"
+    )
+
+
+def test_a_kind_says_which_answers_a_vote_counts_together(tmp_path: Path) -> None:
+    install("A benchmark of another kind", tmp_path)
+    example = install("A vote", tmp_path)
+    words = ('{"text": "basket"}', '{"text": "Search."}', '{"text": "save"}')
+    (tmp_path / "words.jsonl").write_text("\n".join(words))
+    asked = ("-b", "icons", "--only", "program=shop", "--temperature", "0.7")
+    example.run("run", "-m", "scripted:words.jsonl", *asked, "--samples", "3", "-o", "run")
+    (line,) = map(json.loads, (tmp_path / "run/steps.jsonl").read_text("utf-8").splitlines())
+    assert line["prediction"]["action"]["name"] == "search"
+    assert line["prediction"]["votes"] == [2, 1]
+
+
+def test_predictions_about_a_kind_of_another_package_are_scored(tmp_path: Path) -> None:
+    example = install("A benchmark of another kind", tmp_path)
+    (tmp_path / "theirs.jsonl").write_text('{"unit": "glass", "action": {"name": "search"}}')
+    assert "100.0" in example.run("score", "--predictions", "theirs.jsonl", "-b", "icons")
+
+
+def test_examples_use_nothing_internal() -> None:
+    stable = read("extending").partition("## What is stable")[2]
+    named = set(re.findall(r"`((?:adapters|harness|parsers|reports)[.a-z_]*)", stable)) | SHARED
+    imported = {
+        module
+        for page in PAGES
+        for _, text in FENCE.findall(read(page))
+        for module in re.findall(r"^from ((?:adapters|harness|parsers)\S*) import", text, re.M)
+    }
+    exported = {name.rpartition(".")[0] for name in named}  # `harness.protocols` of its contract
+    assert len(imported) > 20 and imported - named - exported == {"adapters", "parsers"} - exported
 
 
 def test_a_method_of_another_package_judges_episodes(tmp_path: Path) -> None:
