@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.benchmarks import StepDataset, recorded_steps
 from harness.kinds.step.history import EarlierSteps
 from harness.kinds.step.questions import latest
-from harness.pictures import PicturePolicy, plan, read_size
+from harness.pictures import PicturePolicy, PictureStore, plan, read_size
 from harness.planning.plan import open_data
 from harness.records import Row
 from harness.runs.steps import info_of
@@ -266,3 +266,20 @@ def test_screenshots_of_as_many_steps_as_are_shown_are_kept() -> None:
         assert len(earlier.sources(info)) <= min(2, info.index)
         earlier.seen(row)
         assert len(earlier._screenshots) <= 3
+
+
+def test_a_picture_is_prepared_once_for_all_steps_that_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stores: list[PictureStore] = []
+
+    class Watched(PictureStore):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            stores.append(self)
+
+    monkeypatch.setattr("harness.session.run.PictureStore", Watched)
+    _, done = asked("turns:3", *UI_TARS)
+    assert done.code == 0, done.err
+    assert sum(store.stats.prepared + store.stats.found for store in stores) == 11
