@@ -284,9 +284,13 @@ class Registry(Generic[T]):
         return f"unknown {self.kind} '{text}'; {hint}"
 
     def near(self, text: str) -> str | None:
-        """Return the name that a text is probably a misspelling of, in quotes."""
+        """Return the name that a text is probably a misspelling or the first word of, in quotes;
+        several names that begin with the word."""
         import difflib
 
+        begun = [name for name in self.names() if name.startswith(f"{text}-")]
+        if text and begun:
+            return " or ".join(f"'{name}'" for name in begun)
         names = difflib.get_close_matches(text.partition(":")[0], self.names(), n=1, cutoff=0.65)
         start = self._plain_like(text)
         return f"'{names[0]}'" if names else f"'{start}...'" if start else None

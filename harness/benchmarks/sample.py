@@ -40,7 +40,8 @@ def shipped(
     """Return the shipped files of the splits. Raises `DataError`, also for a user's data."""
     if data is not None:
         raise DataError(
-            f"{benchmark.name} ships with the package; to read {data}, use --benchmark {instead}"
+            f"{benchmark.name} ships with the package; to read {data}, name its --benchmark "
+            f"({instead}, say)"
         )
     check_splits(splits, benchmark.splits, benchmark.name)
     wanted = [(split, paths[split]) for split in splits or benchmark.default_splits]

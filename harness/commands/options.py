@@ -317,8 +317,10 @@ def is_given(ctx: click.Context, name: str) -> bool:
 
 
 def require(name: str, *, unless: str) -> None:
-    """Raise click's error for a setting that was not given, unless another one was."""
+    """Raise click's error for a setting that was not given, unless another one was, with its
+    help."""
     context = click.get_current_context()
     if not is_given(context, name) and not is_given(context, unless):
-        [option] = [option for option in context.command.params if option.name == name]
-        raise click.MissingParameter(ctx=context, param=option)
+        setting = SETTINGS[name]
+        known = setting.help.partition("; ")[2].rstrip(".")
+        raise click.UsageError(f"name a {name} with {setting.option}: {known}", context)

@@ -65,7 +65,9 @@ class RunDirectory:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise RunError(f"cannot create {path}: {error.strerror or error}") from error
+            file = next((one for one in (path, *path.parents) if one.is_file()), None)
+            why = f"{file} is a file" if file else error.strerror or error
+            raise RunError(f"cannot create {path}: {why}") from error
         lock = lock_run(path)
         try:
             manifest = _begin(path, setup, settings)
