@@ -81,12 +81,13 @@ def test_every_rule_that_changes_a_number_stands_against_a_ranking() -> None:
 
 
 def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> None:
-    # Texts are told apart by their digest, and asking batches at once asks the same.
-    same = {"prompts", "protocol_options.eager"}
+    # Texts and runs are told apart by their digests, and asking batches at once asks the same.
+    same = {"prompts", "history_from", "protocol_options.eager"}
     asks = [
         name
         for name, setting in SETTINGS.items()
-        if (setting.about in ("question", "scoring") or setting.group in ("Question", "Scoring"))
+        if setting.recorded != "never"  # Others stand for settings that are recorded.
+        and (setting.about in ("question", "scoring") or setting.group in ("Question", "Scoring"))
     ]
     assert {"protocol_options", "seed", "repeats", "pixels", "image_policy"} <= set(asks)
     for name in (*asks, *same, "max_pixels", "prompts_sha256", "ranker_sha256"):
