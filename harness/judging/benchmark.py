@@ -91,7 +91,12 @@ class Judgment(Benchmark):
             raise DataError(str(error)) from error
         if recorded.manifest.declaration.kind == TRAJECTORY:
             raise DataError(f"{self.run} is a judgement; name the run that it judges")
-        items = Items.of([self.trajectory(unit) for unit in units], splits=splits)
+        ended = {trajectory_id(unit): unit for unit in units}
+
+        def pictures(unit: Unit[Any]) -> tuple[bytes, ...]:
+            return recorded.trajectory(ended[unit.unit_id])[1]
+
+        items = Items.of(map(self.trajectory, units), splits=splits, pictures=pictures)
         return replace(items, origin={"origin": "run"}, digest=recorded.identity)
 
     def trajectory(self, unit: Unit[Any]) -> Unit[TrajectoryDetail]:

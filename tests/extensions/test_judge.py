@@ -23,7 +23,8 @@ from harness.records import Item
 from harness.runs import KINDS
 from parsers import Measure, Status
 from tests.extensions.made_up import known
-from tests.harness.commands.tool import call, isolate, last_lines
+from tests.harness.commands.tool import at, call, isolate, last_lines, summary
+from tests.servers import Answer, WireServer
 from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail
 
 
@@ -212,3 +213,22 @@ def test_an_unfinished_run_and_a_judgement_are_not_judged_later() -> None:
     Path("run/summary.json").unlink()
     told = call("run", "-m", JUDGE, "-b", "judgment:three-stages:run", "-o", "other")
     assert told.code == 2 and "is not finished" in told.complaint
+
+
+def test_a_judgement_is_priced_limited_and_cached_by_itself() -> None:
+    call(*RUN)
+    spent = summary("run")["cost"]
+    Path("prices.toml").write_text('["openai:m"]\ninput = 1000.0\noutput = 2000.0\n')
+    said = Answer("Status: success", usage={"input": 100, "output": 10})
+    with WireServer([said]) as server:
+        data = ("-b", "judgment:three-stages:run", "--prices", "prices.toml")
+        limited = call(*at(server, *data, "-o", "run/judgments/a", "--max-cost", "0.1"))
+        assert limited.code == 1 and "cost limit" in limited.err
+        before = server.count
+        first = call(*at(server, *data, "-o", "run/judgments/b", "--max-cost", "99"))
+        asked = server.count
+        again = call(*at(server, *data, "-o", "run/judgments/c", "--max-cost", "99"))
+        assert (first.code, again.code) == (0, 0) and server.count == asked
+    assert summary("run/judgments/b")["cost"] == pytest.approx((asked - before) * 0.12)
+    assert summary("run/judgments/c")["cost"] == 0
+    assert "9 of 9 replies reused from" in again.out and summary("run")["cost"] == spent
