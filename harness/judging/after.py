@@ -17,6 +17,7 @@ from harness.errors import UserError
 from harness.judging.benchmark import FEEDS, NAME, Feed
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.settings import JudgingSettings
+from harness.kinds.contract import kind_of
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit
 from harness.protocols import open_protocol
@@ -142,15 +143,16 @@ class Quiet(SessionObserver):
 def judges_of(settings: Settings) -> list[tuple[str, str]]:
     """Return method and model of each judge. Raises `UserError`."""
     source, found = benchmark(settings.benchmark), list[tuple[str, str]]()
+    after = source.after or kind_of(settings.benchmark).after
     if source.kind == TRAJECTORY:
         raise UserError("--judge: a judgement is not judged itself")
     for text in JudgingSettings.of(settings).judge:
         method, named, model = text.partition("=")
-        if not named and not source.after:
+        if not named and not after:
             raise UserError(
                 f"--judge {text}: {source.name} names no method; write --judge METHOD={text}"
             )
-        for one in (method,) if named else source.after:
+        for one in (method,) if named else after:
             if not isinstance(open_protocol(one), JudgingProtocol):
                 raise UserError(f"--judge {text}: protocol '{one}' judges no trajectories")
             found.append((one, model if named else text))

@@ -53,6 +53,8 @@ class UnitKind:
     """
 
     extras: ClassVar[Extras] = Extras()
+    after: ClassVar[tuple[str, ...]] = ()
+    """Judging protocols that suit such units, unless their benchmark names others."""
     same_within: ClassVar[float] = 14.0
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:

@@ -51,7 +51,6 @@ for registry, name, thing in (
     registry._entries[name] = Entry(name, thing)
 run()
 """
-ROOT = Path(__file__).parents[2]
 
 
 def start(folder: Path) -> Program:
@@ -62,7 +61,7 @@ def start(folder: Path) -> Program:
         "slow.py",
         *asked,
         cwd=folder,
-        environment={"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder / "cache")},
+        environment={"XDG_CACHE_HOME": str(folder / "cache")},
         log=folder / "log.txt",
     )
 
