@@ -8,13 +8,15 @@ million tokens, and wins over the package:
     cached = 1.25
     output = 10.0
 
-`cached` and `cache_write` default to `input`. A provider's tiers (`Tier`) have separate prices in
-the package; the rates of a file apply to every tier.
+`cached` and `cache_write` default to `input`. `released = "2025-08"`, with prices or alone, says
+when a model came out. A provider's tiers (`Tier`) have separate prices in the package; the rates
+of a file apply to every tier.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -59,9 +61,13 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class PriceSheet:
-    """Prices of models: those in `overrides`, else those of the package."""
+    """Prices of models: those in `overrides`, else those of the package.
+
+    `released` has dates of release as the file gives them.
+    """
 
     overrides: Mapping[str, Rates] = field(default_factory=dict)
+    released: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> PriceSheet:
@@ -75,7 +81,17 @@ class PriceSheet:
             raise Fatal(f"price file {path} is neither TOML nor JSON: {error}") from error
         if not isinstance(plain, dict):
             raise Fatal(f"price file {path}: expected models with their prices")
-        return cls({name: _rates(name, rates, path) for name, rates in plain.items()})
+        released = {
+            name: _date(name, rates.pop(_RELEASED), path)
+            for name, rates in plain.items()
+            if isinstance(rates, dict) and _RELEASED in rates
+        }
+        priced = {name: rates for name, rates in plain.items() if rates or name not in released}
+        return cls({name: _rates(name, rates, path) for name, rates in priced.items()}, released)
+
+    def released_on(self, info: ModelInfo) -> str:
+        """Return when a model came out, as the file says; "" if it does not."""
+        return self.released.get(info.name) or self.released.get(info.model) or ""
 
     def has_price(self, info: ModelInfo, tiers: Sequence[Tier] = ()) -> bool:
         """Return whether calls of this model have a known price on each of these tiers (free
@@ -139,6 +155,16 @@ class PriceSheet:
 
     def _own_rates(self, info: ModelInfo) -> Rates | None:
         return self.overrides.get(info.name) or self.overrides.get(info.model)
+
+
+_RELEASED = "released"
+
+
+def _date(name: str, value: object, path: Path) -> str:
+    """Return a date of release. Raises `Fatal` for what is none."""
+    if not re.fullmatch(r"\d{4}(-\d{2}){0,2}", str(value)):
+        raise Fatal(f"price file {path}: '{name}': {_RELEASED} must be a date such as 2025-08")
+    return str(value)
 
 
 def _rates(name: str, rates: Any, path: Path) -> Rates:

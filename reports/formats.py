@@ -292,6 +292,8 @@ def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[st
     ]
     if fact["input_tokens"] is not None:
         texts.append(("tokens", f"{fact['input_tokens']:,} in, {fact['output_tokens'] or 0:,} out"))
+    if fact["dates"]:
+        texts.append(("dates", fact["dates"]))
     if fact["replies"]:
         texts.append(("replies", fact["replies"]))
     if fact["cost"]:

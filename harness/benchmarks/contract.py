@@ -210,6 +210,8 @@ class Benchmark(ABC):
         guarded: True to add the note that its texts and results should stay out of training
             corpora.
         note: that note, in the words of its authors.
+        published: since when anybody can read its data (a year, or a date as 2025-03-09); "" for
+            data that are not public, or were made for no model to see.
         declared: the declaration of its results: measures, parents, groups and words.
         scorers: a function for every score, unless `score` computes them all at once.
     """
@@ -220,6 +222,7 @@ class Benchmark(ABC):
     default_splits: tuple[str, ...] = ()
     sizes: tuple[SplitSize, ...] = ()
     declared: Declaration = field(kw_only=True)
+    published: str = field(default="", kw_only=True)
 
     pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()

@@ -227,4 +227,4 @@ def _decoded(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, wher
         raise DataError(f"{where}: invalid JSON, or not a Mind2Web action: {error}") from error
 
 
-BENCHMARK = OriginalMind2Web()
+BENCHMARK = OriginalMind2Web(published="2023")

@@ -142,6 +142,21 @@ class Manifest(Setup):
         return f"of this cost, {paid}, whose steps it took over"
 
     @property
+    def dates(self) -> str:
+        """When data and model came out, and whether the model may have been trained on the data;
+        "" where neither is known, and for baselines."""
+        if self.model.get("provider") == "policy":
+            return ""
+        told = self.sessions[-1].settings if self.sessions else {}
+        data, model = (str(told.get(n) or "") for n in ("data_published", "model_released"))
+        parts = [f"data public since {data}"] if data else []
+        parts += [f"model released {model}"] if model else []
+        line = ", ".join(parts)
+        if data and model and data[: len(model)] < model[: len(data)]:
+            line += ": older than the model, which may have been trained on them"
+        return line
+
+    @property
     def prices_given(self) -> bool:
         """True if a session had a file of prices (`--prices`)."""
         return any(session.settings.get("prices") for session in self.sessions)

@@ -72,6 +72,7 @@ def brief_grid(
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
             *warnings_of(records, settings, declared),
             *reused_replies(directory),
+            *([manifest.dates] if manifest.dates else []),
             f"more: --details, or vlm-eval report {directory}",
         ),
     )

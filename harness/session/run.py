@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from adapters.contract import Adapter, Measuring
 from adapters.conversation import Tier
 from adapters.prices import source
+from harness.benchmarks import benchmark
 from harness.engine import (
     Caller,
     CostLimitReached,
@@ -62,7 +63,12 @@ async def carry_out(
     Raises `Fatal`, `RunError`, `UserError`.
     """
     settings, model, say = plan.settings, plan.model, observer.notice
-    of_this_session = {**of_session(settings), "prices_from": source()}
+    of_this_session = {
+        **of_session(settings),
+        "prices_from": source(),
+        "data_published": benchmark(settings.benchmark).published,
+        "model_released": model.sheet.released_on(model.info),
+    }
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
         pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
         cache, vectors = _caches(plan, say)

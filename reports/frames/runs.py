@@ -37,6 +37,7 @@ FACTS = (
     Column("output_tokens", "Int64", "output tokens as billed"),
     Column("cost", "float64", "US dollars; missing without a price"),
     Column("replies", "str", "how many of its replies came from the cache, and from which run"),
+    Column("dates", "str", "when the data and the model came out, as far as it is known"),
     Column("repeat_sd", "float64", "standard deviation of the main measure between repeats"),
     Column("over_repeats", "str", "how often any, and how often all of the repeats succeed"),
     Column("agreement", "float64", "mean share of samples that gave the answer that counts"),
@@ -171,6 +172,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
             name: _tokens(rows, name) for name in ("input_tokens", "cached_tokens", "output_tokens")
         },
         "cost": _cost(rows),
+        "dates": rows.run.manifest.dates,
         "replies": ", ".join(reused_replies(rows.run.path)).replace(" replies", ""),
         "repeat_sd": evaluated.spread,
         "over_repeats": repeats_text(evaluated.over, rows.declared),

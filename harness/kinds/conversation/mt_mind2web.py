@@ -187,7 +187,7 @@ def _is_of(split: str, name: str) -> bool:
     return split_of(name, SPLITS) == split
 
 
-BENCHMARK = MTMind2Web()
+BENCHMARK = MTMind2Web(published="2024")
 
 
 @dataclass(frozen=True)

@@ -114,4 +114,4 @@ def _boxes(numbers: list[float], size: tuple[int, int]) -> dict[str, tuple[Edges
     return {"screen": found} if found else {}
 
 
-BENCHMARK = AndroidInTheWild()
+BENCHMARK = AndroidInTheWild(published="2023")

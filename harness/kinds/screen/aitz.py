@@ -136,4 +136,4 @@ def _numbers(written: Any, count: int) -> Sequence[float]:
     return [float(one) for one in numbers]
 
 
-BENCHMARK = AndroidInTheZoo()
+BENCHMARK = AndroidInTheZoo(published="2024")

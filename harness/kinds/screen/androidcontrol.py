@@ -204,4 +204,4 @@ def _indexed(path: Path) -> Iterator[tuple[str, int]]:
         yield parts[1], int(parts[3])
 
 
-BENCHMARK = AndroidControl()
+BENCHMARK = AndroidControl(published="2024")

@@ -253,4 +253,4 @@ def _numbers(text: object, count: int) -> tuple[float, ...]:
     return tuple(places[0])
 
 
-BENCHMARK = GuiActWeb()
+BENCHMARK = GuiActWeb(published="2024")

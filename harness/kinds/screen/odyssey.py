@@ -178,4 +178,4 @@ def _boxes(numbers: list[float] | None, size: tuple[int, int]) -> dict[str, tupl
     return {"sam2": ((left, top, right, bottom),)}
 
 
-BENCHMARK = GuiOdyssey()
+BENCHMARK = GuiOdyssey(published="2024")

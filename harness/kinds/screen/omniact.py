@@ -161,4 +161,4 @@ def _arguments(text: str) -> Iterator[str | float]:
         yield float(found[3]) if found[3] else found[1] or found[2] or ""
 
 
-BENCHMARK = OmniAct()
+BENCHMARK = OmniAct(published="2024")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
-from tests.harness.commands.tool import DEV, call, summary
+from harness.benchmarks import benchmark
+from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call, replying, summary
+from tests.servers import WireServer
 
 QUIET = ("--progress", "off", "--no-cache")
 
@@ -54,3 +57,29 @@ def test_places_on_pictures_are_told_in_the_same_form() -> None:
     assert next(line for line in lines if line.startswith("Hit")).endswith(
         "the point lies in the target"
     )
+
+
+def test_dates_of_data_and_model_stand_in_the_result_with_a_word_on_contamination() -> None:
+    Path("p.toml").write_text('["openai:m"]\nreleased = "2025-08"\n')
+    with WireServer(replying()) as server:
+        asked = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "p.toml", "--out", "m")
+        called = call(*(word for word in asked if word != "--details"))
+    assert "model released 2025-08" in called.out and "trained" not in called.out
+    manifest = json.loads(Path("m/manifest.json").read_text())
+    told = manifest["sessions"][0]["settings"]
+    assert (told["data_published"], told["model_released"]) == ("", "2025-08")
+    for data, older in (("2024", True), ("2025-07-01", True), ("2025", False), ("2026", False)):
+        told["data_published"] = data
+        Path("m/manifest.json").write_text(json.dumps(manifest))
+        said = " ".join(call("report", "m").out.split())
+        assert f"dates: data public since {data}, model released 2025-08" in said
+        assert ("may have been trained on them" in said) is older
+    Path("p.toml").write_text('["openai:m"]\nreleased = "last summer"\n')
+    called = call("-m", "lexical", "-b", "sample", "--prices", "p.toml")
+    assert "'openai:m': released must be a date such as 2025-08" in called.complaint
+
+
+def test_public_sets_say_since_when() -> None:
+    assert benchmark("multimodal-mind2web").published == "2024"
+    assert benchmark("screenspot-pro").published == "2025"
+    assert benchmark("sample").published == ""

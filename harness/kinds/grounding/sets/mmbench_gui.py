@@ -80,4 +80,4 @@ class MMBenchGUI(GroundingSet):
         return Rows(rows, "xyxy-unit", files)
 
 
-BENCHMARK = MMBenchGUI()
+BENCHMARK = MMBenchGUI(published="2025")

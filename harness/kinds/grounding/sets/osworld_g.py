@@ -129,4 +129,4 @@ def _target(one: Stored, where: str) -> Target:
         raise DataError(f"{where}: {error}") from error
 
 
-BENCHMARK = OSWorldG()
+BENCHMARK = OSWorldG(published="2025")

@@ -140,8 +140,9 @@ def _counts(*of_platforms: tuple[int, int]) -> dict[tuple[str, ...], int]:
     }
 
 
-BENCHMARK = ScreenSpot()
+BENCHMARK = ScreenSpot(published="2024")
 V2 = ScreenSpot(
+    published="2024",
     name="screenspot-v2",
     description="ScreenSpot-v2 (Wu et al. 2024): ScreenSpot with corrected instructions and boxes",
     sizes=(SplitSize("test", 730, 1272),),

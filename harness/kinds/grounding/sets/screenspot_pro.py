@@ -96,4 +96,4 @@ def row(
     )
 
 
-BENCHMARK = ScreenSpotPro()
+BENCHMARK = ScreenSpotPro(published="2025")

@@ -82,4 +82,4 @@ class UIVision(GroundingSet):
         return Rows(rows, "xyxy-px", files)
 
 
-BENCHMARK = UIVision()
+BENCHMARK = UIVision(published="2025")
