@@ -19,11 +19,12 @@ from harness.judging.trajectory import Recorded, TrajectoryDetail, trajectory_id
 from harness.protocols import open_protocol
 from harness.runs import Unit, open_run
 from harness.settings import Settings
-from parsers import Declaration, Prediction
+from parsers import Declaration, Measure, Prediction
 from parsers.declaration import Level
 from parsers.records import Scores
 
 NAME = "judgment"
+_WORDS: Mapping[str, Any] = {"kind": TRAJECTORY, "unit": TRAJECTORY, "units": "trajectories"}
 FOLDER = "judgments"
 """Where the judgements of a run lie in its directory."""
 
@@ -84,6 +85,8 @@ class Judgment(Benchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Raises `DataError`, also for a run that is not complete."""
+        if not self.method:
+            raise DataError(f"which run, and by which method? Write {NAME}:METHOD:RUN")
         try:
             recorded = Recorded(self.run)
             units = all_units(self.run)
@@ -121,9 +124,15 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def judgment(argument: str) -> Judgment:
-    """Return the data of `judgment:METHOD:RUN`. Raises `DataError` if there is no such method."""
+def judgment(argument: str = "") -> Judgment:
+    """Return the data of `judgment:METHOD:RUN`; without an argument one that cannot be opened.
+
+    Raises `DataError` if there is no such method.
+    """
     method, _, path = argument.partition(":")
+    if not argument:
+        measure = Measure("judged", main=True)
+        return Judgment(NAME, declared=Declaration((measure,), **_WORDS))
     if not path:
         raise DataError(f"{NAME}:METHOD:RUN names a judging protocol and a run, not '{argument}'")
     try:
@@ -144,18 +153,17 @@ def judgment(argument: str) -> Judgment:
 
 def _declared(protocol: JudgingProtocol, run: Path) -> Declaration:
     """Return the measures of the method, with the levels and groups of the run."""
-    words: Mapping[str, Any] = {"kind": TRAJECTORY, "unit": TRAJECTORY, "units": "trajectories"}
     try:
         known = Recorded(run).manifest.declaration
     except RunError:  # It was moved or deleted; its judgements have their declaration on record.
-        return Declaration(protocol.measures, (Level("task"),), **words)
+        return Declaration(protocol.measures, (Level("task"),), **_WORDS)
     return Declaration(
         protocol.measures,
         known.levels,
         known.groups,
         known.clusters,
         shared=known.shared,
-        **words,
+        **_WORDS,
     )
 
 

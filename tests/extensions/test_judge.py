@@ -199,6 +199,7 @@ def test_an_interrupted_judgement_goes_on_with_the_same_line(
         (("-b", "sample", "--judge", "seeact-two-rounds=x"), "judges no trajectories"),
         (("-b", "judgment:three-stages:nowhere"), "nowhere is not a run"),
         (("-b", "judgment:three-stages"), "names a judging protocol and a run"),
+        (("-b", "judgment", "--protocol", "three-stages"), "by which method? Write judgment:"),
     ],
 )
 def test_mistakes_are_a_line(words: tuple[str, ...], said: str) -> None:
