@@ -249,7 +249,7 @@ def _problems(declared: Declaration) -> Iterator[str]:
         if ("cells" in measure.averages) != bool(measure.cells):
             yield f"the measure {measure.name} has to declare the groups of its cells, and only so"
         if measure.all_of and (measure.all_of == measure.name or declared[measure.all_of].all_of):
-            yield f"the measure {measure.name} has to be all of one that is no such measure"
+            yield f"all_of of the measure {measure.name} names no measure of units"
         if measure.within in levels and (
             not measure.all_of or declared.rank(measure.within) <= declared.rank(measure.over)
         ):

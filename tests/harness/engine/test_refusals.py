@@ -68,7 +68,7 @@ def test_a_session_without_any_answer_settles_nothing() -> None:
 
 def test_more_than_five_percent_of_a_hundred_units_stop_the_session() -> None:
     settled, why = ended(refusing(lambda n: n % 16 == 5), 400)
-    assert why == f"the provider refused the prompts of 6 out of 100 units: {WORDS}"
+    assert why == f"the provider refused the prompts of 6 out of 100 that were asked: {WORDS}"
     assert len(settled) == 100
 
 
