@@ -53,7 +53,7 @@ def test_levels_are_found_by_name_and_ordered_from_the_innermost() -> None:
         ({"measures": (HIT, Measure("<b>"))}, "'<b>' is not a name for a measure"),
         ({"measures": (HIT, Measure("a", over="day"))}, "a names the level day"),
         ({"measures": (HIT, Measure("a", all_of="b"))}, "a names the measure b"),
-        ({"measures": (HIT, Measure("a", all_of="a"))}, "all_of of the measure a names no measure of units"),
+        ({"measures": (HIT, Measure("a", all_of="a"))}, "measure a names no measure of units"),
         ({"measures": (HIT, Measure("a", needs=("b",)))}, "a names the measure b"),
         ({"measures": (HIT, Measure("a", averages=("cells",)))}, "the groups of its cells"),
         ({"measures": (HIT, Measure("a", cells=("split",)))}, "the groups of its cells"),
