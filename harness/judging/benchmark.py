@@ -132,7 +132,9 @@ def judgment(argument: str = "") -> Judgment:
     method, _, path = argument.partition(":")
     if not argument:
         measure = Measure("judged", main=True)
-        return Judgment(NAME, declared=Declaration((measure,), **_WORDS))
+        return Judgment(
+            NAME, "what an agent did in a run", declared=Declaration((measure,), **_WORDS)
+        )
     if not path:
         raise DataError(f"{NAME}:METHOD:RUN names a judging protocol and a run, not '{argument}'")
     try:
