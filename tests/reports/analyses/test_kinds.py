@@ -34,7 +34,7 @@ def test_an_analysis_of_choices_refuses_units_without_any(
     analysis: Callable[[Path], Any], photos: Path
 ) -> None:
     with pytest.raises(
-        RunError, match=r"photos: no [a-z]+ for photos, only for units with choices"
+        RunError, match=r"photos: no [a-z]+ for photos, only where there are choices"
     ):
         analysis(photos)
 
@@ -43,7 +43,7 @@ def test_the_command_says_so_in_a_line(photos: Path, capfd: pytest.CaptureFixtur
     with pytest.raises(SystemExit) as ended:
         run(["analyse", "positions", str(photos)])
     assert ended.value.code == 2
-    told = "photos: no positions for photos, only for units with choices"
+    told = "photos: no positions for photos, only where there are choices"
     assert told in capfd.readouterr().err
 
 
@@ -53,7 +53,7 @@ def test_other_runs_are_analysed_and_the_one_left_out_is_named(
     steps = write(tmp_path / "steps", worked())
     frame = option_positions([steps, photos])
     assert set(frame["run"]) == {"steps"}
-    assert "photos: no positions for photos, only for units with choices" in frame.attrs["notes"]
+    assert "photos: no positions for photos, only where there are choices" in frame.attrs["notes"]
 
 
 def test_a_kind_brings_reports_of_its_own(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
