@@ -138,6 +138,8 @@ def _items(record: StepUnit, chosen: str | None) -> list[Item]:
             one.text, one.letter, detail.accepts(one), one.id == chosen, "" if one.box else "no box"
         )
         for one in detail.choices
+        # Where a place is asked for, nothing is said of most elements.
+        if one.text or one.letter or detail.accepts(one) or one.id == chosen
     ]
     if letter := record.detail.none_letter:
         none = Item("none of these", letter, chosen=_says_none(record))
