@@ -60,6 +60,7 @@ REPORTS: Registry[KindReports] = Registry(
 )
 REPORTS.add("episode", "reports.kinds.episode:EPISODE_REPORTS", "turns with a live page")
 REPORTS.add("grounding", "reports.kinds.grounding:GROUNDING_REPORTS", "instructions about pictures")
+REPORTS.add("question", "reports.kinds.question:QUESTION_REPORTS", "questions about pictures")
 REPORTS.add("screen-step", "reports.kinds.screen:SCREEN_REPORTS", "recorded steps on screens")
 REPORTS.add(
     "step", "reports.kinds.step:STEP_REPORTS", "recorded steps, with a target among choices"

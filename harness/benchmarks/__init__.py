@@ -217,6 +217,26 @@ BENCHMARKS.add(
     "your own recorded steps on screens, given with --data (docs/screen-data.md)",
 )
 BENCHMARKS.add(
+    "visualwebbench",
+    "harness.kinds.question.visualwebbench:BENCHMARK",
+    "VisualWebBench (Liu et al. 2024): 1,536 questions of seven tasks on pages",
+)
+BENCHMARKS.add(
+    "websrc",
+    "harness.kinds.question.websrc:BENCHMARK",
+    "WebSRC (Chen et al. 2021), pictures only: 52,826 questions on ten sites",
+)
+BENCHMARKS.add(
+    "screenqa-short",
+    "harness.kinds.question.screenqa:SHORT",
+    "ScreenQA-Short (Hsiao et al. 2022): 8,419 questions on screens of phones",
+)
+BENCHMARKS.add(
+    "screenqa-complex",
+    "harness.kinds.question.screenqa:COMPLEX",
+    "ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
+)
+BENCHMARKS.add(
     "question-items",
     "harness.kinds.question.own:QuestionItems",
     "your own questions about pictures, given with --data (docs/questions.md)",

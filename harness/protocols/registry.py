@@ -66,6 +66,11 @@ PROTOCOLS.add(
     "a question about pictures, answered in words or with the letter of an option",
 )
 PROTOCOLS.add(
+    "visualwebbench",
+    "harness.kinds.question.visualwebbench:WebBench",
+    "a question of VisualWebBench, in the form that its task demands",
+)
+PROTOCOLS.add(
     "screen-agent",
     "harness.kinds.screen.protocol:ScreenAgent",
     "the next action on a screen, in the form of the model's family (phones)",

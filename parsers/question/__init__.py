@@ -25,6 +25,8 @@ class Asked:
         metric: how the answer is scored, which decides how it is read.
         after: the answer is what follows the last of these words; "" for the whole reply.
         no_answer: what says that the picture does not answer the question; "" for nothing.
+        task: the task of the question in its set, where that decides words and reading.
+        box: the box that the question is about, as its set writes it.
     """
 
     prompt: str
@@ -34,6 +36,8 @@ class Asked:
     metric: str = "exact"
     after: str = ""
     no_answer: str = ""
+    task: str = ""
+    box: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
