@@ -181,7 +181,8 @@ def heading(plan: Plan) -> Iterator[str]:
     settings, dataset = plan.settings, plan.dataset
     units = counted(len(dataset), dataset.unit, dataset.units)
     if dataset.whole:
-        level = benchmark(settings.benchmark).declared.level(dataset.whole)
+        declared = dataset.declared or benchmark(settings.benchmark).declared
+        level = declared.level(dataset.whole)
         groups = set(map(dataset.group_of, dataset.entries))
         units += f", {counted(len(groups), level.one, level.many)}"
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))

@@ -25,15 +25,23 @@ from parsers.records import Prediction, Scores
 
 MEASURES = (
     Measure(
-        "f1", "F1", "overlap of words (SQuAD), official", main=True, binary=False,
+        "f1",
+        "F1",
+        "overlap of words (SQuAD), official",
+        main=True,
+        binary=False,
         averages=("micro", "macro"),
+        result="answer_f1",  # a setting is named f1
     ),
     Measure("exact", "exact", "the same words (SQuAD), official", averages=("micro",)),
     Measure(
-        "f1-sets", "f1-sets", "overlap of words and marks as sets (lmms-eval, MultiUI)",
-        binary=False, averages=("micro",),
+        "f1-sets",
+        "f1-sets",
+        "overlap of words and marks as sets (lmms-eval, MultiUI)",
+        binary=False,
+        averages=("micro",),
     ),
-)  # fmt: skip
+)
 DECLARED = Declaration(
     measures=MEASURES,
     levels=(
