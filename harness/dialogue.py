@@ -230,6 +230,34 @@ async def hold_async(
         dialogue.close()
 
 
+def changed(
+    dialogue: Generator[Asks, Replies, T],
+    change: Callable[[Call], Call],
+    heard: Callable[[Call, Result], object] = lambda call, result: None,
+) -> Generator[Asks, Replies, T]:
+    """Hold a dialogue whose calls are changed before they are made.
+
+    `heard` gets every call as the dialogue made it, with its result. Closing this generator closes
+    the dialogue.
+    """
+    replies: Replies | None = None
+    try:
+        while True:
+            try:
+                asks = next(dialogue) if replies is None else dialogue.send(replies)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            calls: tuple[Call, ...] = as_tuple(asks)
+            made = tuple(map(change, calls))
+            replies = yield made if isinstance(asks, tuple) else made[0]
+            results: tuple[Result, ...] = as_tuple(replies)
+            for call, found in zip(calls, results, strict=True):
+                heard(call, found)
+    finally:
+        dialogue.close()
+
+
 def replies_of(results: Replies) -> tuple[Reply, ...]:
     """The replies to one or several asks. Raises TypeError if another call was among them."""
     replies = tuple(result for result in as_tuple(results) if isinstance(result, Reply))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from harness.dialogue import Act, Ask, Asks, Call, Dialogue, Replies, as_tuple, together
+from harness.dialogue import Act, Ask, Asks, Call, Dialogue, Replies, changed, together
 from harness.protocols.contract import AskingProtocol
 from parsers.records import Prediction
 
@@ -106,16 +106,4 @@ def _sampled(dialogue: Dialogue, number: int, samples: int) -> Generator[Asks, R
             raise ValueError("actions in an environment cannot be sampled; leave --samples out")
         return replace(call, place=f"{call.place}#{number}") if number else call
 
-    replies: Replies | None = None
-    try:
-        while True:
-            try:
-                asks = next(dialogue) if replies is None else dialogue.send(replies)
-            except StopIteration as stop:
-                result: Prediction = stop.value
-                return result
-            calls: tuple[Call, ...] = as_tuple(asks)
-            drawn = tuple(map(named, calls))
-            replies = yield drawn if isinstance(asks, tuple) else drawn[0]
-    finally:
-        dialogue.close()
+    return changed(dialogue, named)

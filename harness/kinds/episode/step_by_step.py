@@ -10,12 +10,23 @@ from collections.abc import Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from adapters.contract import AdapterInfo, ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks import actions_of, benchmark
-from harness.dialogue import SCREENSHOT, Act, Ask, Asks, Dialogue, Observation, Replies, as_tuple
+from harness.dialogue import (
+    SCREENSHOT,
+    Act,
+    Ask,
+    Asks,
+    Call,
+    Dialogue,
+    Observation,
+    Replies,
+    Result,
+    changed,
+)
 from harness.kinds.contract import picture_policy
 from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask, action_words
 from harness.kinds.episode.settings import EpisodeSettings
@@ -301,22 +312,12 @@ def _numbered(
 ) -> Generator[Asks, Replies, Prediction]:
     """The dialogue about a step, whose calls have its number in their names; `said` grows by what
     is asked of the model under test, and by its replies."""
-    replies: Replies | None = None
-    try:
-        while True:
-            try:
-                asks = next(dialogue) if replies is None else dialogue.send(replies)
-            except StopIteration as stop:
-                return cast(Prediction, stop.value)
-            named = tuple(_named(call, number, about) for call in as_tuple(asks))
-            replies = yield named if isinstance(asks, tuple) else named[0]
-            said += [
-                _said(call, reply)
-                for call, reply in zip(as_tuple(asks), as_tuple(replies), strict=True)
-                if isinstance(call, Ask) and not call.role
-            ]
-    finally:
-        dialogue.close()
+
+    def heard(call: Call, reply: Result) -> None:
+        if isinstance(call, Ask) and not call.role:
+            said.append(_said(call, reply))
+
+    return changed(dialogue, lambda call: _named(call, number, about), heard)
 
 
 class _Asked(NamedTuple):
