@@ -183,6 +183,21 @@ def parts(action: Action) -> tuple[Action, ...]:
     )
 
 
+def told(action: Action) -> str:
+    """An action in one line for people, several with arrows between.
+
+    >>> told(several([Action("back"), Action("home")]))
+    'back() → home()'
+    """
+    return " → ".join(str(gist(one)) for one in parts(action))
+
+
+def gist(action: Action) -> Action:
+    """An action without the edges of boxes and the ends of gestures; a scroll is a direction."""
+    kept = {name: value for name, value in action.arguments.items() if name not in _KEPT}
+    return replace(action, point=None if action.name == "scroll" else action.point, arguments=kept)
+
+
 def placed(action: Action, to: Callable[[Point], Point | None]) -> Action | None:
     """Convert the places of an action; None if one of them has no counterpart."""
     if action.name == SEVERAL:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from harness.tables import counted
 from parsers import Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import KIND, ScreenDetail
+from parsers.screen import KIND, ScreenDetail, gist, parts, told
 
 if TYPE_CHECKING:
     from harness.kinds.replies import PastReplies
@@ -95,6 +96,20 @@ class ScreenSteps(WholePictures):
     replies: PastReplies | None = None
 
     @classmethod
+    def same(cls, one: Prediction, other: Prediction) -> bool:
+        """Return whether two answers do the same: places near one another, scrolls one way."""
+        ours, theirs = (parts(said.action) if said.action else () for said in (one, other))
+        if not ours or len(ours) != len(theirs):
+            return (one.status, one.action) == (other.status, other.action)
+        pairs = zip(ours, theirs, strict=True)
+        return all(
+            super(ScreenSteps, cls).same(
+                replace(one, action=gist(a)), replace(other, action=gist(b))
+            )
+            for a, b in pairs
+        )
+
+    @classmethod
     def asks_with(
         cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
     ) -> AskingProtocol:
@@ -122,7 +137,7 @@ class ScreenSteps(WholePictures):
 
     @classmethod
     def right(cls, record: ScreenRecord) -> str:
-        return " or ".join(map(str, record.detail.gold.actions))
+        return " or ".join(map(told, record.detail.gold.actions))
 
     def open(self) -> None:
         """Open another run's replies. Raises `UserError`."""

@@ -13,9 +13,11 @@ from harness.kinds.prediction_file import Predictions, with_prediction
 from harness.runs import Unit
 from parsers.points import Convention, to_pixels
 from parsers.records import Prediction, Status
-from parsers.screen import Point, ScreenDetail, Side, from_object, placed
+from parsers.screen import Point, ScreenDetail, Side, from_object, placed, told
 from parsers.screen.forms import FAMILIES
 from parsers.screen.reading import read_action
+
+SLACK = 0.05
 
 
 class _Line(msgspec.Struct, forbid_unknown_fields=True):
@@ -29,6 +31,11 @@ class _Line(msgspec.Struct, forbid_unknown_fields=True):
     coordinates: Convention | None = None
     scroll: Side | None = None
     sent: tuple[int, int] | None = None
+
+
+def _share(point: Point) -> Point | None:
+    """A place in shares, with a little room around the picture."""
+    return point if all(-SLACK <= one <= 1 + SLACK for one in point) else None
 
 
 class ScreenPredictions(Predictions):
@@ -56,9 +63,14 @@ class ScreenPredictions(Predictions):
                 )
         if line.action is not None:
             try:
-                from_object(line.action, (1, 1))
+                action = from_object(line.action, (1, 1))
             except ValueError as error:
                 raise UserError(f"{where}: {error}") from error
+            if line.points == "unit" and placed(action, _share) is None:
+                raise UserError(
+                    f"{where}: {told(action)} lies outside of the picture: places are shares of "
+                    'its sides, unless the line has "points": "px"'
+                )
         return line
 
     def records(

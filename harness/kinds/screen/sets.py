@@ -329,11 +329,10 @@ def _number(verdict: bool | float | None) -> float | None:
 
 def _pictured(folder: Folder, rows: Sequence[Row]) -> bool:
     """Return whether the folder has any pictures: in a place for them, or that of the first row."""
-    places = (folder.root / place for place in folder.pictures if place)
-    if any(place.exists() for place in places):
-        return True
-    first = (folder.root / name for row in rows[:1] for name in row.pictures)
-    return "" in folder.pictures and any(place.is_file() for place in first)
+    places = [place for place in folder.pictures if place]
+    if "" in folder.pictures:
+        places += [name for row in rows[:1] for name in row.pictures]
+    return any((folder.root / place).exists() for place in places)
 
 
 def _found(folder: Folder, row: Row, *, pictured: bool) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from harness.runs import Run, Unit
 from parsers import Declaration, Status
 from parsers.actions import Action
-from parsers.screen import OPPOSITE, Answers, ScreenDetail, text_of
+from parsers.screen import OPPOSITE, Answers, ScreenDetail, parts, text_of
 from parsers.screen.rules import RULES
 from parsers.screen.verdicts import shares
 from reports.errors.classes import FAILED, SUCCESS, ClassInfo, general_classes
@@ -70,6 +70,17 @@ def _class(record: ScreenRecord, declared: Declaration, config: Mapping[str, Any
 
 
 def _difference(said: Action, detail: ScreenDetail, rule: str) -> tuple[str, str]:
+    """What is different in an answer: in the first wrong one of several actions."""
+    given, wanted = parts(said), parts(detail.gold.action)
+    if len(given) != len(wanted):
+        return TYPE, f"{len(given)} actions, not {len(wanted)}"
+    if len(wanted) > 1:
+        single = [replace(detail, gold=replace(detail.gold, actions=(one,))) for one in wanted]
+        pairs = list(zip(given, single, strict=True))
+        strict = RULES["strict"].verdict
+        wrong = (pair for pair in pairs if not strict(pair[0], pair[1].gold, detail.size).step)
+        said, detail = next(wrong, pairs[0])
+        rule = "strict"
     gold = detail.gold.action
     if said.name != gold.name:
         icon = gold.name == "open_app" and said.name == "click"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from parsers.screen import Edges
+from parsers.screen import Edges, told
 from parsers.screen.verdicts import NEAR
 from reports.kinds.screen.errors import ScreenRecord
 from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage
@@ -22,7 +22,7 @@ class ScreenPage(UnitPage):
         said = record.prediction
         if said is None:
             return None
-        return str(said.action) if said.action else str(said.status)
+        return told(said.action) if said.action else str(said.status)
 
     def part(self, record: ScreenRecord) -> Part:
         """Return the marks on the picture, and the answer against the recorded action."""
@@ -68,7 +68,7 @@ def _lines(record: ScreenRecord) -> Iterator[Line]:
     task, said = record.detail.asked, record.prediction
     answered = "–"
     if said:
-        answered = str(said.action) if said.action else str(said.status)
-    yield Line("action", (Cell(str(record.detail.gold.action)), Cell(answered)))
+        answered = told(said.action) if said.action else str(said.status)
+    yield Line("action", (Cell(told(record.detail.gold.action)), Cell(answered)))
     if task.instruction:
         yield Line("sentence", (Cell(task.instruction), Cell("")))

@@ -364,3 +364,6 @@ def test_actions_and_replies_of_others_are_scored(
     assert json.loads(printed)
     path.write_text(json.dumps({"step": "e_0", "reply": "x", "family": "qwen"}), "utf-8")
     assert "family 'qwen'" in call(*words).err
+    pixels = {"step": "e_0", "action": {"type": "click", "at": [100, 50]}}
+    path.write_text(json.dumps(pixels), "utf-8")
+    assert "places are shares of its sides" in call(*words).complaint

@@ -23,6 +23,7 @@ from harness.kinds.screen.androidcontrol import BENCHMARK as ANDROID_CONTROL
 from harness.kinds.screen.curated import BENCHMARK as CURATED
 from harness.kinds.screen.curated import FILES
 from harness.kinds.screen.guiact import BENCHMARK as GUIACT
+from harness.kinds.screen.kind import ScreenSteps
 from harness.kinds.screen.omniact import BENCHMARK as OMNIACT
 from harness.kinds.screen.published import as_published
 from harness.kinds.screen.sets import ScreenSet
@@ -31,7 +32,8 @@ from harness.runs import Unit
 from harness.settings import Settings
 from parsers.actions import Action
 from parsers.records import Prediction, Status
-from parsers.screen import Answers, ScreenDetail, box_of, parts, several
+from parsers.screen import Answers, ScreenDetail, box_of, parts, several, with_box
+from reports.kinds.screen.errors import TEXT, TYPE, _difference
 from tests.harness.kinds.grounding._files import png, write
 
 SIZE = (200, 100)
@@ -300,6 +302,32 @@ def test_scripts_are_added_up_as_published(tmp_path: Path) -> None:
 def test_an_unknown_line_of_a_script_is_told(line: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test.json, task 7: "):
         small(OMNIACT, counts=()).open(data=omniact(tmp_path, f"Task: x\n\n{line}\n"))
+
+
+def test_answers_of_several_actions_are_classified_by_the_first_wrong_one(tmp_path: Path) -> None:
+    labels = (CLICKED, {"name": "input", "text": "cats"})
+    (unit,) = small(GUIACT).open(data=guiact(tmp_path, *labels)).entries
+    click = Action("click", point=(30.0, 20.0))
+    wrong = several([click, Action("type", arguments={"text": "dogs"})])
+    assert _difference(wrong, unit.detail, "guiact")[0] == TEXT
+    assert _difference(click, unit.detail, "guiact") == (TYPE, "1 actions, not 2")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (with_box(Action("click"), (0, 0, 10, 10)), Action("click", point=(9.0, 9.0)), True),
+        (Action("click", point=(0.0, 0.0)), Action("click", point=(90.0, 9.0)), False),
+        (Action("scroll", point=(1.0, 1.0), arguments={"direction": "up", "to_x": 1, "to_y": 9}),
+         Action("scroll", arguments={"direction": "up"}), True),
+        (several([Action("back"), Action("home")]), several([Action("back"), Action("home")]),
+         True),
+        (several([Action("back"), Action("home")]), Action("back"), False),
+    ],
+)  # fmt: skip
+def test_votes_count_what_an_action_does(one: Action, other: Action, same: bool) -> None:
+    pair = [Prediction(Status.ANSWERED, action) for action in (one, other)]
+    assert ScreenSteps.same(*pair) is same
 
 
 # TFRecords, written by the definition of their format
