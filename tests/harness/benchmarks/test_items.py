@@ -67,8 +67,8 @@ def test_the_fingerprint_is_that_of_all_units_whatever_is_selected() -> None:
 @pytest.mark.parametrize(
     ("units", "more", "message"),
     [
-        ((), {}, "the benchmark has no units to ask about"),
-        (TURNS[:1] * 2, {}, "talks has two units with the id 't1'"),
+        ((), {}, "the benchmark has nothing to ask about"),
+        (TURNS[:1] * 2, {}, "talks has two rows with the id 't1'"),
         (TURNS, {"whole": "room"}, "t1 of talks has no room among its parents"),
         (TURNS, {"splits": ["tests"]}, "the data has no split 'tests'; did you mean 'test'?"),
     ],
