@@ -49,6 +49,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     no_answer: what stands for "not on the picture".
     answer_after: the answer is what follows the last of these words.
     columns: our columns to those of the file; a dot leads into an object.
+    preset: the tool whose columns the file has; `columns` are renamed before.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     metric_of: dict[str, dict[str, str]] = {}
     tolerance: Tolerance = Tolerance()
     columns: dict[str, str] = {}
+    preset: Literal["", "vlmevalkit", "inspect", "squad", "parquet-vqa"] = ""
 
     def metric_for(self, own: str, labels: Mapping[str, str]) -> str:
         """Return the metric of a row: its own, that of a label's value, or the set's."""
