@@ -90,16 +90,16 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
     assert len(paths) == files
     hits: dict[tuple[str, str], list[bool]] = defaultdict(list)
     lines = []
-    statuses = {"declined": 0, "unread": 0, "out of range": 0, "missing": 0}
+    statuses = {"declined": 0, "unreadable": 0, "out of range": 0, "no reply": 0}
     for path in paths:
         for row, line in lines_about(json.loads(path.read_text("utf-8"))):
             part = row["group"] if benchmark == "screenspot-pro" else path.stem.split("_")[1]
             hits[part, row["ui_type"]].append(is_hit(row, line))
-            statuses["missing"] += line is None
+            statuses["no reply"] += line is None
             if line is not None:
                 lines.append(line)
                 statuses["declined"] += "declined" in line
-                statuses["unread"] += line.keys() == {"item"}
+                statuses["unreadable"] += line.keys() == {"item"}
                 beyond = line.get("point", [0])[0] > row["img_size"][0]
                 statuses["out of range"] += beyond and "coordinates" not in line
     every = [one for cell in hits.values() for one in cell]

@@ -73,7 +73,7 @@ def test_a_shard_without_tasks_says_so_and_joins_like_any_other() -> None:
     other = call("--model", "lexical", *DEV, "--limit", "1", "--shard", "3/3", "--out", "b")
     third = call("--model", "lexical", *DEV, "--limit", "1", "--shard", "2/3", "--out", "c")
     texts = [called.err for called in (empty, other, third)]
-    assert sum("this shard has none of the selected tasks" in text for text in texts) == 2
+    assert sum("this shard has none of the selected steps" in text for text in texts) == 2
     assert call("merge", "a", "b", "c", "--out", "merged").code == 0
 
 

@@ -127,7 +127,10 @@ def test_options_that_are_given_replace_declared_ones(prompts: str) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("gpt-5",), "unknown reproduction 'gpt-5'; choose one of gpt-4-autowebbench, "),
+        (
+            ("gpt-5",),
+            "unknown reproduction 'gpt-5'; choose one of agentcpm-gui-8b-androidcontrol-low, ",
+        ),
         ((PROMPTS, "--limit", "x"), "expected a whole number of at least 1, not 'x'"),
         ((PROMPTS, "--", "--model"), "requires an argument"),
         ((PROMPTS, "--", "--no-such-option"), "No such option"),
@@ -149,7 +152,8 @@ def test_all_are_priced_and_none_is_downloaded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     isolate(monkeypatch, tmp_path)
-    (name, hosted), (other, local) = list(reproductions().items())[:2]
+    name, other = "gpt-4-autowebbench", "mindact-flan-t5-xl"
+    hosted, local = (reproductions()[one] for one in (name, other))
     sample = (*hosted.command[:3], "-b", "sample", "--split", "dev", "--limit", "1")
     chosen = {name: replace(hosted, command=sample), other: local}
     monkeypatch.setattr("reports.reproductions.reproductions", lambda: chosen)
