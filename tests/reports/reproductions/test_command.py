@@ -129,7 +129,7 @@ def test_options_that_are_given_replace_declared_ones(prompts: str) -> None:
     [
         (
             ("gpt-5",),
-            "unknown reproduction 'gpt-5'; choose one of agentcpm-gui-8b-androidcontrol-low, ",
+            "unknown reproduction 'gpt-5'; choose one of agentcpm-gui-8b-",
         ),
         ((PROMPTS, "--limit", "x"), "expected a whole number of at least 1, not 'x'"),
         ((PROMPTS, "--", "--model"), "requires an argument"),
