@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -84,6 +85,7 @@ class Killer:
         self.command = command
         self.caught: Messages | None = None
         self._left = 0
+        self._counting = threading.Lock()
 
     def kill(self, kind: Kind, number: int) -> None:
         self.server.new_client()
@@ -98,8 +100,10 @@ class Killer:
         def asked(messages: Messages) -> None:
             if first_round(messages) is None:
                 return
-            self._left -= 1
-            if self._left == 0:
+            with self._counting:  # The server's threads ask at the same time.
+                self._left -= 1
+                is_last = self._left == 0
+            if is_last:
                 process.send_signal(signal.SIGKILL)
                 self.caught = messages
 
