@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -39,13 +40,14 @@ def killed_at(run: Path, servers: dict[str, CountingServer], number: int, *, aft
     Returns False if it was quicker than the kill after its last answer.
     """
     process = start(run, servers)
-    left = number
+    left, counting = number, threading.Lock()
 
     def count(_: Messages | int) -> None:
         nonlocal left
-        if left == 0:
+        with counting:  # The servers' threads come at the same time.
+            is_next, left = left == 0, left - 1
+        if is_next:
             process.send_signal(signal.SIGKILL)
-        left -= 1
 
     for server in servers.values():
         if after:
