@@ -7,6 +7,7 @@ for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.d
 from harness.protocols.contract import (
     NONE_RULES,
     SOURCES,
+    Around,
     AskingProtocol,
     Lettering,
     Needs,
@@ -34,6 +35,7 @@ __all__ = [
     "PROTOCOLS",
     "SHARED",
     "SOURCES",
+    "Around",
     "AskingProtocol",
     "Lettering",
     "Needs",

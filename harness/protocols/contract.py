@@ -300,6 +300,35 @@ class StepProtocol(AskingProtocol):
         raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
 
 
+@dataclass(frozen=True)
+class Around(AskingProtocol):
+    """A protocol for recorded steps, asked about units of another kind."""
+
+    inner: StepProtocol
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def paper(self) -> str:
+        return self.inner.paper
+
+    @property
+    def history_shown(self) -> History:
+        return self.inner.history_shown
+
+    @property
+    def of_model(self) -> tuple[str, ...]:
+        return self.inner.of_model
+
+    def settings(self) -> dict[str, object]:
+        return self.inner.settings()
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        self.inner.check(pictures, model)
+
+
 def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return list(value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from adapters.contract import AdapterInfo, ImageRule
+from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks import actions_of, benchmark
 from harness.dialogue import (
@@ -34,8 +34,7 @@ from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.kinds.step.scene import PastScene
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
-from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Needs, Role, StepProtocol, dialogue_about, spelled
+from harness.protocols import Around, Needs, Role, dialogue_about, spelled
 from harness.rankers import Ranks
 from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
 from harness.runs import STEP, Unit
@@ -71,24 +70,15 @@ class Episode:
 
 
 @dataclass(frozen=True)
-class StepByStep(AskingProtocol):
+class StepByStep(Around):
     """A protocol for recorded steps, asked about each observation of an episode in turn."""
 
-    inner: StepProtocol
     run: Settings
     rule: ImageRule | None = None
     ranks: Ranks | None = field(default=None, compare=False, repr=False)
 
     kind = EPISODE
     step_kind = "step"
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def paper(self) -> str:
-        return self.inner.paper
 
     @property
     def needs(self) -> Needs:
@@ -103,16 +93,6 @@ class StepByStep(AskingProtocol):
     @property
     def roles(self) -> tuple[Role, ...]:
         return self.inner.roles
-
-    @property
-    def of_model(self) -> tuple[str, ...]:
-        return self.inner.of_model
-
-    def settings(self) -> dict[str, object]:
-        return self.inner.settings()
-
-    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        self.inner.check(pictures, model)
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         return self.inner.notes(flags)

@@ -15,12 +15,11 @@ from adapters.conversation import Reply, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
 from harness.kinds.screen.protocol import ScreenAgent
-from harness.protocols import AskingProtocol, Needs, StepProtocol, open_protocol
+from harness.protocols import Around, AskingProtocol, Needs, open_protocol
 from harness.protocols.coordinates import Coordinates
 from harness.protocols.pointing import one_picture
 from harness.protocols.seeact import FIRST, SECOND, TwoRounds, described_first
 from harness.records import Earlier, Item, Step
-from harness.settings import History
 from parsers.actions import Action, Value
 from parsers.records import Operation, Prediction, Status, StepInfo
 from parsers.screen import KIND, SCREEN, Past, Task, text_of
@@ -47,13 +46,12 @@ _USED = ("history", "max_tokens", "order", "prompts")
 
 
 @dataclass(frozen=True)
-class OnScreens(AskingProtocol):
+class OnScreens(Around):
     """A protocol for pages, asked about the picture of a screen.
 
     Raises `UserError` for options about listed elements.
     """
 
-    inner: StepProtocol
     agent: ScreenAgent
 
     kind = KIND
@@ -70,36 +68,17 @@ class OnScreens(AskingProtocol):
                 )
 
     @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def paper(self) -> str:
-        return self.inner.paper
-
-    @property
     def places(self) -> tuple[str, ...]:
         return self.inner.places
-
-    @property
-    def history_shown(self) -> History:
-        return self.inner.history_shown
 
     @property
     def needs(self) -> Needs:
         """One whole picture, and the earlier steps if the protocol looks at them."""
         return replace(self.agent.needs, before=self.inner.needs.before)
 
-    @property
-    def of_model(self) -> tuple[str, ...]:
-        return self.inner.of_model
-
-    def settings(self) -> dict[str, object]:
-        return self.inner.settings()
-
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
         """Raise `UserError` for coordinates that nobody has declared."""
-        self.inner.check(pictures, model)
+        super().check(pictures, model)
         if isinstance(self.inner, TwoRounds):
             self.agent.check(pictures, model)
 

@@ -87,3 +87,38 @@ def test_earlier_steps_of_an_episode_are_turns_with_their_last_screenshots(
     assert len(said) == 3 and all(text.startswith("Nothing here.\n") for text in said)
     record = harness.open_run("run").records()[0]
     assert record.prediction is not None and record.prediction.parsed["steps"] == 4
+
+
+@pytest.mark.browser
+@needs_miniwob
+def test_screenshots_that_differ_are_shown_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    world = MiniWoBWorld({"pages": str(pages())})
+    try:
+        choices = choices_of(world.begin(episode_of(3, "enter-text", 0)))
+    finally:
+        world.close()
+    box = next(one.box for one in choices if one.tag == "input")
+    assert box is not None
+    place = box.x + box.width / 2, box.y + box.height / 2
+    asked: list[Ask] = []
+
+    def react(ask: Ask) -> Answer:
+        asked.append(ask)
+        return Answer(text=spell_point("ui-tars", place, "TYPE", "x" * len(asked)))
+
+    with WireServer(react) as server:
+        done = call(
+            *("run", "-m", "openai:m", "--base-url", server.base_url("openai"), "--no-preflight"),
+            *("--benchmark", "miniwob", "--protocol", "coordinates", "--history", "turns:3"),
+            *("--protocol-option", "coordinates=absolute", "--protocol-option", "form=ui-tars"),
+            *("--only", "task=enter-text", "--episodes", "1", "--max-steps", "4", "--seed", "3"),
+            *("-o", "run"),
+        )
+    assert done.code == 0, done.err
+    assert [ask.pictures for ask in asked] == [1, 2, 3, 3]
+    shown = [m["content"][0] for m in asked[-1].messages if m["role"] == "user"][1:]
+    assert len({str(one) for one in shown}) == 3
