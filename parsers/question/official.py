@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import string
-from collections import Counter
 from collections.abc import Sequence
+
+from parsers.question.words import bag_f1
 
 _DELETED = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -27,7 +28,7 @@ def f1(gold: str, reply: str) -> float:
     right, said = plain(gold).split(), plain(reply).split()
     if not right or not said:
         return float(right == said)
-    return _f(right, said)
+    return bag_f1(right, said)
 
 
 def screenqa(golds: Sequence[str], reply: str, marker: str) -> tuple[float, float]:
@@ -43,10 +44,5 @@ def screenqa(golds: Sequence[str], reply: str, marker: str) -> tuple[float, floa
         return 0.0, 0.0
     said = plain(reply).split()
     return max(exact(one, reply) for one in texts), max(
-        _f(plain(one).split(), said) for one in texts
+        bag_f1(plain(one).split(), said) for one in texts
     )
-
-
-def _f(right: Sequence[str], said: Sequence[str]) -> float:
-    shared = sum((Counter(right) & Counter(said)).values())
-    return 2 * shared / (len(right) + len(said)) if shared else 0.0

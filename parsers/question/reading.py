@@ -10,23 +10,40 @@ from parsers.records import Prediction, Status
 from parsers.reply_text import ENDED, ends_in_thought, tidy, without_thinking
 
 
-def read_answer(reply: str, asked: Asked, *, finish: str = "stop") -> Prediction:
-    """Return the answer of a reply, or why there is none.
+def said_in(reply: str, finish: str) -> str | Prediction:
+    """Return what a reply says behind its thoughts, or why that is nothing.
 
-    A thought that is never closed, and a reply that was cut off before its answer, is `truncated`.
+    A thought that is never closed was cut off, whatever the provider says.
     """
     if finish in ENDED:
         return Prediction(ENDED[finish])
     text = tidy(reply)
     if ends_in_thought(text):
         return Prediction(Status.TRUNCATED)
-    text = without_thinking(text).strip()
+    text = without_thinking(text)
+    return text if text.strip() else nothing(finish)
+
+
+def nothing(finish: str) -> Prediction:
+    """Return why a reply holds no answer: it was cut off, or is empty."""
+    return Prediction(Status.TRUNCATED if finish == "length" else Status.EMPTY)
+
+
+def read_answer(reply: str, asked: Asked, *, finish: str = "stop") -> Prediction:
+    """Return the answer of a reply, or why there is none.
+
+    A reply that was cut off before the words ahead of its answer is `truncated`.
+    """
+    said = said_in(reply, finish)
+    if isinstance(said, Prediction):
+        return said
+    text = said.strip()
     if asked.after and asked.after in text:
         text = text.rpartition(asked.after)[2].strip()
     elif asked.after and finish == "length":
         return Prediction(Status.TRUNCATED)
     if not text:
-        return Prediction(Status.TRUNCATED if finish == "length" else Status.EMPTY)
+        return nothing(finish)
     if asked.no_answer and exact(asked.no_answer, text) == 1.0:
         return answered(text)
     if asked.metric == "choice":

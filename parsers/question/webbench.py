@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from parsers.question import LETTERS, Asked, Right, answered, text_of
-from parsers.question.reading import read_answer
+from parsers.question.reading import read_answer, said_in
 from parsers.records import Prediction, Scores, Status
-from parsers.reply_text import ENDED, ends_in_thought, tidy, without_thinking
 
 CAPTION, WEBQA, ELEMENT_OCR = "web_caption", "webqa", "element_ocr"
 TASKS = {
@@ -146,14 +145,9 @@ def read(reply: str, asked: Asked, *, reader: Reader, frames: Frames, finish: st
     """Return the answer of a reply, or why there is none."""
     if asked.metric == "choice" and reader == "strict":
         return read_answer(reply, asked, finish=finish)
-    if finish in ENDED:
-        return Prediction(ENDED[finish])
-    text = tidy(reply)
-    if ends_in_thought(text):
-        return Prediction(Status.TRUNCATED)
-    text = without_thinking(text)
-    if not text.strip():
-        return Prediction(Status.TRUNCATED if finish == "length" else Status.EMPTY)
+    text = said_in(reply, finish)
+    if isinstance(text, Prediction):
+        return text
     if asked.metric == "choice":
         letter = letter_of(text)
         if letter and letter in LETTERS[: len(asked.options)]:

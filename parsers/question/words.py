@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
 import unicodedata
@@ -44,7 +45,12 @@ def f1(gold: str, reply: str) -> float:
     right, said = squad_words(gold), squad_words(reply)
     if not right or not said:
         return exact(gold, reply)
-    return _f(sum((Counter(right) & Counter(said)).values()), len(right), len(said))
+    return bag_f1(right, said)
+
+
+def bag_f1(right: Sequence[str], said: Sequence[str]) -> float:
+    """Return F1 of words that are counted as often as they occur; 0 where none is shared."""
+    return _f((Counter(right) & Counter(said)).total(), len(right), len(said))
 
 
 def f1_sets(gold: str, reply: str) -> float:
@@ -112,9 +118,10 @@ def relaxed(gold: str, reply: str) -> float:
 def _as_float(text: str) -> float | None:
     plain = text.strip()
     try:
-        return float(plain.rstrip("%")) / 100 if plain.endswith("%") else float(plain)
+        value = float(plain.rstrip("%")) / 100 if plain.endswith("%") else float(plain)
     except ValueError:
         return None
+    return value if math.isfinite(value) else None
 
 
 def anls(gold: str, reply: str) -> float:

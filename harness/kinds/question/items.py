@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from harness.errors import DataError, suggestion
+from harness.kinds.question.pictures import Bad, Pictures
 from harness.kinds.question.schema import (
     DECLINE,
     SCHEMA,
@@ -19,7 +17,6 @@ from harness.kinds.question.schema import (
     check_metric,
     refused,
 )
-from harness.pictures import PictureError, read_size
 from parsers.question import LETTERS, Asked, Right
 from parsers.question.metrics import METRICS
 from parsers.question.words import number_of, squad_words
@@ -29,69 +26,6 @@ COLUMNS = {
     *("hint", "system", "split", "labels"),
 }
 _FILLED = ("question", "options", "hint", "box", "no_answer", "decline", "letter", "option")
-_LARGEST = 256 * 2**20
-
-
-class Bad(Exception):
-    """A problem of a row: its kind, and what is wrong."""
-
-
-@dataclass
-class Pictures:
-    """The pictures of a set: files in its folder, or bytes of its rows."""
-
-    root: Path
-    _held: dict[str, bytes] = field(default_factory=dict)
-    _known: dict[str, str] = field(default_factory=dict)
-
-    def add(self, value: object) -> tuple[str, str]:
-        """Return the name of a picture and its digest. Raises `Bad`."""
-        if isinstance(value, Mapping):
-            value = value.get("bytes") or value.get("path")
-        if isinstance(value, str) and not value.startswith("data:"):
-            return value, self._of_file(value)
-        data = _decoded(value) if isinstance(value, str) else value
-        if not isinstance(data, bytes):
-            raise Bad("picture", "a picture is a path, a data URL or bytes")
-        digest = _digest(data, "a picture")
-        self._held[digest] = data
-        return digest, digest
-
-    def read(self, name: str) -> bytes:
-        """Return the bytes of a picture."""
-        return self._held[name] if name in self._held else self._path(name).read_bytes()
-
-    def _of_file(self, name: str) -> str:
-        if name not in self._known:
-            try:
-                data = self._path(name).read_bytes()
-            except OSError:
-                raise Bad("picture", f"{name} is not in {self.root}") from None
-            self._known[name] = _digest(data, name)
-        return self._known[name]
-
-    def _path(self, name: str) -> Path:
-        path = (self.root / name).resolve() if "\0" not in name else self.root.parent
-        if not path.is_relative_to(self.root.resolve()):
-            raise Bad("picture", f"{name} lies outside of {self.root}")
-        return path
-
-
-def _decoded(url: str) -> bytes:
-    _, comma, text = url.partition(",")
-    try:
-        return base64.b64decode(text if comma else "?", validate=True)
-    except (ValueError, binascii.Error):
-        raise Bad("picture", "its data URL is not base64") from None
-
-
-def _digest(data: bytes, name: str) -> str:
-    if len(data) > _LARGEST:
-        raise Bad("picture", f"{name} has {len(data):,} bytes")
-    try:
-        return read_size(data, name).digest
-    except PictureError:
-        raise Bad("picture", f"{name} cannot be decoded") from None
 
 
 @dataclass
@@ -99,7 +33,7 @@ class Item:
     """A question of a file.
 
     Attributes:
-        problems: what is wrong with it, by kind; with any, the other attributes may be empty.
+        problem: what is wrong with it, by kind and in words; then other attributes may be empty.
         pictures: names of its pictures (`Pictures.read`), with their `digests`.
         shows_options: whether its prompt lists its options.
         only_numbers: whether every right answer is a number.
@@ -107,7 +41,7 @@ class Item:
 
     id: str
     where: str
-    problems: dict[str, str] = field(default_factory=dict)
+    problem: tuple[str, str] | None = None
     asked: Asked = field(default_factory=lambda: Asked(prompt=""))
     gold: Right = field(default_factory=Right)
     split: str = "test"
@@ -136,9 +70,9 @@ def items_of(
             _fill(item, row, schema, pictures, templates, scored=scored)
         except Bad as bad:
             kind, text = bad.args
-            item.problems[kind] = f"{where}: {text}"
+            item.problem = kind, f"{where}: {text}"
         except DataError as error:
-            item.problems["metric"] = str(error)
+            item.problem = "metric", str(error)
         yield item
 
 

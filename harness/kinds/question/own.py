@@ -19,7 +19,8 @@ from harness.benchmarks import Benchmark
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.question.items import Item, Pictures, items_of
+from harness.kinds.question.items import Item, items_of
+from harness.kinds.question.pictures import Pictures
 from harness.kinds.question.schema import SCHEMA, Schema, read_schema
 from harness.kinds.question.tables import rows_of
 from harness.runs import Unit
@@ -27,6 +28,11 @@ from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, QuestionDetail
 from parsers.question.metrics import METRICS, score
 from parsers.records import Prediction, Scores
+
+
+def measure_of(metric: str) -> str:
+    """Return the name of the measure of a metric, which has small letters."""
+    return metric.lower()
 
 
 def declaration(
@@ -58,7 +64,7 @@ def declaration(
         metric = METRICS[name]
         measures.append(
             Measure(
-                name.lower(),
+                measure_of(name),
                 name,
                 metric.meaning,
                 binary=metric.binary,
@@ -77,27 +83,7 @@ def declaration(
 
 
 @dataclass(frozen=True)
-class QuestionSet(Benchmark):
-    """A set of questions."""
-
-    declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
-    protocol = "question"
-    pictures = True
-
-    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
-        """Return the score, and that of the question's metric; None where no answer is known."""
-        known = detail.gold.answers or detail.gold.unanswerable
-        found = score(prediction, detail.asked, detail.gold) if known else None
-        scores: dict[str, float | None] = dict.fromkeys(self.declared.scores)
-        return (
-            scores
-            | {"score": found}
-            | {name: found for name in scores if name == detail.asked.metric}
-        )
-
-
-@dataclass(frozen=True)
-class QuestionItems(QuestionSet):
+class QuestionItems(Benchmark):
     """The user's own questions.
 
     data: a folder that is part of a package; None to read the folder of --data.
@@ -106,6 +92,9 @@ class QuestionItems(QuestionSet):
     name: str = "question-items"
     description: str = "your own questions about pictures, given with --data"
     data: Path | None = None
+    declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
+    protocol = "question"
+    pictures = True
     guarded = False
 
     def holds(self, data: Path) -> bool:
@@ -114,9 +103,9 @@ class QuestionItems(QuestionSet):
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of questions. Raises `DataError` for the first problem."""
         schema, items, pictures, files = self._read(data)
-        problem = next((text for item in items for text in item.problems), None)
+        problem = next((item.problem for item in items if item.problem), None)
         if problem is not None:
-            raise DataError(problem)
+            raise DataError(problem[1])
         metrics = [name for name in METRICS if any(item.asked.metric == name for item in items)]
         try:
             declared = declaration(
@@ -143,13 +132,20 @@ class QuestionItems(QuestionSet):
         """Return every problem once, with the number of items that have it and the first one."""
         _, items, _, _ = self._read(data)
         found: dict[str, list[str]] = {}
-        for item in items:
-            for kind, text in item.problems.items():
-                found.setdefault(kind, []).append(text)
+        for kind, text in (item.problem for item in items if item.problem):
+            found.setdefault(kind, []).append(text)
         return [
             texts[0] + (f" ({len(texts)} items)" if len(texts) > 1 else "")
             for texts in found.values()
         ]
+
+    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
+        """Return the score, also as that of the question's metric; None where no answer is
+        known."""
+        known = detail.gold.answers or detail.gold.unanswerable
+        found = score(prediction, detail.asked, detail.gold) if known else None
+        own = ("score", measure_of(detail.asked.metric))
+        return {name: found if name in own else None for name in self.declared.scores}
 
     def _read(self, data: Path | None) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
         root = self.data or data

@@ -78,8 +78,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def labels_of(self, labels: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
         """Return the labels that every row has."""
-        shared = set(labels[0]) if labels else set[str]()
-        return tuple(name for name in labels[0] if name in shared.intersection(*labels))
+        return tuple(name for name in labels[0] if all(name in one for one in labels))
 
 
 def read_schema(root: Path) -> Schema:
