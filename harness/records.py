@@ -156,8 +156,8 @@ class Earlier:
         segment: its element and what was around it (AutoWebGLM's form), with `SEGMENT_ID` as the id
             of the element; "" where that is not needed or not on record.
         words: the action as in `Step.history`.
-        pictures: the screenshots that the run's policy shows of it; a dialogue may send those of
-            the last steps (`Step.shown`).
+        pictures: the screenshots that the run's policy shows of it; a dialogue may send those that
+            `--history` asks for (`History.of`).
         page_size: width and height of its page in pixels, None without a screenshot.
         said: what was asked and replied, in order; () where nothing is on record.
         outcome: what the environment said of the action, "" for nothing.

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters.contract import AdapterInfo, ImageRule
@@ -40,6 +41,7 @@ from parsers.records import Prediction
 
 if TYPE_CHECKING:
     from harness.kinds.prediction_file import Predictions
+    from harness.kinds.replies import PastReplies
 
 
 class UnitKind:
@@ -48,6 +50,7 @@ class UnitKind:
     Attributes:
         pictures: the picture policy of the run.
         extras: bounds and extra counts of such units.
+        replies: what another run replied, None unless `--history-from` names one.
         same_within: largest distance of two points that are the same answer, in pixels, where no
             candidate is known under either.
     """
@@ -56,6 +59,7 @@ class UnitKind:
     after: ClassVar[tuple[str, ...]] = ()
     """Judging protocols that suit such units, unless their benchmark names others."""
     same_within: ClassVar[float] = 14.0
+    replies: PastReplies | None = None
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings
@@ -155,6 +159,10 @@ class UnitKind:
 
     def open(self) -> None:
         """Open what the units need in addition to their data. Raises `UserError`."""
+        if self.settings.history_from is not None:
+            from harness.kinds.replies import PastReplies
+
+            self.replies = PastReplies(Path(self.settings.history_from), self.settings.benchmark)
 
     async def close(self) -> None:
         """Close what questions have opened."""
@@ -167,7 +175,7 @@ class UnitKind:
 
         `roles` has the names of the other models that the protocol asks, by role.
         """
-        return {}
+        return {} if self.replies is None else {"history_from_sha256": self.replies.digest}
 
     def offered(self) -> str:
         """Where the candidates come from, for the user; "" where there are none."""

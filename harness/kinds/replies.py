@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class PastReplies:
 
     path: Path
     benchmark: str
+    _exchanges: dict[str, tuple[Said, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         try:
@@ -56,19 +57,7 @@ class PastReplies:
 
     def instead(self, unit_id: str, recorded: Earlier) -> Earlier:
         """Return an earlier step with what the run answered in place of what was recorded."""
-        unit = self._units[unit_id]
-        said = tuple(
-            Said(
-                call.place,
-                "\n".join(
-                    part for one in call.messages for part in one.parts if isinstance(part, str)
-                ),
-                reply.text,
-                reply.reasoning,
-            )
-            for call in behind(unit.prediction, self._run.calls_of(unit_id))
-            if not call.role and isinstance(reply := self._run.result_of(call), Reply)
-        )
+        unit, said = self._units[unit_id], self._said(unit_id)
         action = unit.prediction.action if unit.prediction is not None else None
         if action is None:
             return replace(
@@ -87,6 +76,24 @@ class PastReplies:
             said=said,
             segment="",
         )
+
+    def _said(self, unit_id: str) -> tuple[Said, ...]:
+        """Return the exchanges about a step, which every later step of its task asks for."""
+        if unit_id not in self._exchanges:
+            calls = behind(self._units[unit_id].prediction, self._run.calls_of(unit_id))
+            self._exchanges[unit_id] = tuple(
+                Said(
+                    call.place,
+                    "\n".join(
+                        part for one in call.messages for part in one.parts if isinstance(part, str)
+                    ),
+                    reply.text,
+                    reply.reasoning,
+                )
+                for call in calls
+                if not call.role and isinstance(reply := self._run.result_of(call), Reply)
+            )
+        return self._exchanges[unit_id]
 
     @cached_property
     def _run(self) -> Run:

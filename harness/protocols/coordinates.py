@@ -24,7 +24,7 @@ from adapters.conversation import (
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.protocols.contract import Needs, limit_of
-from harness.protocols.memory import history_of, replied, with_earlier
+from harness.protocols.memory import history_of, with_earlier
 from harness.protocols.pointing import (
     PLACE,
     check_pointing,
@@ -219,14 +219,18 @@ class Coordinates(PromptedProtocol):
         return system(texts["system"]), *asked
 
     def _replied(self, step: Earlier) -> str:
-        """The reply of an earlier step: on record, or the recorded action in this form."""
-        if step.point is not None and step.page_size is not None and step.pictures:
-            place = step.point[0] * step.page_size[0], step.point[1] * step.page_size[1]
-            numbers = numbers_of(place, self.convention, step.pictures[0])
-            spelled = spell_point(self.answer_form, numbers, step.operation, step.value)
-        else:
-            spelled = step.words
-        return replied(step, self.history_shown, spelled)
+        """Return the reply of an earlier step: the last on record, behind thoughts that are shown
+        and stand apart from it; else the recorded action in this form."""
+        if step.said:
+            reply = step.said[-1]
+            thoughts = step.thoughts if len(step.said) > 1 else reply.reasoning.strip()
+            shown = thoughts if self.history_shown.thoughts else ""
+            return f"{shown}\n{reply.reply}" if shown else reply.reply
+        if step.point is None or step.page_size is None or not step.pictures:
+            return step.words
+        place = step.point[0] * step.page_size[0], step.point[1] * step.page_size[1]
+        numbers = numbers_of(place, self.convention, step.pictures[0])
+        return spell_point(self.answer_form, numbers, step.operation, step.value)
 
 
 def smallest_under(point: tuple[float, float], choices: Sequence[Choice]) -> str | None:

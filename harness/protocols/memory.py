@@ -66,13 +66,3 @@ def earlier_pictures(before: Sequence[Earlier], memory: History) -> tuple[Pictur
     """Return the pictures of earlier steps that are shown, oldest first."""
     _, pictured = memory.of(len(before))
     return tuple(one for step in before[len(before) - pictured :] for one in step.pictures)
-
-
-def replied(step: Earlier, memory: History, spelled: str) -> str:
-    """Return the reply of an earlier step: the last that is on record, else the recorded action as
-    `spelled`, behind the thoughts where the memory shows them."""
-    if step.said:
-        reply = step.said[-1]
-        thoughts = step.thoughts if len(step.said) > 1 else reply.reasoning.strip()
-        return f"{thoughts}\n{reply.reply}" if memory.thoughts and thoughts else reply.reply
-    return spelled

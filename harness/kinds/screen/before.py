@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from adapters.contract import ImageRule
 from harness.benchmarks import Dataset
@@ -43,15 +43,11 @@ def with_before(
     episodes: dict[tuple[str, ...], dict[int, Unit[ScreenDetail]]] = {}
     for unit in whole.entries:
         episodes.setdefault((unit.split, *unit.parents.values()), {})[unit.position] = unit
-    kept: OrderedDict[str, bytes] = OrderedDict()
+    units = {unit.unit_id: unit for unit in whole.entries}
 
-    def screenshot(unit: Unit[ScreenDetail]) -> bytes:
-        data = kept.pop(unit.unit_id, None)
-        if data is None:
-            (data,) = whole.pictures(unit)
-        kept[unit.unit_id] = data
-        while len(kept) > history.pictures[1]:
-            kept.popitem(last=False)
+    @lru_cache(maxsize=history.pictures[1])
+    def screenshot(unit_id: str) -> bytes:
+        (data,) = whole.pictures(units[unit_id])
         return data
 
     for question in questions:
@@ -64,11 +60,11 @@ def with_before(
             record = Earlier(index=one.position, page_size=one.detail.size)
             if left <= pictured:
                 try:
-                    shown = read_size(screenshot(one))
+                    shown = read_size(screenshot(one.unit_id))
                     record = replace(record, pictures=plan(policy, shown, (), rule))
                 except PictureError as error:
                     raise DataError(f"{one.source or one.unit_id}: {error}") from error
-                sources[shown.digest] = screenshot(one)
+                sources[shown.digest] = screenshot(one.unit_id)
             before.append(record if replies is None else replies.instead(one.unit_id, record))
         (item,) = question.asked
         yield replace(question, asked=(replace(item, before=tuple(before)),), sources=sources)

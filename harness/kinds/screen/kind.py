@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import AdapterInfo
@@ -32,7 +31,6 @@ from parsers.records import Prediction, Scores, Status
 from parsers.screen import KIND, ScreenDetail, gist, parts, told
 
 if TYPE_CHECKING:
-    from harness.kinds.replies import PastReplies
     from harness.kinds.screen.predictions import ScreenPredictions
 
 ScreenRecord = Unit[ScreenDetail]
@@ -93,7 +91,6 @@ class ScreenSteps(WholePictures):
     extras = ScreenExtras()
     # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
     same_within = 60.0
-    replies: PastReplies | None = None
 
     @classmethod
     def same(cls, one: Prediction, other: Prediction) -> bool:
@@ -138,16 +135,6 @@ class ScreenSteps(WholePictures):
     @classmethod
     def right(cls, record: ScreenRecord) -> str:
         return " or ".join(map(told, record.detail.gold.actions))
-
-    def open(self) -> None:
-        """Open another run's replies. Raises `UserError`."""
-        if self.settings.history_from is not None:
-            from harness.kinds.replies import PastReplies
-
-            self.replies = PastReplies(Path(self.settings.history_from), self.settings.benchmark)
-
-    def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
-        return {} if self.replies is None else {"history_from_sha256": self.replies.digest}
 
     def questions(
         self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -56,9 +56,12 @@ class EarlierSteps:
         """Return the steps before a step, in order, without those of rows that are missing from
         the data or cannot be decoded.
 
-        Raises `DataError` when a file is damaged, or a run of replies lacks a step.
+        Raises `DataError` when a file is damaged.
         """
-        return tuple(one for _, one in self._before(step))
+        before = self._before(step)
+        if self.replies is None:
+            return tuple(one for _, one in before)
+        return tuple(self.replies.instead(unit_id, one) for unit_id, one in before)
 
     def sources(self, step: StepInfo) -> dict[str, bytes]:
         """Return the screenshots of the earlier steps whose pictures are shown, by digest."""
@@ -81,10 +84,7 @@ class EarlierSteps:
             if self._known is None:
                 self._known = self._read()
         steps = self._known.get((step.split, step.task_id), {})
-        found = [steps[index] for index in sorted(steps) if index < step.index]
-        if self.replies is None:
-            return found
-        return [(unit_id, self.replies.instead(unit_id, one)) for unit_id, one in found]
+        return [steps[index] for index in sorted(steps) if index < step.index]
 
     def _screenshot(self, unit_id: str) -> bytes | None:
         if unit_id not in self._screenshots:
@@ -207,6 +207,17 @@ def entries_before(selected: Iterable[StoredStep], whole: Iterable[StoredStep]) 
         for one in whole
         if (turn_of(one) or 0) < last.get((one.split, one.parents.get("conversation", "")), 0)
     ]
+
+
+def before_selected(selected: StepDataset, whole: StepDataset) -> Iterator[str]:
+    """Yield the ids of the steps of `whole` that come before a selected one of their task."""
+    last: dict[tuple[str, str], int] = {}
+    for one in selected.entries:
+        task = one.split, one.parents["task"]
+        last[task] = max(last.get(task, 0), one.position)
+    for one in whole.entries:
+        if one.position < last.get((one.split, one.parents["task"]), 0):
+            yield one.unit_id
 
 
 def earlier_of(row: Row, plan: Planned | None = None) -> Earlier:

@@ -31,6 +31,8 @@ from harness.kinds.step.questions import (
     unreadable,
 )
 from harness.kinds.step.settings import (
+    check_history,
+    check_letters,
     check_seen,
     check_stored,
     image_policy_of,
@@ -45,7 +47,6 @@ from harness.runs import StepUnit
 from harness.settings import EPISODES, RULES, SETTINGS, Settings, written
 
 if TYPE_CHECKING:
-    from harness.kinds.replies import PastReplies
     from harness.kinds.step.predictions import StepPredictions
     from harness.rankers import Ranks
 
@@ -57,7 +58,6 @@ class RecordedSteps(UnitKind):
     """Recorded steps, whose elements are offered as candidates.
 
     ranks: the ranks of the candidates; None unless a ranker is used.
-    replies: what another run replied, None unless `--history-from` names one.
     """
 
     extras = StepsExtras()
@@ -68,7 +68,6 @@ class RecordedSteps(UnitKind):
         self.protocol = of_steps(protocol)
         self.pictures = pictures_of(settings, self.protocol)
         self.ranks: Ranks | None = None
-        self.replies: PastReplies | None = None
 
     @classmethod
     def given(cls, settings: Settings) -> Settings:
@@ -145,14 +144,11 @@ class RecordedSteps(UnitKind):
 
     def open(self) -> None:
         """Open the ranks of the candidates, and another run's replies. Raises `UserError`."""
+        super().open()
         if self.settings.ranker is not None:
             from harness.rankers import open_ranks
 
             self.ranks = open_ranks(self.settings.ranker)
-        if self.settings.history_from is not None:
-            from harness.kinds.replies import PastReplies
-
-            self.replies = PastReplies(Path(self.settings.history_from), self.settings.benchmark)
 
     def check(self, selected: Dataset[Any]) -> None:
         """Check that there are conversations where the protocol needs them, numbers of distractors
@@ -165,24 +161,13 @@ class RecordedSteps(UnitKind):
             )
         if not steps.screenshots:
             check_seen(steps.benchmark, self.protocol, self.pictures, " next to its files here")
-        self._check_memory()
+        given = self.replies is not None
+        check_history(self.settings, self.protocol, self.pictures, replied=given)
         drawn = self.settings.candidates in (None, "snapshot")
         if drawn and steps.layout.negatives_column is not None and steps.entries:
             check_distractors(steps, self.settings.distractors)
-        _check_letters(self.protocol, self.settings)
+        check_letters(self.settings, self.protocol, self.usual_count(self.settings))
         self._check_ranked(steps.entries)
-
-    def _check_memory(self) -> None:
-        memory, given = self.protocol.history_shown, f"--history {self.settings.history}"
-        if memory.thoughts and not memory.turns and self.replies is None:
-            raise UserError(
-                f"{given}: recorded steps have no thoughts; add --history-from RUN, a run that does"
-            )
-        shows = memory.turns or memory.pictures[1] > 1
-        if shows and (self.pictures.name == "none" or self.protocol.needs.pictures == "none"):
-            raise UserError(f"{given}: no pictures are shown; leave out pictures:K and turns:K")
-        if not memory.plain and "prompts" in step_benchmark(self.settings.benchmark).fixes:
-            raise UserError(f"{given}: the questions of {self.settings.benchmark} are stored")
 
     def described(self, roles: Mapping[str, str]) -> dict[str, Any]:
         """Return what a run records about its candidates and its None option.
@@ -191,13 +176,10 @@ class RecordedSteps(UnitKind):
         different files. The description used to match published rows is left out where the
         benchmark stores the choices.
         """
-        replies = {} if self.replies is None else {"history_from_sha256": self.replies.digest}
-        return {**self._described(roles), **replies}
-
-    def _described(self, roles: Mapping[str, str]) -> dict[str, Any]:
+        known = super().described(roles)
         settings, ranks, needs = self.settings, self.ranks, self.protocol.needs
         if "choices" in step_benchmark(settings.benchmark).fixes:
-            return {}
+            return known
         rule = settings.none or self.protocol.none_rule
         source = settings.candidates or "snapshot"
         description = self.protocol.candidate_description(source, settings.top_k)
@@ -214,13 +196,13 @@ class RecordedSteps(UnitKind):
             if settings.missed == "ask":
                 description += ", asked about where the ranker misses"
         if ranks is None:
-            return {"candidates_told": description, "none_rule": rule}
+            return {**known, "candidates_told": description, "none_rule": rule}
         from harness.rankers import PUBLISHED
 
         if ranks.name != PUBLISHED:
             description += f", by {ranks.name}"
         by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
-        return {"candidates_told": description, "none_rule": rule, **by}
+        return {**known, "candidates_told": description, "none_rule": rule, **by}
 
     def shown(self) -> str:
         if {"images", "prompts"} & step_benchmark(self.settings.benchmark).fixes:
@@ -265,14 +247,9 @@ class RecordedSteps(UnitKind):
             earlier = entries_before(selected.entries, recorded_steps(whole).entries)
             self._check_ranked(earlier, "earlier")
         if self.replies is not None:
-            last: dict[tuple[str, str], int] = {}
-            for one in selected.entries:
-                last[one.split, one.parents["task"]] = one.position
-            self.replies.check(
-                one.unit_id
-                for one in recorded_steps(whole).entries
-                if one.position < last.get((one.split, one.parents["task"]), 0)
-            )
+            from harness.kinds.step.history import before_selected
+
+            self.replies.check(before_selected(selected, recorded_steps(whole)))
         return selected
 
     def _check_ranked(self, entries: Iterable[StoredStep], which: str = "selected") -> None:
@@ -288,14 +265,10 @@ class RecordedSteps(UnitKind):
         if needs.before or needs.segments or not memory.plain or self.replies is not None:
             from harness.kinds.step.history import EarlierSteps
 
+            plans = partial(plan, self.pictures, boxes=(), rule=info.image_rule)
+            shows = not memory.plain and self.pictures.name != "none"
             earlier = EarlierSteps(
-                tasks,
-                needs.segments,
-                partial(plan, self.pictures, boxes=(), rule=info.image_rule)
-                if not memory.plain and self.pictures.name != "none"
-                else None,
-                memory,
-                self.replies,
+                tasks, needs.segments, plans if shows else None, memory, self.replies
             )
         return Preparer(
             self.settings,
@@ -371,15 +344,3 @@ class RecordedSteps(UnitKind):
     def of_record(cls, record: StepUnit, *, scene: bool = True) -> StepQuestion:
         """The scene knows the recorded texts only."""
         return recorded_question(record, scene=scene)
-
-
-def _check_letters(protocol: StepProtocol, settings: Settings) -> None:
-    if settings.candidates == "all":
-        return
-    option = f"--distractors {settings.distractors}"
-    if settings.candidates == "ranker":
-        option = f"--top-k {settings.top_k}"
-    try:
-        protocol.letters(RecordedSteps.usual_count(settings))
-    except ValueError as error:
-        raise UserError(f"{option} are too many: {error}") from error

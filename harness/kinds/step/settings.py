@@ -84,6 +84,38 @@ def check_stored(name: str, candidates: Source | None, protocol: StepProtocol) -
         raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
 
 
+def check_history(
+    settings: Settings, protocol: StepProtocol, pictures: PicturePolicy, *, replied: bool
+) -> None:
+    """Raise `UserError` for earlier steps that cannot be shown as `--history` asks.
+
+    `replied` says whether another run's replies are shown.
+    """
+    history, given = protocol.history_shown, f"--history {settings.history}"
+    if history.thoughts and not history.turns and not replied:
+        raise UserError(
+            f"{given}: recorded steps have no thoughts; add --history-from RUN, a run that does"
+        )
+    shows = history.turns or history.pictures[1] > 1
+    if shows and "none" in (pictures.name, protocol.needs.pictures):
+        raise UserError(f"{given}: no pictures are shown; leave out pictures:K and turns:K")
+    if not history.plain and "prompts" in step_benchmark(settings.benchmark).fixes:
+        raise UserError(f"{given}: the questions of {settings.benchmark} are stored")
+
+
+def check_letters(settings: Settings, protocol: StepProtocol, count: int) -> None:
+    """Raise `UserError` if the protocol has no letters for so many candidates."""
+    if settings.candidates == "all":
+        return
+    option = f"--distractors {settings.distractors}"
+    if settings.candidates == "ranker":
+        option = f"--top-k {settings.top_k}"
+    try:
+        protocol.letters(count)
+    except ValueError as error:
+        raise UserError(f"{option} are too many: {error}") from error
+
+
 def lacks_of(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -> dict[str, str]:
     """Return the features that settings may need and a way to offer elements lacks.
 
