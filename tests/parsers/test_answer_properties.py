@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -21,6 +19,7 @@ from parsers import (
 )
 from parsers.reply_text import without_tokens
 from parsers.values import is_missing
+from tests.clock import linear_time
 
 LONG = 200_000
 """Letters; quadratic work on them takes minutes."""
@@ -176,10 +175,9 @@ PREFIXES = ["", "ELEMENT: ", "ACTION: TYPE\nVALUE: ", '{"ELEMENT": "']
 def test_hostile_text_is_read_in_linear_time(prefix: str) -> None:
     for piece in HOSTILE:
         text = prefix + piece * (LONG // 20 // len(piece))
-        started = time.process_time()
-        read_answer(text, ["x"] * 30, none_letter="AE", finish="length")
-        read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None)
-        assert time.process_time() - started < 1, piece
+        with linear_time():
+            read_answer(text, ["x"] * 30, none_letter="AE", finish="length")
+            read_answer(text + "\nELEMENT: H\n", ["x"] * 3, none_letter=None)
 
 
 @pytest.mark.parametrize(
