@@ -21,6 +21,7 @@ from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import Field, benchmarks_of, described, interval, plain_records
 from reports.settings import Differences, about, unranked
+from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
 
 ORDER = "Per cent, in the order of the runs. Whether two models differ says `vlm-eval compare`."
 _ASKED = ("question", "model", "scoring")
@@ -31,7 +32,8 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
 
     A benchmark with several splits has a column for each. Each column is averaged as its own
     benchmark publishes, or by `average` where that has it. Runs of one model that were asked in
-    different ways have separate rows, named by the settings that differ.
+    different ways have separate rows, named by the settings that differ. A table with spending
+    adds what a success takes on each benchmark.
     """
     of_run = benchmarks_of(table)
     facts = {str(fact["run"]): fact for fact in table.attrs["runs"]}
@@ -60,12 +62,19 @@ def board(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
             f"{column}{end}": one[f"{result}{end}"]
             for end in ("", "_low", "_high", "_method", "_few")
         }
+        spent = table.attrs["spending"].get(label, {})
+        values |= {f"{of_run[label]} {name}": value for name, value in spent.items()}
+    takes = tuple(_takes(table, of_run))
     return described(
         ({**row, "runs": ", ".join(row["runs"])} for row in rows.values()),
-        tuple(_fields(table, columns, average)),
+        (*_fields(table, columns, average), *takes),
         title="Results by model",
         about=about({**table.attrs, "unranked": _unranked(table, columns)}),
-        notes=(*_notes(table, columns, average), *_not_over_all(partial)),
+        notes=(
+            *_notes(table, columns, average),
+            *_not_over_all(partial),
+            *([SUCCESS_NOTE] if takes else []),
+        ),
         marks=_marks(table, columns),
     )
 
@@ -131,6 +140,26 @@ def _fields(
         yield Field(column, "float64", "percent", column, meaning)
         yield from interval(column, column)
     yield Field("runs", "str", "hidden", "runs", "the runs behind the row")
+
+
+def _takes(table: pd.DataFrame, of_run: Mapping[str, str]) -> Iterator[Field]:
+    """Yield what a success takes on each benchmark: shown in dollars, or in tokens without any."""
+    spending = table.attrs["spending"]
+    in_dollars = any("price" in spent for spent in spending.values())
+    for benchmark in dict.fromkeys(of_run[label] for label in spending):
+        known = {
+            name
+            for label, spent in spending.items()
+            if of_run[label] == benchmark
+            for name in spent
+        }
+        for name in (one for one in AMOUNTS if one in known):
+            shown = name == ("price" if in_dollars else "tokens")
+            column, head = f"{benchmark} {name}", f"{benchmark} {AMOUNTS[name]}/success"
+            style = STYLES[name] if shown else "hidden"
+            yield Field(column, "float64", style, head, "what a success takes")
+            yield Field(f"{column}_low", "float64", "hidden", head, "lower end of its interval")
+            yield Field(f"{column}_high", "float64", "hidden", head, "upper end")
 
 
 def _unranked(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> list[str]:

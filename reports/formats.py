@@ -24,6 +24,7 @@ from harness.tables import (
     Format,
     Grid,
     Section,
+    bounds,
     clean,
     coverage_notes,
     few_notes,
@@ -37,12 +38,13 @@ from harness.tables import (
     result_columns,
     result_row,
     rows_of,
+    shown,
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, described_grid, frame_data, plain_records
 from reports.settings import about
-from reports.spending import AMOUNTS, SUCCESS_NOTE
+from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
 
 __all__ = [
     "FORMATS",
@@ -203,12 +205,12 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     records = plain_records(table)
     facts = {fact["run"]: fact for fact in table.attrs["runs"]}
     declared = table.attrs["declared"]
-    spending: dict[str, dict[str, Cell]] = table.attrs["spending"]
+    spending: dict[str, dict[str, float | None]] = table.attrs["spending"]
     amounts = [name for name in AMOUNTS if any(name in of_run for of_run in spending.values())]
-    rows = [
+    rows: list[list[str | Cell]] = [
         [
             *_leaderboard_row(one, facts[one["run"]], average, declared),
-            *(spending[one["run"]].get(name, "") for name in amounts),
+            *(_takes(spending[one["run"]], name) for name in amounts),
         ]
         for one in records
     ]
@@ -228,6 +230,14 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
         footnotes=footnotes,
         data=_data(table, footnotes),
     )
+
+
+def _takes(spent: Mapping[str, float | None], name: str) -> Cell:
+    value, style = spent.get(name), STYLES[name]
+    if value is None:
+        return Cell("")
+    ends = (spent.get(f"{name}_low"), spent.get(f"{name}_high"))
+    return Cell(shown(value, style), bounds(*ends, style=style))
 
 
 def _leaderboard_row(

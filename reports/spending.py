@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from harness.tables import Cell, NumberStyle, shown
+from harness.tables import NumberStyle
 from parsers.intervals import Interval, per_success
 from reports.frames.rows import RunRows
 
@@ -59,17 +59,17 @@ class Worked:
         return per_success(spent, wins, members)
 
 
-def success_cells(made: Worked) -> dict[str, Cell]:
-    """Return what a success takes of each amount that is known, with its interval."""
-    cells = {}
+def of_success(made: Worked) -> dict[str, float | None]:
+    """Return what a success takes of each amount that is known, with the ends of its interval."""
+    record: dict[str, float | None] = {}
     for name, amounts in made.amounts.items():
         ratio, interval = made.per_success(amounts)
         if ratio is not None and (ratio or name == "price"):
-            style = STYLES[name]
-            ends = (interval.low, interval.high) if interval else ()
-            bounds = f"[{', '.join(shown(end, style) for end in ends)}]" if ends else ""
-            cells[name] = Cell(shown(ratio, style), bounds)
-    return cells
+            record[name] = ratio
+            record |= (
+                {f"{name}_low": interval.low, f"{name}_high": interval.high} if interval else {}
+            )
+    return record
 
 
 def worked(rows: RunRows) -> Worked:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, QUARTILES, Cell, main_column, partly_measured, result_records
+from harness.tables import POOLED, QUARTILES, main_column, partly_measured, result_records
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
@@ -19,7 +19,7 @@ from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare, unranked
-from reports.spending import success_cells, worked
+from reports.spending import of_success, worked
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
@@ -172,11 +172,11 @@ def by_table(
     return table
 
 
-def _spending(rows: RunRows) -> dict[str, Cell]:
+def _spending(rows: RunRows) -> dict[str, float | None]:
     """Return what a success takes; nothing for policies, which take no tokens."""
     if not rows.frame["output_tokens"].notna().any():
         return {}
-    return success_cells(worked(rows))
+    return of_success(worked(rows))
 
 
 def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:

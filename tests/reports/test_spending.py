@@ -57,6 +57,22 @@ def test_a_leaderboard_says_what_a_success_takes(tmp_path: Path) -> None:
     assert "/success" not in render(leaderboard(by_table(write(tmp_path / "p", worked()), "split")))
 
 
+def test_a_board_says_what_a_success_takes_on_each_benchmark(tmp_path: Path) -> None:
+    made = []
+    for name, cost in (("one", 0.5), ("two", None)):
+        steps = [
+            replace(step(f"t{n}", 0, n % 2 == 0), cost=cost, usage=Usage(100, output=10))
+            for n in range(8)
+        ]
+        calls = [replace(call(record, "B"), cost=cost) for record in steps]
+        made.append(write(tmp_path / name, steps, setup(benchmark=name), calls=calls))
+    board = leaderboard(by_table(made, "split", spending=True))
+    assert board[["one price", "one tokens", "two tokens"]].iloc[0].tolist() == [1.0, 20.0, 20.0]
+    text = render(board, width=200)
+    assert "one $/success" in text and "tokens out/success" not in text
+    assert "$/success" not in render(leaderboard(by_table(made, "split")), width=200)
+
+
 def test_runs_that_differ_in_effort_only_are_drawn_over_their_tokens(tmp_path: Path) -> None:
     low, high = efforts(tmp_path / "a")
     other = write(tmp_path / "other", worked(), setup(effort="high", distractors=5))
