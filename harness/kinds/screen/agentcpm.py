@@ -23,8 +23,9 @@ import msgspec
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.errors import DataError
+from harness.kinds.screen.aitz import Touched
 from harness.kinds.screen.sets import Row
-from harness.kinds.screen.tfrecords import Features, chunks, example, fields, records
+from harness.kinds.screen.tfrecords import Features, chunks, example, fields, records, signed
 from parsers.actions import Action, Value
 from parsers.scoring import within
 from parsers.screen import OPPOSITE, Edges, Point, finger_way, from_object, to_object
@@ -41,7 +42,7 @@ _NAMES = {
     "navigate_back": "back",
     "navigate_home": "home",
 }
-_BY_NUMBER = {1: "wait", 3: "type", 4: "click", 5: "back", 6: "home", 10: "complete"}
+_BY_NUMBER = {1: "wait", 3: "type", 5: "back", 6: "home", 10: "complete"}
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -56,20 +57,12 @@ class Stored(msgspec.Struct, frozen=True):
     boxes: list[tuple[float, float, float, float]] = []
 
 
-class Converted(msgspec.Struct, frozen=True):
-    """A step as the authors' converter writes it; places are texts of shares, y first."""
+class Converted(Touched, frozen=True, kw_only=True):
+    """A step as the authors' converter writes it; its boxes are shares."""
 
     episode_id: int
-    step_id: int
     image_width: int
     image_height: int
-    image_path: str
-    instruction: str
-    result_action_type: int
-    result_touch_yx: str
-    result_lift_yx: str
-    result_action_text: str = ""
-    ui_positions: str = "[]"
     low_instruction: str = ""
 
 
@@ -94,8 +87,8 @@ def _compact(folder: Folder) -> Iterator[Row]:
             action = from_object(one.action, one.size)
         except ValueError as error:
             raise DataError(f"{folder.root}/{where}: {error}") from error
-        boxes: tuple[Edges, ...] = tuple(one.boxes)
-        yield _row(where, one.episode, one.step, one.goal, one.instruction, action, boxes, one.size)
+        made = row(where, one.episode, one.step, one.goal, one.instruction, action, one.boxes)
+        yield made._replace(size=one.size)
 
 
 def _converted(folder: Folder, file: DataFile) -> Iterator[Row]:
@@ -103,14 +96,13 @@ def _converted(folder: Folder, file: DataFile) -> Iterator[Row]:
         where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
         try:
             action = _converted_action(step, size)
-            shares = json.loads(step.ui_positions)
-            boxes = tuple(
-                (x * size[0], y * size[1], (x + across) * size[0], (y + down) * size[1])
-                for y, x, down, across in shares
-            )
+            boxes = [
+                (x * size[0], y * size[1], to_x * size[0], to_y * size[1])
+                for x, y, to_x, to_y in step.boxes()
+            ]
         except (ValueError, TypeError, LookupError) as error:
             raise DataError(f"{folder.root}/{where}: {error}") from error
-        row = _row(
+        made = row(
             where,
             step.episode_id,
             step.step_id,
@@ -118,25 +110,19 @@ def _converted(folder: Folder, file: DataFile) -> Iterator[Row]:
             step.low_instruction,
             action,
             kept(boxes, action.point, size),
-            size,
         )
-        yield row._replace(pictures=(*row.pictures, step.image_path.rpartition("/")[2]))
+        pictures = (*made.pictures, step.image_path.rpartition("/")[2])
+        yield made._replace(pictures=pictures, size=size)
 
 
 def _converted_action(step: Converted, size: tuple[int, int]) -> Action:
-    name = _BY_NUMBER.get(step.result_action_type)
-    if name is None:
-        raise ValueError(f"unknown action type {step.result_action_type}")
-    if name == "type":
-        return Action(name, arguments={"text": step.result_action_text})
-    if name != "click":
-        return Action(name)
-    touch, lift = (json.loads(text) for text in (step.result_touch_yx, step.result_lift_yx))
-    start, end = ((one[1] * size[0], one[0] * size[1]) for one in (touch, lift))
+    if (action := step.untouched(_BY_NUMBER)) is not None:
+        return action
+    touch, lift = step.touches()
+    start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
     if touch == lift:
         return Action("click", point=start)
-    way = OPPOSITE[finger_way((touch[1], touch[0]), (lift[1], lift[0]))]
-    return _scroll(way, start, end)
+    return _scroll(OPPOSITE[finger_way(touch, lift)], start, end)
 
 
 def _scroll(way: str, start: Point, end: Point | None = None) -> Action:
@@ -146,27 +132,25 @@ def _scroll(way: str, start: Point, end: Point | None = None) -> Action:
     return Action("scroll", point=start if "to_x" in arguments else None, arguments=arguments)
 
 
-def _row(
+def row(
     where: str,
     episode: int,
     step: int,
     goal: str,
     instruction: str,
     action: Action,
-    boxes: tuple[Edges, ...],
-    size: tuple[int, int],
+    boxes: Sequence[Edges],
 ) -> Row:
-    names = (f"{episode}_{step}.png", f"{episode}/screenshot_{episode}_{step}.png")
+    """Return a step of AndroidControl, with boxes of the accessibility tree."""
     return Row(
         where=where,
         episode=str(episode),
         step=step,
-        pictures=names,
+        pictures=(f"{episode}_{step}.png", f"{episode}/screenshot_{episode}_{step}.png"),
         goal=goal,
         instruction=instruction,
         actions=(action,),
-        boxes={"a11y": boxes} if boxes else {},
-        size=size,
+        boxes={"a11y": tuple(boxes)} if boxes else {},
     )
 
 
@@ -266,12 +250,8 @@ def _bounds(forest: bytes) -> Iterator[Edges]:
 
 def _rect(data: bytes) -> Edges:
     sides = {number: value for number, value in fields(data) if isinstance(value, int)}
-    left, top, right, bottom = (float(_int32(sides.get(number, 0))) for number in (1, 2, 3, 4))
+    left, top, right, bottom = (float(signed(sides.get(number, 0))) for number in (1, 2, 3, 4))
     return left, top, right, bottom
-
-
-def _int32(value: int) -> int:
-    return value - (1 << 64) if value >> 63 else value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,8 +7,6 @@ published; the counts of the file that was read are on record.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 
@@ -16,12 +14,11 @@ from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
-from parsers.declaration import Declaration, Group
+from parsers.declaration import Group
 from parsers.screen import DIRECTIONS, Edges
 
 FILE = "aitw_data_test.json"
 RULES = ("seeclick-aitw", "strict", "agentcpm", "gui-r1")
-DECLARED = declaration(RULES, "seeclick-aitw", [Group("task", "the kind of task")], cells=("task",))
 _BY_NUMBER = {5: "back", 6: "home", 7: "enter", 10: "complete", 11: "impossible"}
 
 
@@ -38,30 +35,10 @@ class Step(msgspec.Struct, frozen=True):
     annot_position: list[float] = []
 
 
-@dataclass(frozen=True)
-class AndroidInTheWild(ScreenSet):
-    """SeeClick's test steps of five kinds of tasks."""
-
-    name: str = "aitw"
-    description: str = "Android in the Wild (Rawles et al. 2023), the test steps of SeeClick"
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
-    rules: tuple[str, ...] = RULES
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "seeclick-aitw"})
-    boxed: bool = True
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        return (data / FILE).is_file()
-
-    def folder(self, data: Path | None) -> Folder:
-        found = super().folder(data)
-        return Folder(found.root, found.origin, ("aitw_images", "images"))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        files = folder.files(FILE, "the test steps of SeeClick's agent tasks")
-        tasks = decoded(files[0].path, dict[str, list[list[Step]]])
-        return Rows(list(_rows(folder, tasks)), files)
+def _read(folder: Folder, split: str) -> Rows:
+    files = folder.files(FILE, "the test steps of SeeClick's agent tasks")
+    tasks = decoded(files[0].path, dict[str, list[list[Step]]])
+    return Rows(list(_rows(folder, tasks)), files)
 
 
 def _rows(folder: Folder, tasks: Mapping[str, list[list[Step]]]) -> Iterator[Row]:
@@ -114,4 +91,16 @@ def _boxes(numbers: list[float], size: tuple[int, int]) -> dict[str, tuple[Edges
     return {"screen": found} if found else {}
 
 
-BENCHMARK = AndroidInTheWild(published="2023")
+BENCHMARK = ScreenSet(
+    "aitw",
+    published="2023",
+    read=_read,
+    marks=(FILE,),
+    folders=("aitw_images", "images"),
+    rules=RULES,
+    declared=declaration(
+        RULES, "seeclick-aitw", [Group("task", "the kind of task")], cells=("task",)
+    ),
+    averaged={"test": ("task",)},
+    boxed=True,
+)

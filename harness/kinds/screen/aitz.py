@@ -7,32 +7,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
-from harness.benchmarks.folders import Folder, decoded, set_folder
+from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
-from parsers.declaration import Declaration, Group
-from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Point, Side, finger_way
+from parsers.declaration import Group
+from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Point, finger_way
 
 RULES = ("aitz", "aitz-coat", "strict", "agentcpm", "seeclick-aitw")
-DECLARED = declaration(RULES, "aitz", [Group("subset", "the part of the set")])
-_BY_NUMBER = {5: "back", 6: "home", 7: "enter", 10: "complete", 11: "impossible"}
+BY_NUMBER = {3: "type", 5: "back", 6: "home", 7: "enter", 10: "complete", 11: "impossible"}
+_TOUCH = 4
 _TAP = 0.04
 """Longest way of a finger that taps, as a share of the screen."""
 
 
-class Step(msgspec.Struct, frozen=True):
-    """A step; places are texts of shares, y first, and boxes a text of y, x, height and width."""
+class Touched(msgspec.Struct, frozen=True, kw_only=True):
+    """A step; places are texts of shares, y first, and boxes a text of y, x, height and width.
 
-    episode_id: str
+    AgentCPM-GUI's converter writes this layout, too (`agentcpm`).
+    """
+
     step_id: int
     instruction: str
     image_path: str
@@ -41,35 +41,41 @@ class Step(msgspec.Struct, frozen=True):
     result_touch_yx: str = "[]"
     result_lift_yx: str = "[]"
     ui_positions: str = "[]"
+
+    def untouched(self, names: Mapping[int, str]) -> Action | None:
+        """Return an action without a place; None for a touch. Raises ValueError for neither."""
+        number = self.result_action_type
+        if number == _TOUCH:
+            return None
+        if number not in names:
+            raise ValueError(f"unknown action type {number}")
+        text: Mapping[str, Value] = {"text": self.result_action_text} if number == 3 else {}
+        return Action(names[number], arguments=text)
+
+    def touches(self) -> tuple[Point, Point]:
+        """Return where the finger touched and left, as shares. Raises ValueError."""
+        pairs = (_numbers(text, 2) for text in (self.result_touch_yx, self.result_lift_yx))
+        touch, lift = ((x, y) for y, x in pairs)
+        return touch, lift
+
+    def boxes(self) -> Iterator[Edges]:
+        """Yield the boxes, in the numbers of the file. Raises ValueError."""
+        for one in json.loads(self.ui_positions):
+            y, x, down, across = _numbers(one, 4)
+            yield x, y, x + across, y + down
+
+
+class Step(Touched, frozen=True, kw_only=True):
+    """A step of Android in the Zoo; its boxes are pixels."""
+
+    episode_id: str
     coat_action_desc: str = ""
     subset: str = ""
 
 
-@dataclass(frozen=True)
-class AndroidInTheZoo(ScreenSet):
-    """The test episodes of Android in the Zoo."""
-
-    name: str = "aitz"
-    description: str = "Android in the Zoo (Zhang et al. 2024): 4,724 steps on phones"
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
-    sizes: tuple[SplitSize, ...] = (SplitSize("test", 506, 4724),)
-    rules: tuple[str, ...] = RULES
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "aitz"})
-    stored: Side = "finger"
-    boxed: bool = True
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        return set_folder(data, self.name) is not None
-
-    def folder(self, data: Path | None) -> Folder:
-        found = super().folder(data)
-        return Folder(found.root, found.origin, ("test", ""))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        files = folder.files("test/**/*.json", "the episodes of the test split")
-        return Rows([row for file in files for row in _rows(folder, file)], files)
+def _read(folder: Folder, split: str) -> Rows:
+    files = folder.files("test/**/*.json", "the episodes of the test split")
+    return Rows([row for file in files for row in _rows(folder, file)], files)
 
 
 def _rows(folder: Folder, file: DataFile) -> Iterator[Row]:
@@ -77,7 +83,7 @@ def _rows(folder: Folder, file: DataFile) -> Iterator[Row]:
         where = f"{file.name}, step {step.step_id}"
         size = folder.size(step.image_path)
         try:
-            action, boxes = _action(step, size), tuple(_boxes(step.ui_positions))
+            action, boxes = _action(step, size), tuple(step.boxes())
         except (ValueError, TypeError, LookupError) as error:
             raise DataError(f"{folder.root}/{where}: {error}") from error
         yield Row(
@@ -95,14 +101,9 @@ def _rows(folder: Folder, file: DataFile) -> Iterator[Row]:
 
 
 def _action(step: Step, size: tuple[int, int]) -> Action:
-    number = step.result_action_type
-    if number == 3:
-        return Action("type", arguments={"text": step.result_action_text})
-    if number in _BY_NUMBER:
-        return Action(_BY_NUMBER[number])
-    if number != 4:
-        raise ValueError(f"unknown action type {number}")
-    touch, lift = (_point(text) for text in (step.result_touch_yx, step.result_lift_yx))
+    if (action := step.untouched(BY_NUMBER)) is not None:
+        return action
+    touch, lift = step.touches()
     start, end = ((x * size[0], y * size[1]) for x, y in (touch, lift))
     words = step.coat_action_desc.lower().split()
     told = words[1].strip(".") if words[:1] == ["scroll"] and len(words) > 1 else ""
@@ -112,17 +113,6 @@ def _action(step: Step, size: tuple[int, int]) -> Action:
     way = OPPOSITE[told if told in DIRECTIONS else finger_way(touch, lift)]
     arguments: dict[str, Value] = {"direction": way, "to_x": end[0], "to_y": end[1]}
     return Action("scroll", point=start, arguments=arguments)
-
-
-def _point(text: str) -> Point:
-    y, x = _numbers(text, 2)
-    return x, y
-
-
-def _boxes(text: str) -> Iterator[Edges]:
-    for one in json.loads(text):
-        y, x, down, across = _numbers(one, 4)
-        yield x, y, x + across, y + down
 
 
 def _numbers(written: Any, count: int) -> Sequence[float]:
@@ -136,4 +126,14 @@ def _numbers(written: Any, count: int) -> Sequence[float]:
     return [float(one) for one in numbers]
 
 
-BENCHMARK = AndroidInTheZoo(published="2024")
+BENCHMARK = ScreenSet(
+    "aitz",
+    published="2024",
+    sizes=(SplitSize("test", 506, 4724),),
+    read=_read,
+    folders=("test", ""),
+    rules=RULES,
+    declared=declaration(RULES, "aitz", [Group("subset", "the part of the set")]),
+    stored="finger",
+    boxed=True,
+)

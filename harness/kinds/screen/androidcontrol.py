@@ -7,19 +7,17 @@ AgentCPM-GUI, which have 137 episodes of the validation ids and so a file of the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Folder, decoded, decoded_text, set_folder
+from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.errors import DataError
 from harness.kinds.screen import agentcpm
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
-from parsers.declaration import Declaration
-from parsers.screen import DIRECTIONS, Edges
+from parsers.screen import DIRECTIONS
 
 GOLD = ("gold.jsonl", "android_control_test.jsonl", "android_control_test.json")
 INDEX = "ac_idx.txt"
@@ -30,14 +28,16 @@ RULES = (
 OF_TREES = ("strict", "os-atlas", "gui-r1", "agentcpm-ac")
 """Rules of a split whose boxes are those of the accessibility tree, not chosen by anybody."""
 _BUTTONS = {"back": "back", "home": "home", "menu": "recents", "enter": "enter"}
-_COUNTS = {
-    "test": (5074, 1211, 632, 608, 567, 343, 9),
-    "os-atlas": (4598, 1138, 569, 554, 527, 315, 7),
-    "agentcpm": (5504, 1297, 685, 0, 623, 372, 0, 1680),
-}
 _NAMES = ("click", "scroll", "type", "open_app", "wait", "back", "long_press", "complete")
-OS_ATLAS: Mapping[str, int] = dict(zip(_NAMES, _COUNTS["os-atlas"], strict=False))
-"""How often each action is right in OS-Atlas' steps."""
+COUNTS: Mapping[str, Mapping[tuple[str, ...], int]] = {
+    split: {(name,): count for name, count in zip(_NAMES, counts, strict=False)}
+    for split, counts in {
+        "test": (5074, 1211, 632, 608, 567, 343, 9),
+        "os-atlas": (4598, 1138, 569, 554, 527, 315, 7),
+        "agentcpm": (5504, 1297, 685, 0, 623, 372, 0, 1680),
+    }.items()
+}
+"""How often each action is right."""
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -83,56 +83,19 @@ class Entry(msgspec.Struct, frozen=True):
     step_check_pams: list[Checked]
 
 
-DECLARED = declaration(RULES, "qwen-ac")
-
-
-@dataclass(frozen=True)
-class AndroidControl(ScreenSet):
-    """The test steps of AndroidControl, from a folder with gold file and pictures."""
-
-    name: str = "androidcontrol"
-    description: str = "AndroidControl (Li et al. 2024): 8,444 recorded steps on phones"
-    splits: tuple[str, ...] = ("test", "os-atlas", "agentcpm")
-    default_splits: tuple[str, ...] = ("test",)
-    sizes: tuple[SplitSize, ...] = (
-        SplitSize("test", 1543, 8444),
-        SplitSize("os-atlas", 1412, 7708),
-        SplitSize("agentcpm", 1680, 10161),
-    )
-    rules: tuple[str, ...] = RULES
-    headline: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "": "qwen-ac",
-            "os-atlas": "os-atlas",
-            "agentcpm": "agentcpm-ac",
-        }
-    )
-    judged: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"agentcpm": OF_TREES})
-    actions: Mapping[str, Mapping[str, int]] = field(
-        default_factory=lambda: {
-            split: dict(zip(_NAMES, counts, strict=False)) for split, counts in _COUNTS.items()
-        }
-    )
-    boxed: bool = True
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        found = set_folder(data, self.name) or data
-        return any((found / name).is_file() for name in (*GOLD[1:], agentcpm.COMPACT))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        if split == "agentcpm":
-            return Rows(*agentcpm.rows(folder))
-        name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
-        files = folder.files(name, "the gold of the test steps (docs/screen-data.md)")
-        rows = list(_rows(folder, name))
-        if split == "os-atlas":
-            files += folder.files(INDEX, "the steps that OS-Atlas evaluates")
-            kept = set(_indexed(folder.root / INDEX))
-            if missing := sorted(kept - {(row.episode, row.step) for row in rows}):
-                raise DataError(f"{folder.root}/{INDEX}: {name} has no step {missing[0]}")
-            rows = [row for row in rows if (row.episode, row.step) in kept]
-        return Rows(rows, files)
+def _read(folder: Folder, split: str) -> Rows:
+    if split == "agentcpm":
+        return Rows(*agentcpm.rows(folder))
+    name = next((one for one in GOLD if (folder.root / one).is_file()), GOLD[0])
+    files = folder.files(name, "the gold of the test steps (docs/screen-data.md)")
+    rows = list(_rows(folder, name))
+    if split == "os-atlas":
+        files += folder.files(INDEX, "the steps that OS-Atlas evaluates")
+        kept = set(_indexed(folder.root / INDEX))
+        if missing := sorted(kept - {(row.episode, row.step) for row in rows}):
+            raise DataError(f"{folder.root}/{INDEX}: {name} has no step {missing[0]}")
+        rows = [row for row in rows if (row.episode, row.step) in kept]
+    return Rows(rows, files)
 
 
 def _rows(folder: Folder, name: str) -> Iterator[Row]:
@@ -141,8 +104,7 @@ def _rows(folder: Folder, name: str) -> Iterator[Row]:
         for line, one in decoded_text(path, Episode):
             for step, told in enumerate(one.steps):
                 where = f"{name}, line {line}"
-                checked, sentence = told.check_options, told.step_instruction
-                yield _row(where, one.episode_id, step, one.goal, sentence, checked, None)
+                yield _row(where, one, step, told.step_instruction, told.check_options)
         return
     for entry in decoded(path, list[Entry]):
         inner, size = entry.episode, (entry.width, entry.height)
@@ -153,30 +115,13 @@ def _rows(folder: Folder, name: str) -> Iterator[Row]:
             )
         pairs = zip(inner.step_instructions, entry.step_check_pams, strict=True)
         for step, (sentence, checked) in enumerate(pairs):
-            yield _row(name, inner.episode_id, step, inner.goal, sentence, checked, size)
+            yield _row(name, inner, step, sentence, checked)._replace(size=size)
 
 
-def _row(
-    where: str,
-    episode: int,
-    step: int,
-    goal: str,
-    sentence: str,
-    checked: Checked,
-    size: tuple[int, int] | None,
-) -> Row:
-    boxes: tuple[Edges, ...] = tuple(checked.candidate_bbox)
-    return Row(
-        where=where,
-        episode=str(episode),
-        step=step,
-        pictures=(f"{episode}_{step}.png", f"{episode}/screenshot_{episode}_{step}.png"),
-        goal=goal,
-        instruction=sentence,
-        actions=(_action(checked, f"{where}, step {step} of episode {episode}"),),
-        boxes={"a11y": boxes} if boxes else {},
-        size=size,
-    )
+def _row(where: str, episode: Episode | Inner, step: int, sentence: str, checked: Checked) -> Row:
+    action = _action(checked, f"{where}, step {step} of episode {episode.episode_id}")
+    boxes = tuple(checked.candidate_bbox)
+    return agentcpm.row(where, episode.episode_id, step, episode.goal, sentence, action, boxes)
 
 
 def _action(checked: Checked, where: str) -> Action:
@@ -204,4 +149,21 @@ def _indexed(path: Path) -> Iterator[tuple[str, int]]:
         yield parts[1], int(parts[3])
 
 
-BENCHMARK = AndroidControl(published="2024")
+BENCHMARK = ScreenSet(
+    "androidcontrol",
+    splits=("test", "os-atlas", "agentcpm"),
+    sizes=(
+        SplitSize("test", 1543, 8444),
+        SplitSize("os-atlas", 1412, 7708),
+        SplitSize("agentcpm", 1680, 10161),
+    ),
+    published="2024",
+    read=_read,
+    marks=(*GOLD[1:], agentcpm.COMPACT),
+    cells=COUNTS,
+    rules=RULES,
+    judged={"agentcpm": OF_TREES},
+    headline={"os-atlas": "os-atlas", "agentcpm": "agentcpm-ac"},
+    declared=declaration(RULES, "qwen-ac"),
+    boxed=True,
+)

@@ -7,8 +7,7 @@ of one task belong together. Typed texts and names of apps are stored by their f
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,10 +15,10 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
-from harness.kinds.screen.androidcontrol import OS_ATLAS
+from harness.kinds.screen.androidcontrol import COUNTS
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action
-from parsers.declaration import Declaration, Level
+from parsers.declaration import Level
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, with_box
 
 FILES = {
@@ -32,8 +31,6 @@ FILES = {
 RULES = ("curated", "curated-point", "curated-bbox", "strict", "os-atlas", "gui-r1")
 OF_POINTS = ("curated-point", "strict", "os-atlas", "gui-r1")
 OF_BOXES = ("curated", "curated-bbox", "strict", "os-atlas", "gui-r1")
-TASK = Level("episode", "task")
-DECLARED = declaration(RULES, "curated", level=TASK)
 NO_TEXT = "no input text"
 _NAMES = {
     "navigate_back": "back",
@@ -69,44 +66,9 @@ class Stored(msgspec.Struct, frozen=True):
     candidate_actions: list[Candidate] = []
 
 
-@dataclass(frozen=True)
-class Curated(ScreenSet):
-    """The five files of AndroidControl-Curated."""
-
-    name: str = "androidcontrol-curated"
-    description: str = "AndroidControl-Curated (2025): 7,708 steps with points or boxes"
-    splits: tuple[str, ...] = tuple(FILES)
-    default_splits: tuple[str, ...] = ("high-point",)
-    sizes: tuple[SplitSize, ...] = tuple(SplitSize(name, 0, 7708) for name in FILES)
-    rules: tuple[str, ...] = RULES
-    judged: Mapping[str, tuple[str, ...]] = field(
-        default_factory=lambda: {
-            name: OF_POINTS if name.endswith("point") else OF_BOXES for name in FILES
-        }
-    )
-    headline: Mapping[str, str] = field(
-        default_factory=lambda: {
-            "": "curated",
-            "high-point": "curated-point",
-            "low-point": "curated-point",
-        }
-    )
-    actions: Mapping[str, Mapping[str, int]] = field(
-        default_factory=lambda: {name: OS_ATLAS for name in FILES if name != "improved"}
-    )
-    level: Level = TASK
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        return any((data / name).is_file() for name in FILES.values())
-
-    def folder(self, data: Path | None) -> Folder:
-        found = super().folder(data)
-        return Folder(found.root, found.origin, ("images", "", "benchmark_resource"))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        files = folder.files(f"**/{FILES[split]}", "the steps of the split")
-        return Rows(list(_rows(files[0].path, low=split.startswith("low"))), files[:1])
+def _read(folder: Folder, split: str) -> Rows:
+    files = folder.files(f"**/{FILES[split]}", "the steps of the split")
+    return Rows(list(_rows(files[0].path, low=split.startswith("low"))), files[:1])
 
 
 def _rows(path: Path, *, low: bool) -> Iterator[Row]:
@@ -163,4 +125,17 @@ def _action(line: str, place: list[float]) -> Action:
     return Action(name, arguments={"text": text} if name in ("type", "open_app") else {})
 
 
-BENCHMARK = Curated()
+BENCHMARK = ScreenSet(
+    "androidcontrol-curated",
+    splits=tuple(FILES),
+    default_splits=("high-point",),
+    sizes=tuple(SplitSize(name, 0, 7708) for name in FILES),
+    read=_read,
+    marks=tuple(FILES.values()),
+    folders=("images", "", "benchmark_resource"),
+    cells={name: COUNTS["os-atlas"] for name in FILES if name != "improved"},
+    rules=RULES,
+    judged={name: OF_POINTS if name.endswith("point") else OF_BOXES for name in FILES},
+    headline={"high-point": "curated-point", "low-point": "curated-point"},
+    declared=declaration(RULES, "curated", level=Level("episode", "task")),
+)

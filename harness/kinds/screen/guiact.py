@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,13 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted, decoded
 from harness.benchmarks.parquet import column_names, opened, small_columns
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, Rows, ScreenSet, by_episode, declaration
 from parsers.actions import Action, Value
-from parsers.declaration import Declaration, Level
+from parsers.declaration import Level
 from parsers.points.lines import places_in
 from parsers.screen import Edges, several, with_box
 
 RULES = ("guiact", "os-atlas-guiact", "strict", "gui-r1")
-DECLARED = declaration(RULES, "guiact")
-SCREEN = Level("episode", "screen")
 _INDEX = ("image_id", "uid", "__index_level_0__")
 _STEP = re.compile(r"uid_record_(\w+)_step_(\d{1,4})$")
 _PLAIN = {
@@ -86,47 +83,18 @@ class Stored(msgspec.Struct, frozen=True):
     actions_label: list[Label] | Label
 
 
-@dataclass(frozen=True)
-class GuiActWeb(ScreenSet):
-    """The test steps of GUIAct on web pages."""
-
-    name: str = "guiact-web"
-    description: str = "GUIAct (Chen et al. 2024): 1,500 steps on web pages, several actions each"
-    splits: tuple[str, ...] = ("single", "multi")
-    default_splits: tuple[str, ...] = ("single",)
-    sizes: tuple[SplitSize, ...] = (SplitSize("single", 1434, 1500), SplitSize("multi", 195, 1519))
-    rules: tuple[str, ...] = RULES
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "guiact"})
-    boxed: bool = True
-    script: bool = True
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        return any((data / f"web-{name}_test_data.json").is_file() for name in self.splits)
-
-    def declared_for(self, split: str) -> Declaration:
-        """Single steps are no episodes: those of one screen belong together."""
-        found = super().declared_for(split)
-        if split != "single":
-            return found
-        return declaration(RULES, found.main.name, level=SCREEN)
-
-    def folder(self, data: Path | None) -> Folder:
-        found = super().folder(data)
-        return _Pages(found.root, found.origin, ("",))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        assert isinstance(folder, _Pages)
-        files = folder.files(f"web-{split}_test_data.json", "the steps of the split")
-        pages = folder.files(f"web-{split}_test_images*.parquet", "the pages of the split")
-        stored = decoded(files[0].path, list[Stored])
-        for file in pages:
-            folder.read_pages(file.path)
-        folder.sizes.update(
-            (one.image_id, (one.image_size.width, one.image_size.height)) for one in stored
-        )
-        rows = [_row(folder, one, f"{files[0].name}, {one.uid}") for one in stored]
-        return Rows(sorted(rows, key=_order(rows)), [*files, *pages])
+def _read(folder: Folder, split: str) -> Rows:
+    assert isinstance(folder, _Pages)
+    files = folder.files(f"web-{split}_test_data.json", "the steps of the split")
+    pages = folder.files(f"web-{split}_test_images*.parquet", "the pages of the split")
+    stored = decoded(files[0].path, list[Stored])
+    for file in pages:
+        folder.read_pages(file.path)
+    folder.sizes.update(
+        (one.image_id, (one.image_size.width, one.image_size.height)) for one in stored
+    )
+    rows = [_row(folder, one, f"{files[0].name}, {one.uid}") for one in stored]
+    return Rows(by_episode(rows), [*files, *pages])
 
 
 @dataclass(frozen=True)
@@ -162,13 +130,6 @@ class _Pages(Folder):
         if name not in self.stored or name not in self.sizes:
             raise DataError(f"{self.root} has no page {name}")
         return self.sizes[name]
-
-
-def _order(rows: list[Row]) -> Any:
-    first: dict[str, int] = {}
-    for row in rows:
-        first.setdefault(row.episode, len(first))
-    return lambda row: (first[row.episode], row.step)
 
 
 def _row(folder: _Pages, one: Stored, where: str) -> Row:
@@ -253,4 +214,20 @@ def _numbers(text: object, count: int) -> tuple[float, ...]:
     return tuple(places[0])
 
 
-BENCHMARK = GuiActWeb(published="2024")
+BENCHMARK = ScreenSet(
+    "guiact-web",
+    splits=("single", "multi"),
+    default_splits=("single",),
+    sizes=(SplitSize("single", 1434, 1500), SplitSize("multi", 195, 1519)),
+    published="2024",
+    read=_read,
+    marks=("web-single_test_data.json", "web-multi_test_data.json"),
+    folders=("",),
+    folder_type=_Pages,
+    rules=RULES,
+    declared=declaration(RULES, "guiact"),
+    # Single steps are no episodes: those of one screen belong together.
+    level={"single": Level("episode", "screen")},
+    boxed=True,
+    script=True,
+)

@@ -6,8 +6,7 @@ The newer one has segmented boxes and step sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,10 @@ from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
-from parsers.declaration import Declaration, Group
-from parsers.screen import OPPOSITE, Edges, Side, finger_way
+from parsers.declaration import Group
+from parsers.screen import OPPOSITE, Edges, finger_way
 
 RULES = ("odyssey-ams", "strict", "os-atlas-odyssey", "agentcpm", "gui-r1")
-SPLITS = ("random", "task", "device", "app")
-_GROUPS = (Group("category", "the category of the task"), Group("device", "the device"))
-DECLARED = declaration(RULES, "odyssey-ams", _GROUPS, cells=("category",))
-ONE_AVERAGE = declaration(RULES, "odyssey-ams", _GROUPS)
 _FIRST = {"random": (1_933, 29_426), "app": (1_139, 17_455)}
 """Episodes and steps of splits of the first version, as others have counted them."""
 _KEYS = {"KEY_HOME": "home", "KEY_BACK": "back", "KEY_APPSELECT": "recents"}
@@ -67,44 +62,17 @@ class Episode(msgspec.Struct, frozen=True):
     steps: list[Step]
 
 
-@dataclass(frozen=True)
-class GuiOdyssey(ScreenSet):
-    """The test episodes of one of four splits."""
-
-    name: str = "gui-odyssey"
-    description: str = "GUI-Odyssey (Lu et al. 2024): tasks across apps on six devices, four splits"
-    splits: tuple[str, ...] = SPLITS
-    default_splits: tuple[str, ...] = ("random",)
-    rules: tuple[str, ...] = RULES
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "odyssey-ams"})
-    stored: Side = "finger"
-    boxed: bool = True
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        return (data / "annotations").is_dir() and (data / "splits").is_dir()
-
-    def folder(self, data: Path | None) -> Folder:
-        found = super().folder(data)
-        return Folder(found.root, found.origin, ("screenshots",))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        (listed,) = folder.files(f"splits/{split}_split.json", "the episodes of the split")
-        names = decoded(listed.path, dict[str, list[str]]).get("test")
-        if not names:
-            raise DataError(f"{listed.path} lists no episodes under test")
-        rows: list[Row] = []
-        for name in names:
-            (file,) = folder.files(f"annotations/{Path(name).name}", "an episode of the split")
-            rows += _rows(file)
-        _check_version(folder, split, len(names), rows)
-        return Rows(rows, [listed])
-
-    def declared_for(self, split: str) -> Declaration:
-        """Only the random split is averaged over categories."""
-        if self.headline[""] != "odyssey-ams":
-            return super().declared_for(split)
-        return DECLARED if split == "random" else ONE_AVERAGE
+def _read(folder: Folder, split: str) -> Rows:
+    (listed,) = folder.files(f"splits/{split}_split.json", "the episodes of the split")
+    names = decoded(listed.path, dict[str, list[str]]).get("test")
+    if not names:
+        raise DataError(f"{listed.path} lists no episodes under test")
+    rows: list[Row] = []
+    for name in names:
+        (file,) = folder.files(f"annotations/{Path(name).name}", "an episode of the split")
+        rows += _rows(file)
+    _check_version(folder, split, len(names), rows)
+    return Rows(rows, [listed])
 
 
 def _check_version(folder: Folder, split: str, episodes: int, rows: list[Row]) -> None:
@@ -178,4 +146,22 @@ def _boxes(numbers: list[float] | None, size: tuple[int, int]) -> dict[str, tupl
     return {"sam2": ((left, top, right, bottom),)}
 
 
-BENCHMARK = GuiOdyssey(published="2024")
+BENCHMARK = ScreenSet(
+    "gui-odyssey",
+    splits=("random", "task", "device", "app"),
+    default_splits=("random",),
+    published="2024",
+    read=_read,
+    marks=("splits/*_split.json",),
+    folders=("screenshots",),
+    rules=RULES,
+    declared=declaration(
+        RULES,
+        "odyssey-ams",
+        [Group("category", "the category of the task"), Group("device", "the device")],
+        cells=("category",),
+    ),
+    averaged={"random": ("category",)},
+    stored="finger",
+    boxed=True,
+)

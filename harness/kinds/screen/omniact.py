@@ -7,9 +7,7 @@ run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -17,15 +15,13 @@ from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
 from parsers.actions import Action, Value
-from parsers.declaration import Declaration, Group, Level
+from parsers.declaration import Group, Level
 from parsers.screen import Edges, several, with_box
 
 RULES = (
     *("omniact", "omniact-mended", "os-atlas-omniact", "os-atlas-omniact-mended"),
     *("strict", "gui-r1"),
 )
-SCREEN = Level("episode", "screen")
-DECLARED = declaration(RULES, "omniact", [Group("platform", "web or desktop")], SCREEN)
 PUBLISHED = (2_020, 2_021)
 """The test tasks by the card of the data, and by the paper."""
 _LINE = re.compile(r"\s*pyautogui\.(\w+)\((.*)\)\s*$")
@@ -54,38 +50,17 @@ class Box(msgspec.Struct, frozen=True):
     bottom_right: tuple[float, float]
 
 
-@dataclass(frozen=True)
-class OmniAct(ScreenSet):
-    """The test tasks of OmniACT."""
-
-    name: str = "omniact"
-    description: str = "OmniACT (Kapoor et al. 2024): scripts for tasks on screens of computers"
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
-    rules: tuple[str, ...] = RULES
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "omniact"})
-    boxed: bool = True
-    script: bool = True
-    counts: tuple[int, ...] = PUBLISHED
-    level: Level = SCREEN
-    declared: Declaration = DECLARED
-
-    def holds(self, data: Path) -> bool:
-        return (data / "test.json").is_file() and (data / "data").is_dir()
-
-    def folder(self, data: Path | None) -> Folder:
-        found = super().folder(data)
-        return Folder(found.root, found.origin, ("",))
-
-    def rows(self, folder: Folder, split: str) -> Rows:
-        files = folder.files(f"{split}.json", "the tasks of the split")
-        tasks = decoded(files[0].path, dict[str, Task])
-        if self.counts and len(tasks) not in self.counts:
-            raise DataError(
-                f"{files[0].path} has {len(tasks):,} tasks where {self.counts[0]:,} or "
-                f"{self.counts[-1]:,} are published; is the file changed?"
-            )
-        return Rows(sorted(_rows(folder, tasks), key=lambda row: (row.episode, row.step)), files)
+def read(folder: Folder, split: str, counts: Collection[int] = PUBLISHED) -> Rows:
+    """Return the tasks of a split. Raises `DataError`, also for a number not in `counts`."""
+    files = folder.files(f"{split}.json", "the tasks of the split")
+    tasks = decoded(files[0].path, dict[str, Task])
+    if counts and len(tasks) not in counts:
+        known = " or ".join(f"{count:,}" for count in counts)
+        raise DataError(
+            f"{files[0].path} has {len(tasks):,} tasks where {known} are published; is the file "
+            "changed?"
+        )
+    return Rows(sorted(_rows(folder, tasks), key=lambda row: (row.episode, row.step)), files)
 
 
 def _rows(folder: Folder, tasks: Mapping[str, Task]) -> Iterator[Row]:
@@ -161,4 +136,16 @@ def _arguments(text: str) -> Iterator[str | float]:
         yield float(found[3]) if found[3] else found[1] or found[2] or ""
 
 
-BENCHMARK = OmniAct(published="2024")
+BENCHMARK = ScreenSet(
+    "omniact",
+    published="2024",
+    read=read,
+    marks=("data/tasks", "data/metadata"),
+    folders=("",),
+    rules=RULES,
+    declared=declaration(
+        RULES, "omniact", [Group("platform", "web or desktop")], Level("episode", "screen")
+    ),
+    boxed=True,
+    script=True,
+)

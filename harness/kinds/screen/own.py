@@ -8,8 +8,8 @@ The files are documented in docs/screen-data.md.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, Rows, ScreenSet, by_episode, declaration
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
@@ -70,10 +70,10 @@ class OwnSteps(ScreenSet):
     """The user's own steps."""
 
     name: str = "screen-steps"
-    description: str = "your own recorded steps on screens, given with --data"
+    splits: tuple[str, ...] = ()
+    default_splits: tuple[str, ...] = ()
     guarded = False
     rules: tuple[str, ...] = JUDGED
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "strict"})
     declared: Declaration = DECLARED
 
     def holds(self, data: Path) -> bool:
@@ -121,19 +121,12 @@ class OwnSteps(ScreenSet):
             for number, one in _stored(folder, schema)
             if one.split == split
         ]
-        return Rows(sorted(rows, key=_order(rows)), files)
+        return Rows(by_episode(rows), files)
 
 
 def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
     listed = written if isinstance(written, list) else [written]
     return any(one.get("type") == SEVERAL for one in listed)
-
-
-def _order(rows: Sequence[Row]) -> Any:
-    first: dict[str, int] = {}
-    for row in rows:
-        first.setdefault(row.episode, len(first))
-    return lambda row: (first[row.episode], row.step)
 
 
 def _schema(path: Path) -> Schema:
@@ -210,7 +203,6 @@ class SampleScreens(OwnSteps):
     """
 
     name: str = "sample-screens"
-    description: str = "made-up tasks on a phone, shipped with the package"
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (SplitSize("dev", 5, 36), SplitSize("test", 9, 49))

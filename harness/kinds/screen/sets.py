@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
+from harness.benchmarks.published import PublishedSet
 from harness.errors import DataError
 from harness.kinds.screen.settings import ScreenSettings
 from harness.runs.records import Unit
 from harness.settings import Settings
-from harness.tables import counted, test_data_note
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores, Status
@@ -76,7 +73,7 @@ def declaration(
     """
     measures = list(_measures(rules, headline, tuple(cells)))
     return Declaration(
-        measures=tuple(measures if level is EPISODE else measures[:-1]),
+        measures=tuple(measures if level == EPISODE else measures[:-1]),
         levels=(level,),
         groups=(
             Group("split", "the split", whole="episode"),
@@ -146,35 +143,34 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
 
 
 @dataclass(frozen=True)
-class ScreenSet(Benchmark):
+class ScreenSet(PublishedSet):
     """Recorded steps on screens.
 
     Attributes:
         rules: the rules that its steps are judged under.
         judged: the rules of splits that not all of `rules` fit, by split.
-        headline: the rule of the headline, by split; "" is that of the others.
-        actions: how many steps a split has of each right action, where that is published.
+        headline: the rule of the headline, by split; the others have that of `declared`.
+        rule: the headline that a run has chosen.
+        level: what the steps of a split lie in, by split; the others have that of `declared`.
+        averaged: groups whose values the headline is averaged over, by split.
         stored: which side its files name in a scroll.
         boxed: whether its files come with boxes.
         script: whether its steps may hold several actions.
-        level: what steps lie in.
     """
 
     rules: tuple[str, ...] = ("strict",)
     judged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    headline: Mapping[str, str] = field(default_factory=lambda: {"": "strict"})
-    actions: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    headline: Mapping[str, str] = field(default_factory=dict)
+    rule: str | None = None
+    level: Mapping[str, Level] = field(default_factory=dict)
+    averaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     stored: Side = "content"
     boxed: bool = False
     script: bool = False
-    level: Level = EPISODE
-    note = test_data_note("a model that was trained on it cannot be measured with it")
+    folders: tuple[str, ...] = ("images", "")
+    elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
+    cell_labels: tuple[str, ...] = ("action",)
     protocol = "screen-agent"
-    pictures: ClassVar[bool] = True
-
-    @abstractmethod
-    def rows(self, folder: Folder, split: str) -> Rows:
-        """Return the rows of a split. Raises `DataError`."""
 
     def score(self, prediction: Prediction, detail: ScreenDetail, settings: Settings) -> Scores:
         """Return the verdicts of every rule; an answer that could not be read is wrong."""
@@ -207,7 +203,7 @@ class ScreenSet(Benchmark):
             for unit, name in self._units(found.rows, folder, split, pictured=pictured):
                 names[unit.unit_id] = name
                 made.append(unit)
-            self._check_counts(made, split)
+            self.check_counts(made, split)
             units += made
         notices = [
             f"{folder.root} has no pictures: places are judged as on screens of "
@@ -224,32 +220,22 @@ class ScreenSet(Benchmark):
 
     def of_run(self, settings: Settings) -> Self:
         """Return the set with the rule that a run has chosen for its headline."""
-        rule = ScreenSettings.of(settings).rule
-        return self if rule is None else replace(self, headline={"": rule})
+        return replace(self, rule=ScreenSettings.of(settings).rule)
 
     def declared_for(self, split: str) -> Declaration:
         """Return the declaration with the rules and the headline of a split.
 
         Raises `DataError` for a rule that the split is not judged under.
         """
-        headline = self.headline.get(split, self.headline[""])
-        rules = self.judged.get(split, self.rules)
+        usual = self.headline.get(split, self.declared.main.name)
+        headline, rules = self.rule or usual, self.judged.get(split, self.rules)
         if headline not in rules:
             raise DataError(
                 f"--rule {headline}: {self.name}, {split} is judged under {', '.join(rules)}"
             )
-        if headline == self.declared.main.name and rules == self.rules:
-            return self.declared
-        return declaration(rules, headline, self.declared.groups[2:], self.level)
-
-    def folder(self, data: Path | None) -> Folder:
-        """Find the set's files. Raises `DataError`."""
-        if data is None:
-            raise DataError(
-                f"{self.name} is read from a folder of yours: give it with --data "
-                "(docs/screen-data.md says which files it holds)"
-            )
-        return Folder.given(data, self.name, ("images", ""))
+        level = self.level.get(split, self.declared.innermost)
+        cells = self.averaged.get(split, ()) if headline == usual else ()
+        return declaration(rules, headline, self.declared.groups[2:], level, cells)
 
     def _units(
         self, rows: Sequence[Row], folder: Folder, split: str, *, pictured: bool
@@ -302,25 +288,13 @@ class ScreenSet(Benchmark):
                     f"{size[0]} x {size[1]} pixels; is the picture another one, or made smaller?"
                 )
 
-    def _check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
-        published = next((size for size in self.sizes if size.split == split), None)
-        episodes = len({unit.parents["episode"] for unit in units})
-        for what, found, known in (
-            ("step", len(units), published and published.rows),
-            ("episode", episodes, published and published.tasks),
-        ):
-            if known and found != known:
-                raise DataError(
-                    f"{self.name}, {split}: {counted(found, what)} where {known:,} are published; "
-                    "are files missing, or changed?"
-                )
-        counts = Counter(unit.labels["action"] for unit in units)
-        for name, known in self.actions.get(split, {}).items():
-            if counts[name] != known:
-                raise DataError(
-                    f"{self.name}, {split}: {counts[name]:,} steps of {name} where {known:,} are "
-                    "published; are files changed?"
-                )
+
+def by_episode(rows: Sequence[Row]) -> list[Row]:
+    """Return rows with the steps of an episode together and in order."""
+    first: dict[str, int] = {}
+    for row in rows:
+        first.setdefault(row.episode, len(first))
+    return sorted(rows, key=lambda row: (first[row.episode], row.step))
 
 
 def _number(verdict: bool | float | None) -> float | None:

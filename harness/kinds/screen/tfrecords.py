@@ -146,15 +146,16 @@ def numbers_of(data: bytes, number: int) -> Iterator[int]:
         if found != number:
             continue
         if isinstance(value, int):
-            yield _signed(value)
+            yield signed(value)
             continue
         position = 0
         while position < len(value):
             one, position = _varint(value, position)
-            yield _signed(one)
+            yield signed(one)
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
+    """Return a number as it was before it was stored without a sign."""
     return value - (1 << 64) if value >> 63 else value
 
 

@@ -9,6 +9,7 @@ import struct
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from harness.kinds.screen.curated import FILES
 from harness.kinds.screen.guiact import BENCHMARK as GUIACT
 from harness.kinds.screen.kind import ScreenSteps
 from harness.kinds.screen.omniact import BENCHMARK as OMNIACT
+from harness.kinds.screen.omniact import read as omniact_rows
 from harness.kinds.screen.published import as_published
 from harness.kinds.screen.sets import ScreenSet
 from harness.kinds.screen.tfrecords import crc32c, masked, records
@@ -41,7 +43,7 @@ SIZE = (200, 100)
 
 def small(whole: Any, **more: Any) -> Any:
     """A set whose files hold fewer rows than the published ones."""
-    return replace(whole, sizes=(), actions={}, **more)
+    return replace(whole, sizes=(), cells={}, **more)
 
 
 def scores(source: ScreenSet, said: Action | None, detail: ScreenDetail) -> Mapping[str, Any]:
@@ -246,6 +248,9 @@ pyautogui.scroll(-10)
 """
 
 
+SOME_OMNIACT = small(OMNIACT, read=partial(omniact_rows, counts=()))
+
+
 def omniact(place: Path, script: str = SCRIPT) -> Path:
     paths = {"task": "data/tasks/web/a.txt", "image": "data/data/web/a.png", "box": "data/a.json"}
     box = {"top_left": [10, 10], "bottom_right": [50, 30]}
@@ -257,7 +262,7 @@ def omniact(place: Path, script: str = SCRIPT) -> Path:
 
 
 def test_omniact_scripts_are_read_and_never_run(tmp_path: Path) -> None:
-    opened = small(OMNIACT, counts=()).open(data=omniact(tmp_path))
+    opened = SOME_OMNIACT.open(data=omniact(tmp_path))
     (unit,) = opened.entries
     gold = unit.detail.gold.action
     assert [str(one) for one in parts(gold)][1:] == [
@@ -277,7 +282,7 @@ def test_omniact_scripts_are_read_and_never_run(tmp_path: Path) -> None:
 
 
 def test_scripts_are_added_up_as_published(tmp_path: Path) -> None:
-    opened = small(OMNIACT, counts=()).open(data=omniact(tmp_path))
+    opened = SOME_OMNIACT.open(data=omniact(tmp_path))
     (unit,) = opened.entries
     gold = unit.detail.gold.action
     short = replace(unit.detail, gold=Answers(actions=(Action("enter"),)))
@@ -301,7 +306,9 @@ def test_scripts_are_added_up_as_published(tmp_path: Path) -> None:
 )
 def test_an_unknown_line_of_a_script_is_told(line: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test.json, task 7: "):
-        small(OMNIACT, counts=()).open(data=omniact(tmp_path, f"Task: x\n\n{line}\n"))
+        SOME_OMNIACT.open(
+            data=omniact(tmp_path, f"Task: x\n\n{line}\n")
+        )
 
 
 def test_answers_of_several_actions_are_classified_by_the_first_wrong_one(tmp_path: Path) -> None:

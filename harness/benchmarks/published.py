@@ -1,0 +1,90 @@
+"""Sets of units that lie in files of a folder or of the hub, counted against what is published."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.folders import Folder, set_folder
+from harness.errors import DataError
+from harness.runs.records import Unit
+from harness.tables import counted, test_data_note
+
+
+@dataclass(frozen=True)
+class PublishedSet(Benchmark):
+    """A set that is declared by fields and a function that reads its rows.
+
+    Attributes:
+        read: returns the rows of a split, and raises `DataError`; unless `rows` is overridden.
+        marks: patterns of files that only this set has; () for a set known by its folder's name.
+        repo, revision: the data set on the hub, and its commit (None for the newest, which goes on
+            record); "" for a set that is on no hub.
+        files: patterns of the files to download from there, except pictures that are downloaded
+            one by one.
+        folders: folders and zip files with pictures, relative to the set's own folder.
+        folder_type: a folder whose pictures are stored in another way.
+        elsewhere: what to do for a set that is on no hub.
+        cell_labels: the labels whose combinations are counted.
+        cells: by split, how many units it has of each combination.
+    """
+
+    splits: tuple[str, ...] = ("test",)
+    default_splits: tuple[str, ...] = ("test",)
+    read: Callable[[Folder, str], Any] | None = None
+    marks: tuple[str, ...] = ()
+    repo: str = ""
+    revision: str | None = None
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ("images",)
+    folder_type: type[Folder] = Folder
+    elsewhere: str = ""
+    cell_labels: tuple[str, ...] = ()
+    cells: Mapping[str, Mapping[tuple[str, ...], int]] = field(default_factory=dict)
+
+    note = test_data_note("a model that was trained on it cannot be measured with it")
+    pictures: ClassVar[bool] = True
+
+    def rows(self, folder: Folder, split: str) -> Any:
+        """Return the rows of a split, in the order of the files. Raises `DataError`."""
+        assert self.read is not None
+        return self.read(folder, split)
+
+    def holds(self, data: Path) -> bool:
+        """Return whether a folder has the set's files, or is known by its name."""
+        found = set_folder(data, self.name)
+        if not self.marks:
+            return found is not None
+        return any(any((found or data).glob(mark)) for mark in self.marks)
+
+    def folder(self, data: Path | None) -> Folder:
+        """Find the set's files: `data` is its folder or the one above it. Raises `DataError`."""
+        if data is not None:
+            return self.folder_type.given(data, self.name, self.folders)
+        if self.repo:
+            return Folder.of_hub(self.repo, self.revision, self.files, self.folders)
+        raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
+
+    def check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
+        """Raise `DataError` if a split has other counts than are published."""
+        size = next((size for size in self.sizes if size.split == split), None)
+        parent, unit = self.declared.innermost, self.declared.unit
+        parents = {one.parents[parent.name] for one in units}
+        cells = Counter(tuple(one.labels[name] for name in self.cell_labels) for one in units)
+        for found, known, what, of in (
+            (len(units), size and size.rows, unit, ""),
+            (len(parents), size and size.tasks, parent.one, ""),
+            *(
+                (cells[cell], known, unit, f" of {' '.join(cell)}")
+                for cell, known in self.cells.get(split, {}).items()
+            ),
+        ):
+            if known and found != known:
+                raise DataError(
+                    f"{self.name}, {split}: {counted(found, what)}{of} where {known:,} are "
+                    "published; are files missing, or changed?"
+                )
