@@ -306,9 +306,7 @@ def test_scripts_are_added_up_as_published(tmp_path: Path) -> None:
 )
 def test_an_unknown_line_of_a_script_is_told(line: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"test.json, task 7: "):
-        SOME_OMNIACT.open(
-            data=omniact(tmp_path, f"Task: x\n\n{line}\n")
-        )
+        SOME_OMNIACT.open(data=omniact(tmp_path, f"Task: x\n\n{line}\n"))
 
 
 def test_answers_of_several_actions_are_classified_by_the_first_wrong_one(tmp_path: Path) -> None:
