@@ -120,10 +120,10 @@ BENCHMARKS.add(
     "harness.benchmarks.steps:SimpleBenchmark",
     "your own recorded steps, files or on the hub, given with --data (docs/own-data.md)",
 )
-_GROUNDING = "harness.kinds.grounding.sets"
+_GROUNDING = "harness.kinds.grounding"
 BENCHMARKS.add(
     "screenspot",
-    f"{_GROUNDING}.screenspot:BENCHMARK",
+    f"{_GROUNDING}.screenspot:SCREENSPOT",
     "ScreenSpot (Cheng et al. 2024): 1,272 places on phones, desktops and web pages",
 )
 BENCHMARKS.add(
@@ -133,37 +133,37 @@ BENCHMARKS.add(
 )
 BENCHMARKS.add(
     "screenspot-pro",
-    f"{_GROUNDING}.screenspot_pro:BENCHMARK",
+    f"{_GROUNDING}.screenspot:PRO",
     "ScreenSpot-Pro (Li et al. 2025): 1,581 places in professional software, large pictures",
 )
 BENCHMARKS.add(
     "webclick",
-    f"{_GROUNDING}.webclick:BENCHMARK",
+    f"{_GROUNDING}.systems:WEBCLICK",
     "WebClick (H Company 2025): 1,639 places on web pages",
 )
 BENCHMARKS.add(
     "osworld-g",
-    f"{_GROUNDING}.osworld_g:BENCHMARK",
+    f"{_GROUNDING}.desktops:OSWORLD_G",
     "OSWorld-G (Xie et al. 2025): 564 places on a Linux desktop, some of them absent",
 )
 BENCHMARKS.add(
     "mmbench-gui-l2",
-    f"{_GROUNDING}.mmbench_gui:BENCHMARK",
+    f"{_GROUNDING}.systems:MMBENCH_GUI",
     "MMBench-GUI L2 (Wang et al. 2025): 3,594 places on six systems",
 )
 BENCHMARKS.add(
     "ui-vision",
-    f"{_GROUNDING}.ui_vision:BENCHMARK",
+    f"{_GROUNDING}.desktops:UI_VISION",
     "UI-Vision (Nayak et al. 2025): 5,479 places in desktop applications",
 )
 BENCHMARKS.add(
     "showdown-clicks",
-    f"{_GROUNDING}.showdown:BENCHMARK",
+    f"{_GROUNDING}.desktops:SHOWDOWN",
     "Showdown-clicks (General Agents 2025): 557 clicks on a Mac",
 )
 BENCHMARKS.add(
     "venusbench-gd",
-    f"{_GROUNDING}.venusbench_gd:BENCHMARK",
+    f"{_GROUNDING}.systems:VENUSBENCH_GD",
     "VenusBench-GD (2025): 6,166 places on screens of 97 applications, in two languages",
 )
 BENCHMARKS.add(

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from PIL import Image
 
-from harness.kinds.grounding.sets.opening import GroundingSet
+from harness.kinds.grounding.sets import GroundingSet
 
 Set = TypeVar("Set", bound=GroundingSet)
 SIZE = (200, 100)

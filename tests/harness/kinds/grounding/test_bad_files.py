@@ -13,15 +13,13 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
 from harness.benchmarks.contract import SplitSize
 from harness.errors import DataError
-from harness.kinds.grounding.sets import osworld_g, screenspot, screenspot_pro
-from harness.kinds.grounding.sets.opening import GroundingSet
+from harness.kinds.grounding import desktops, screenspot
+from harness.kinds.grounding.sets import GroundingSet
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.grounding import _files as files
 from tests.harness.kinds.grounding._files import pro_row, small, write
 
-PRO, V2, WORLD = (
-    small(one) for one in (screenspot_pro.BENCHMARK, screenspot.V2, osworld_g.BENCHMARK)
-)
+PRO, V2, WORLD = (small(one) for one in (screenspot.PRO, screenspot.V2, desktops.OSWORLD_G))
 
 
 def of_rows(**more: object) -> Callable[[Path], Path]:
@@ -179,11 +177,11 @@ def test_shares_in_rows_that_have_their_targets_are_refused(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ({"sizes": (SplitSize("en", None, 3),)}, "en: 2 rows where 3 are published"),
+        ({"sizes": (SplitSize("en", None, 3),)}, "en: 2 items where 3 are published"),
         ({"sizes": (SplitSize("en", 1, 2),)}, "en: 2 pictures where 1 are published"),
         (
-            {"cell_labels": ("group", "ui_type"), "cells": {("Office", "icon"): 1}},
-            "en: 0 rows of Office icon where 1 are published",
+            {"cell_labels": ("group", "ui_type"), "cells": {"en": {("Office", "icon"): 1}}},
+            "en: 0 items of Office icon where 1 are published",
         ),
     ],
 )

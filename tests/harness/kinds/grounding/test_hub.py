@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.kinds.grounding.sets import mmbench_gui, screenspot, webclick
+from harness.kinds.grounding.screenspot import V2
+from harness.kinds.grounding.systems import MMBENCH_GUI, WEBCLICK
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
 from tests.harness.kinds.grounding import _files as files
 from tests.programs import completed
@@ -78,7 +79,7 @@ def test_the_zip_file_of_screenspot_v2_is_read_where_the_hub_put_it(tmp_path: Pa
 def test_a_commit_that_the_hub_does_not_have_is_one_line(tmp_path: Path) -> None:
     with serving(tmp_path) as hub:
         hub.status, hub.error_code = 404, "RevisionNotFound"
-        for whole in (webclick.BENCHMARK, mmbench_gui.BENCHMARK, screenspot.V2):
+        for whole in (WEBCLICK, MMBENCH_GUI, V2):
             assert whole.revision is not None
             found = run(tmp_path, hub, whole.name, whole.revision)
             assert found["error"] == f"{whole.repo} on the hub has no revision {whole.revision}"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.errors import DataError
-from harness.kinds.grounding.sets.own import GroundingItems
+from harness.kinds.grounding.own import GroundingItems
 from parsers.grounding import Target
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.grounding._files import png, write, zipped

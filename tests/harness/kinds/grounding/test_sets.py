@@ -12,16 +12,9 @@ import pytest
 
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.grounding.sets import (
-    mmbench_gui,
-    osworld_g,
-    screenspot,
-    screenspot_pro,
-    showdown,
-    ui_vision,
-    venusbench_gd,
-    webclick,
-)
+from harness.kinds.grounding.desktops import OSWORLD_G, SETTINGS, SHOWDOWN, UI_VISION
+from harness.kinds.grounding.screenspot import PLATFORMS, PRO, SCREENSPOT, V2
+from harness.kinds.grounding.systems import MMBENCH_GUI, VENUSBENCH_GD, WEBCLICK
 from parsers.grounding import Target
 from tests.harness.kinds.grounding import _files as files
 from tests.harness.kinds.grounding._files import SIZE, png, small, write
@@ -47,7 +40,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize("above", [False, True])
 def test_screenspot_pro_in_two_languages(tmp_path: Path, above: bool) -> None:
     folder = files.screenspot_pro(tmp_path)
-    whole = small(screenspot_pro.BENCHMARK)
+    whole = small(PRO)
     opened = whole.open(data=tmp_path if above else folder)
     assert numbers(opened) == dict.fromkeys(("word_macos_0", "word_macos_1"), (10, 20, 30, 40))
     first = opened.entries[0]
@@ -62,7 +55,7 @@ def test_screenspot_pro_in_two_languages(tmp_path: Path, above: bool) -> None:
 
 
 def test_the_digest_of_a_set_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
-    whole = small(screenspot_pro.BENCHMARK)
+    whole = small(PRO)
     one, other = (whole.open(data=files.screenspot_pro(tmp_path / name)) for name in "ab")
     assert one.digest == other.digest and one.fingerprint == other.fingerprint
 
@@ -71,7 +64,7 @@ def test_the_digest_of_a_set_does_not_depend_on_where_it_lies(tmp_path: Path) ->
 def test_screenspot_v2_has_widths_and_heights_and_pictures_in_a_zip(
     tmp_path: Path, packed: bool
 ) -> None:
-    opened = small(screenspot.V2).open(data=files.screenspot_v2(tmp_path, packed=packed))
+    opened = small(V2).open(data=files.screenspot_v2(tmp_path, packed=packed))
     assert list(numbers(opened).values()) == [(10, 20, 40, 60)] * 3
     assert list(numbers(opened)) == [
         *("screenspot_mobile_v2_0", "screenspot_desktop_v2_0", "screenspot_web_v2_0")
@@ -83,10 +76,10 @@ def test_screenspot_v2_has_widths_and_heights_and_pictures_in_a_zip(
 
 def test_the_form_of_pro_is_read_where_others_keep_v2_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "screenspot-v2-converted"
-    for platform in screenspot.PLATFORMS:
+    for platform in PLATFORMS:
         row = files.pro_row(0, id=f"screenspot_{platform}_v2_0", group="Dev", ui_type="icon")
         write(folder / f"screenspot_{platform}_v2_convert.json", [row])
-    opened = small(screenspot.V2).open(data=tmp_path)
+    opened = small(V2).open(data=tmp_path)
     assert list(numbers(opened).values()) == [(10, 20, 30, 40)] * 3
     assert labels(opened)[0] == {"platform": "mobile", "data_type": "icon"}
     with pytest.raises(DataError, match=r"has no picture word_mac/0\.png"):
@@ -99,11 +92,11 @@ def test_sizes_that_rows_lack_are_those_of_the_pictures(tmp_path: Path) -> None:
     del row["img_size"]
     write(folder / "annotations" / "word_macos.json", [row])
     write(folder / "images" / row["img_filename"], png((300, 200)))
-    (unit,) = small(screenspot_pro.BENCHMARK).open(data=folder).entries
+    (unit,) = small(PRO).open(data=folder).entries
     assert unit.detail.size == (300, 200)
     (folder / "images" / row["img_filename"]).unlink()
     with pytest.raises(DataError, match=r"has no picture word_mac/0.png \(looked for in images\)"):
-        small(screenspot_pro.BENCHMARK).open(data=folder)
+        small(PRO).open(data=folder)
 
 
 def test_screenspot_on_the_hub_has_shares_and_pictures_in_its_table(tmp_path: Path) -> None:
@@ -120,27 +113,27 @@ def test_screenspot_on_the_hub_has_shares_and_pictures_in_its_table(tmp_path: Pa
     rows = [row("ios", "a.png", 1), row("shop", "b.png", 2), row("macos", "c.png", 3)]
     rows += [row("android", "a.png", 1)]
     files.parquet(tmp_path / "screenspot" / "data" / "test.parquet", rows)
-    opened = small(screenspot.BENCHMARK).open(data=tmp_path)
+    opened = small(SCREENSPOT).open(data=tmp_path)
     assert all(box == pytest.approx((20, 20, 100, 100)) for box in numbers(opened).values())
     assert [unit.unit_id for unit in opened.entries] == [
         *("screenspot_mobile_0", "screenspot_web_0", "screenspot_desktop_0", "screenspot_mobile_1")
     ]
     assert shown(opened) == [png(grey=grey) for grey in (1, 2, 3, 1)]
-    again = small(screenspot.BENCHMARK).open(data=tmp_path)
+    again = small(SCREENSPOT).open(data=tmp_path)
     assert again.digest == opened.digest and shown(again) == shown(opened)
 
 
 def test_screenspot_as_its_authors_keep_it_has_pixels(tmp_path: Path) -> None:
     folder = files.screenspot_v2(tmp_path, packed=False)
-    for platform in screenspot.PLATFORMS:
+    for platform in PLATFORMS:
         name = f"screenspot_{platform}"
         (folder / f"{name}_v2.json").rename(folder / f"{name}.json")
     (folder / "screenspotv2_image").rename(folder / "screenspot_imgs")
-    opened = small(screenspot.BENCHMARK).open(data=folder)
+    opened = small(SCREENSPOT).open(data=folder)
     assert list(numbers(opened).items())[2] == ("screenspot_web_0", (10, 20, 40, 60))
     assert shown(opened) == [png()] * 3
-    assert screenspot.BY_CELLS.main.averages == ("cells", "micro")
-    assert screenspot.BY_ROWS.main.averages == ("micro", "cells")
+    assert SCREENSPOT.declared.main.averages == ("cells", "micro")
+    assert V2.declared.main.averages == ("micro", "cells")
 
 
 def test_equal_pictures_of_webclick_are_one_picture(tmp_path: Path) -> None:
@@ -150,7 +143,7 @@ def test_equal_pictures_of_webclick_are_one_picture(tmp_path: Path) -> None:
         for name, grey in buckets
     ]
     files.parquet(tmp_path / "webclick" / "test-00000-of-00001.parquet", rows)
-    opened = small(webclick.BENCHMARK).open(data=tmp_path)
+    opened = small(WEBCLICK).open(data=tmp_path)
     assert [one["bucket"] for one in labels(opened)] == [name for name, _ in buckets]
     assert set(numbers(opened).values()) == {(0, 50, 100, 100)}
     pictures = [unit.parents["picture"] for unit in opened.entries]
@@ -160,7 +153,7 @@ def test_equal_pictures_of_webclick_are_one_picture(tmp_path: Path) -> None:
 
 def test_osworld_g_has_polygons_refusals_classes_and_paired_splits(tmp_path: Path) -> None:
     folder = files.osworld_g(tmp_path)
-    whole = small(osworld_g.BENCHMARK)
+    whole = small(OSWORLD_G)
     opened, refined = (whole.open(data=folder, splits=[split]) for split in whole.splits)
     assert [unit.detail.gold for unit in opened.entries] == [
         Target("box", (10.5, 20.25, 40.5, 60.25)),
@@ -196,7 +189,7 @@ def test_mmbench_gui_has_shares_with_minus_one_for_nothing(tmp_path: Path) -> No
         folder / "MMBench-GUI-OfflineImages.zip",
         {"os_web/x.png": b"", "offline/offline_images/os_mac/x.png": png()},
     )
-    opened = small(mmbench_gui.BENCHMARK).open(data=folder)
+    opened = small(MMBENCH_GUI).open(data=folder)
     assert set(numbers(opened).values()) == {(0, 50, 50, 100)}
     assert shown(opened) == [png()] * 2
     assert labels(opened)[1] == {
@@ -205,13 +198,13 @@ def test_mmbench_gui_has_shares_with_minus_one_for_nothing(tmp_path: Path) -> No
         "data_type": "icon",
     }
     assert any("never pool" in remark for remark in opened.remarks)
-    assert mmbench_gui.DECLARED.main.averages == ("cells", "micro")
+    assert MMBENCH_GUI.declared.main.averages == ("cells", "micro")
 
 
 def test_ui_vision_turns_corners_round_and_knows_boxes_that_leave_the_picture(
     tmp_path: Path,
 ) -> None:
-    for number, setting in enumerate(ui_vision.SETTINGS):
+    for number, setting in enumerate(SETTINGS):
         row = {
             "image_path": "gimp/x.png",
             "image_size": list(SIZE),
@@ -222,7 +215,7 @@ def test_ui_vision_turns_corners_round_and_knows_boxes_that_leave_the_picture(
         }
         name = f"annotations/element_grounding/element_grounding_{setting}.json"
         write(tmp_path / "ui-vision" / name, [row])
-    whole = small(ui_vision.BENCHMARK)
+    whole = small(UI_VISION)
     opened = whole.open(data=tmp_path)
     assert numbers(opened)["basic_0"] == (10, 20, 30.5, 40)
     assert opened.entries[2].labels["setting"] == "spatial"
@@ -230,7 +223,7 @@ def test_ui_vision_turns_corners_round_and_knows_boxes_that_leave_the_picture(
     (notice,) = opened.notices
     assert notice.startswith("2 items outside the picture by more than 2 px (functional_0: box")
     with pytest.raises(DataError, match="are boxes of ui-vision stored in another convention"):
-        small(ui_vision.BENCHMARK, known={"outside": 1}).open(data=tmp_path)
+        small(UI_VISION, known={"outside": 1}).open(data=tmp_path)
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -244,7 +237,7 @@ def test_showdown_is_a_table_of_clicks(tmp_path: Path, recorded: bool) -> None:
     table.writerow(row)
     write(tmp_path / "showdown-clicks" / "showdown-clicks-dev" / "data.csv", out.getvalue())
     write(tmp_path / "showdown-clicks" / "showdown-clicks-dev" / "frames" / "1.webp", png())
-    opened = small(showdown.BENCHMARK).open(data=tmp_path)
+    opened = small(SHOWDOWN).open(data=tmp_path)
     (unit,) = opened.entries
     assert unit.detail.gold.numbers == (1, 2.5, 30, 40) and unit.split == "dev"
     assert unit.parents["recording"] == ("r9" if recorded else "frames/1.webp")
@@ -260,7 +253,7 @@ def test_venusbench_gd_has_refusals_as_absent_targets_and_tasks_under_one_name(
         content = json.dumps([{**row, "bbox": box, "category": task, "label": "x"}])
         write(tmp_path / "venusbench-gd" / "instruction" / f"{task}.json", content)
     write(tmp_path / "venusbench-gd" / "images" / "web" / "shop" / "0.png", png())
-    whole = small(venusbench_gd.BENCHMARK)
+    whole = small(VENUSBENCH_GD)
     opened = whole.open(data=tmp_path)
     assert numbers(opened) == {
         "element_grounding_0": (10, 20, 30, 40),
@@ -273,8 +266,8 @@ def test_venusbench_gd_has_refusals_as_absent_targets_and_tasks_under_one_name(
     assert shown(opened) == [png()] * 3 and opened.entries[2].detail.gold == Target("absent")
     chinese = whole.open(data=tmp_path, splits=["cn"])
     assert [unit.detail.asked for unit in chinese.entries] == ["付款"] * 3
-    with pytest.raises(DataError, match=r"3 rows where 6,166 are published"):
-        venusbench_gd.BENCHMARK.open(data=tmp_path)
+    with pytest.raises(DataError, match=r"3 items where 6,166 are published"):
+        VENUSBENCH_GD.open(data=tmp_path)
     write(
         tmp_path / "venusbench-gd" / "instruction" / "x.json",
         json.dumps([{**row, "img_filename": "0.png", "bbox": [1, 2, 3, 4]}]),

@@ -1,25 +1,23 @@
 """Shared code of all grounding sets: files to rows, rows to items, and the checks in between.
 
-A set is one small module that says where its files are and what a row of them means. Everything
+A set is declared by fields and has a function that reads its rows. Everything
 that can be wrong with boxes, sizes, counts and pictures is found here, for the whole of its files.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import check_splits, fingerprint
-from harness.benchmarks.folders import Folder, set_folder
+from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
+from harness.benchmarks.published import PublishedSet
 from harness.errors import DataError
-from harness.kinds.grounding.sets.boxes import (
+from harness.kinds.grounding.boxes import (
     MEANING,
     Convention,
     Finding,
@@ -30,11 +28,10 @@ from harness.kinds.grounding.sets.boxes import (
 )
 from harness.runs.records import Unit
 from harness.settings import Settings
-from harness.tables import counted, test_data_note
+from harness.tables import counted
 from parsers.grounding import SCORERS, GroundingDetail, Target
 from parsers.records import Prediction, Scores
 
-NOTE = test_data_note("a model that was trained on it cannot be measured with it")
 _SHOWN = 3
 
 
@@ -72,36 +69,19 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GroundingSet(Benchmark):
+class GroundingSet(PublishedSet):
     """Pictures, each with instructions and the place that they refer to.
 
     Attributes:
-        repo, revision: the data set on the hub, and its commit (None for the newest, which goes on
-            record); "" for a set that is on no hub.
-        files: patterns of the files to download from there, pictures that are downloaded one by
-            one left out.
-        folders: folders and zip files with pictures, relative to the set's own folder.
-        cells: how many rows a default split holds of each combination of labels.
-        cell_labels: the labels that are combined.
         known: how many items may at most have each of the things that are refused (`outside`,
             `empty`; `unasked` where they are asked about), because the published files have them.
-        elsewhere: what to do for a set that is on no hub.
         caveats: what else those who look at the data should know.
     """
 
-    repo: str = ""
-    revision: str | None = None
-    files: tuple[str, ...] = ()
-    folders: tuple[str, ...] = ("images",)
-    cell_labels: tuple[str, ...] = ()
-    cells: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     known: Mapping[str, int] = field(default_factory=dict)
-    elsewhere: str = ""
     caveats: tuple[str, ...] = ()
 
-    note = NOTE
     protocol = "grounding"
-    pictures: ClassVar[bool] = True
     scorers: ClassVar = SCORERS
 
     def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
@@ -111,14 +91,6 @@ class GroundingSet(Benchmark):
             if name not in scores:
                 scores[name] = scores["hit"] if name in detail.classes else None
         return scores
-
-    @abstractmethod
-    def rows(self, folder: Folder, split: str) -> Rows:
-        """Return the rows of a split, in the order of the files. Raises `DataError`."""
-
-    def holds(self, data: Path) -> bool:
-        """Return whether a folder is this set's, or has a folder of its name."""
-        return set_folder(data, self.name) is not None
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open `data`: the set's own folder or the one above it."""
@@ -131,7 +103,7 @@ class GroundingSet(Benchmark):
             found = self.rows(folder, split)
             files |= {file.name: file for file in found.files}
             made = list(self._units(found, folder, split))
-            self._check_counts(made, split)
+            self.check_counts(made, split)
             units += made
             unusual += _unusual(made)
         return Items.of(
@@ -141,14 +113,6 @@ class GroundingSet(Benchmark):
             remarks=(*_remarks(unusual), *self.caveats),
             pictures=partial(_picture, folder),
         )
-
-    def folder(self, data: Path | None) -> Folder:
-        """Find the set's files and pictures. Raises `DataError`."""
-        if data is not None:
-            return Folder.given(data, self.name, self.folders)
-        if self.repo:
-            return Folder.of_hub(self.repo, self.revision, self.files, self.folders)
-        raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
 
     def _units(self, found: Rows, folder: Folder, split: str) -> Iterator[Unit[Any]]:
         stored = [row.box.numbers if isinstance(row.box, Target) else row.box for row in found.rows]
@@ -180,27 +144,6 @@ class GroundingSet(Benchmark):
                 goal=row.instruction,
                 source=row.where,
             )
-
-    def _check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
-        published = next((size for size in self.sizes if size.split == split), None)
-        pictures = len({unit.parents["picture"] for unit in units})
-        for what, found, known in (
-            ("row", len(units), published and published.rows),
-            ("picture", pictures, published and published.tasks),
-        ):
-            if known and found != known:
-                raise DataError(
-                    f"{self.name}, {split}: {counted(found, what)} where {known:,} are published; "
-                    "are files missing, or changed?"
-                )
-        if self.cells and split in self.default_splits:
-            cells = Counter(tuple(unit.labels[name] for name in self.cell_labels) for unit in units)
-            for cell, count in self.cells.items():
-                if cells[cell] != count:
-                    raise DataError(
-                        f"{self.name}, {split}: {counted(cells[cell], 'row')} of "
-                        f"{' '.join(cell)} where {count:,} are published; are files changed?"
-                    )
 
     def _judged(self, unusual: Sequence[Finding], folder: Folder) -> list[str]:
         """Notices of what published files have. Raises `DataError` for more than that."""

@@ -26,7 +26,7 @@ from harness.benchmarks.hub_stream import HubData, Wanted, hub_data
 from harness.benchmarks.items import Items
 from harness.benchmarks.parquet import column_names, opened, small_columns
 from harness.errors import DataError, suggestion
-from harness.kinds.grounding.sets.boxes import (
+from harness.kinds.grounding.boxes import (
     CONVENTIONS,
     PICTURE,
     Convention,
@@ -34,7 +34,7 @@ from harness.kinds.grounding.sets.boxes import (
     declaration,
     points_of,
 )
-from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
+from harness.kinds.grounding.sets import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
@@ -84,7 +84,7 @@ class GroundingItems(GroundingSet):
     """
 
     name: str = "grounding-items"
-    description: str = "your own grounding items, given with --data"
+
     splits: tuple[str, ...] = ("test",)
     default_splits: tuple[str, ...] = ("test",)
     guarded = False

@@ -18,15 +18,15 @@ from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures
 from harness.benchmarks.parquet import opened, small_columns
 from harness.errors import DataError
-from harness.kinds.grounding.sets.boxes import PICTURE, declaration
-from harness.kinds.grounding.sets.clickables import (
+from harness.kinds.grounding.boxes import PICTURE, declaration
+from harness.kinds.grounding.clickables import (
     BLOCK_ROW,
     Clickable,
     clickables,
     direction,
     jpeg_rows,
 )
-from harness.kinds.grounding.sets.opening import GroundingSet, Row, Rows
+from harness.kinds.grounding.sets import GroundingSet, Row, Rows
 from harness.page import Page
 from harness.pictures import read_size
 from parsers.declaration import Declaration, Group, Level
@@ -66,7 +66,7 @@ class GroundingSample(GroundingSet):
     """Places on pages of made-up sites; scores do not measure a model's ability."""
 
     name: str = "sample-grounding"
-    description: str = "places on pages of the sample, shipped with the package"
+
     splits: tuple[str, ...] = ("dev", "test", f"dev{REFINED}", f"test{REFINED}")
     default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (
