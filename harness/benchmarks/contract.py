@@ -202,7 +202,6 @@ class Benchmark(ABC):
         settable: its fields that a run may set (`--benchmark-option`), read by their types.
         own_python: True if its environments need another Python (`--env-python`).
         name: its name in the registry, and in every row and run.
-        description: one line about it.
         splits: all its splits; () if the files determine them.
         default_splits: the splits to read by default.
         sizes: the full sizes of its splits. A run on a part of one is not compared with published
@@ -217,7 +216,6 @@ class Benchmark(ABC):
     """
 
     name: str
-    description: str = ""
     splits: tuple[str, ...] = ()
     default_splits: tuple[str, ...] = ()
     sizes: tuple[SplitSize, ...] = ()

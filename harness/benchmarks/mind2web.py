@@ -150,7 +150,6 @@ class Mind2Web(StepBenchmark):
     name: str = "multimodal-mind2web"
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
     default_splits: tuple[str, ...] = TEST_SPLITS
-    description: str = "Multimodal-Mind2Web: recorded tasks on real sites, with screenshots"
     sizes: tuple[SplitSize, ...] = (
         SplitSize("test_task", 177, 1339),
         SplitSize("test_website", 142, 1019),

@@ -125,7 +125,6 @@ class OriginalMind2Web(StepBenchmark):
     name: str = "mind2web"
     splits: tuple[str, ...] = (*TEST_SPLITS, "train")
     default_splits: tuple[str, ...] = TEST_SPLITS
-    description: str = "Mind2Web as first published: text only"
     sizes: tuple[SplitSize, ...] = (
         SplitSize("test_task", 252),
         SplitSize("test_website", 177),

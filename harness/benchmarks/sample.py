@@ -19,7 +19,6 @@ class Sample(StepBenchmark):
     name: str = "sample"
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
-    description: str = "a few tasks on made-up sites, shipped with the package"
     guarded = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:

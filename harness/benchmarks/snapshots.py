@@ -291,10 +291,9 @@ def _settings(files: Sequence[DataFile]) -> dict[str, object]:
 
 BENCHMARK = Snapshot(
     "mm-mind2web-tilde",
-    "rabbit's snapshot of Multimodal-Mind2Web with 20 distractors, as stored",
     splits=TEST_SPLITS,
     default_splits=TEST_SPLITS,
     repo=REPO,
     candidates="snapshot 1+20, as stored",
 )
-SNAPSHOT = Snapshot("snapshot", "a snapshot written by `vlm-eval snapshot`")
+SNAPSHOT = Snapshot("snapshot")

@@ -190,7 +190,6 @@ class SimpleBenchmark(StepBenchmark):
     """
 
     name: str = "steps"
-    description: str = "your own recorded steps"
     data: Path | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -132,9 +132,7 @@ def judgment(argument: str = "") -> Judgment:
     method, _, path = argument.partition(":")
     if not argument:
         measure = Measure("judged", main=True)
-        return Judgment(
-            NAME, "what an agent did in a run", declared=Declaration((measure,), **_WORDS)
-        )
+        return Judgment(NAME, declared=Declaration((measure,), **_WORDS))
     if not path:
         raise DataError(f"{NAME}:METHOD:RUN names a judging protocol and a run, not '{argument}'")
     try:
@@ -146,7 +144,6 @@ def judgment(argument: str = "") -> Judgment:
     run = Path(path)
     return Judgment(
         f"{NAME}:{argument}",
-        f"what the agent of {path} did",
         method=method,
         run=run,
         declared=_declared(protocol, run),

@@ -65,7 +65,6 @@ class MTMind2Web(Conversations):
     name: str = "mt-mind2web"
     splits: tuple[str, ...] = SPLITS
     default_splits: tuple[str, ...] = TEST_SPLITS
-    description: str = "MT-Mind2Web: conversations about tasks on real sites"
     sizes: tuple[SplitSize, ...] = (
         SplitSize("test_task", 191),
         SplitSize("test_website", 218),
@@ -197,7 +196,6 @@ class ConversationSample(Conversations):
     name: str = "mt-sample"
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
-    description: str = "conversations on made-up sites, shipped with the package"
     guarded = False
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:

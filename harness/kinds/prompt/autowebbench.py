@@ -123,7 +123,6 @@ class AutoWebBench(Benchmark):
     """The four released files, from the repository of the paper or from a folder."""
 
     name: str = "autowebbench"
-    description: str = "AutoWebBench: finished prompts, text only"
     splits: tuple[str, ...] = tuple(DIGESTS)
     default_splits: tuple[str, ...] = tuple(DIGESTS)
     sizes: tuple[SplitSize, ...] = (

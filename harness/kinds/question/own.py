@@ -90,7 +90,6 @@ class QuestionItems(Benchmark):
     """
 
     name: str = "question-items"
-    description: str = "your own questions about pictures, given with --data"
     data: Path | None = None
     declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
     protocol = "question"

@@ -55,7 +55,6 @@ class ScreenQA(PublishedQuestions):
     """
 
     name: str = "screenqa-short"
-    description: str = "ScreenQA-Short (Hsiao et al. 2022): questions on screens of phones"
     splits: tuple[str, ...] = (HUB, "test", "validation")
     default_splits: tuple[str, ...] = (HUB,)
     sizes: tuple[SplitSize, ...] = (
@@ -126,7 +125,6 @@ def _row(
 SHORT = ScreenQA()
 COMPLEX = ScreenQA(
     name="screenqa-complex",
-    description="ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
     splits=("test",),
     default_splits=("test",),
     sizes=(SplitSize("test", None, 11_781),),

@@ -159,7 +159,6 @@ class VisualWebBench(PublishedQuestions):
     """1,536 questions of seven tasks."""
 
     name: str = "visualwebbench"
-    description: str = "VisualWebBench (Liu et al. 2024): 1,536 questions of seven tasks on pages"
     splits: tuple[str, ...] = ("test",)
     default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (SplitSize("test", None, sum(TASKS.values())),)

@@ -61,7 +61,6 @@ class WebSRC(PublishedQuestions):
     """Questions about pages; a site is two letters of its domain and two digits of its pages."""
 
     name: str = "websrc"
-    description: str = "WebSRC (Chen et al. 2021), pictures only: 52,826 questions on ten sites"
     splits: tuple[str, ...] = ("dev", "train")
     default_splits: tuple[str, ...] = ("dev",)
     sizes: tuple[SplitSize, ...] = (

@@ -139,7 +139,6 @@ def browsergym(tasks: str = "") -> BrowserGym:
     whole = suite.whole if pattern == "*" and suite.whole else {}
     return BrowserGym(
         name=f"{NAME}:{tasks}",
-        description=f"{suite.title}, played live by BrowserGym in an environment of its own",
         splits=splits,
         default_splits=splits[:1],
         sizes=tuple(SplitSize(split, *sizes) for split, sizes in whole.items()),

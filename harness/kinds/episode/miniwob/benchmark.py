@@ -262,7 +262,6 @@ class MiniWoB(EpisodeBenchmark):
     """The pages of the package `miniwob`: the 56 tasks of the papers, and all others."""
 
     name: str = "miniwob"
-    description: str = "MiniWoB++: 56 of its small web pages, or any others, live in Chromium"
     splits: tuple[str, ...] = SPLITS
     default_splits: tuple[str, ...] = SPLITS[:1]
     sizes: tuple[SplitSize, ...] = (
