@@ -61,7 +61,7 @@ def _rows(
 ) -> Iterator[SnapshotRow]:
     assert isinstance(plan.kind, RecordedSteps)
     tasks, policy = plan.selected.tasks, plan.model.policy is not None
-    preparer = plan.kind.preparer(tasks, plan.model.info, is_policy=policy)
+    preparer = plan.kind.preparer(tasks, plan.model.info, is_blind=policy)
     for row in recorded_steps(plan.dataset).rows():
         question = preparer.prepare(row)
         urls = runner.run(_encoded(store, question))

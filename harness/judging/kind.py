@@ -50,7 +50,7 @@ class Trajectories(UnitKind):
                 )
 
     def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
     ) -> Iterator[Question]:
         """Prepare the units that ended, in the order in which they did.
 

@@ -230,12 +230,13 @@ class UnitKind:
         return f"right: {cls.right(record)}"
 
     def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
     ) -> Iterator[Question]:
         """Prepare the units of a data set, in order, one at a time.
 
-        `whole` holds all units of the groups that they belong to, selected or not. Raises
-        `DataError` for a unit that cannot be read.
+        `whole` holds all units of the groups that they belong to, selected or not; `is_blind` says
+        whether a policy answers that sees no pictures. Raises `DataError` for a unit that cannot be
+        read.
         """
         if not isinstance(dataset, Items):
             raise TypeError(f"benchmarks of kind '{dataset.kind}' need their own kind")

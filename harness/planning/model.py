@@ -76,6 +76,11 @@ class Model:
         return self.adapter.info
 
     @property
+    def sees(self) -> bool:
+        """True if it is shown the pictures that the protocol shows, and no other texts."""
+        return self.policy is None or self.policy.looks
+
+    @property
     def priced(self) -> bool:
         return self.sheet.has_price(self.info, self.tiers)
 

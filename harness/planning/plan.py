@@ -146,8 +146,8 @@ class Plan:
 
     def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
         """The questions of a part of its units, in the order of the data, one at a time."""
-        is_policy, tasks = self.model.policy is not None, self.selected.tasks
-        return self.kind.questions(dataset, tasks, self.model.info, is_policy=is_policy)
+        tasks, is_blind = self.selected.tasks, not self.model.sees
+        return self.kind.questions(dataset, tasks, self.model.info, is_blind=is_blind)
 
 
 def plan_run(

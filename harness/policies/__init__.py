@@ -34,7 +34,9 @@ class Policy(Protocol):
 
     `kind` names the kind ("" for all kinds); without it, a policy answers recorded steps. A policy
     that cannot answer all units of its kind has a method `check`, which gets the selected units
-    before the first call and raises `UserError`.
+    before the first call and raises `UserError`. One that looks at pictures has a coroutine `look`,
+    which gets the pictures of a unit and where their bytes are (`PictureSource`); what it returns
+    is the last argument of `predict`. A method `close` is called at the end.
     """
 
     @property
@@ -99,6 +101,17 @@ POLICIES.add(
     "harness.policies.baselines:Lexical",
     "word overlap of task and history with the choices, without a model",
 )
+for _kind, _class in (
+    ("step", "ReadsSteps"),
+    ("grounding", "ReadsTargets"),
+    ("question", "ReadsQuestions"),
+    ("screen-step", "ReadsScreens"),
+):
+    POLICIES.add(
+        "ocr" if _kind == "step" else f"{_kind}/ocr",
+        f"harness.ocr.policies:{_class}",
+        "matches the task's words with the text that it reads on the picture",
+    )
 POLICIES.add(
     "grounding/random",
     "harness.kinds.grounding.kind:RandomPoint",

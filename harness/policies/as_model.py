@@ -68,6 +68,11 @@ class PolicyAdapter:
     def needs_gold(self) -> bool:
         return self._policy.needs_gold
 
+    @property
+    def looks(self) -> bool:
+        """True if the policy looks at pictures."""
+        return hasattr(self._policy, "look")
+
     def announce(
         self, unit_id: str, asked: tuple[Any, ...], secret: Secret | None, repeat: int = 0
     ) -> None:
@@ -101,14 +106,20 @@ class PolicyAdapter:
             self._steps[key] = step
             self._spelled.pop(key, None)
         if key not in self._spelled:
-            self._spelled[key] = self._settle(*key, step, request.about)
+            self._spelled[key] = await self._settle(*key, step, request.about, pictures)
         if place not in self._spelled[key]:
             name = self._policy.name
             raise Fatal(f"policy '{name}': its protocol spells no reply for '{request.place}'")
         return Reply(self._spelled[key][place], model=self._policy.name)
 
-    def _settle(
-        self, unit_id: str, repeat: int, sample: int, step: str, about: tuple[Any, ...] | None
+    async def _settle(
+        self,
+        unit_id: str,
+        repeat: int,
+        sample: int,
+        step: str,
+        about: tuple[Any, ...] | None,
+        pictures: PictureSource,
     ) -> Mapping[str, str]:
         """Return the replies to all calls of a unit, or of a step of it, by place."""
         announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
@@ -118,13 +129,17 @@ class PolicyAdapter:
         asked = about or asked
         unit = f"{unit_id}/{step}" if step else unit_id
         chance = chance_for(self._seed, repeat, unit, "policy", sample)
-        prediction = self._policy.predict(*asked, chance, secret)
+        look = getattr(self._policy, "look", None)
+        seen = () if look is None else (await look(asked[0].pictures, pictures),)
+        prediction = self._policy.predict(*asked, chance, secret, *seen)
         return spelled(self._protocol, asked, prediction, self._space)
 
     def notices(self) -> list[str]:
         return []
 
     async def close(self) -> None:
+        if (close := getattr(self._policy, "close", None)) is not None:
+            close()
         self._units.clear()
         self._spelled.clear()
 

@@ -264,7 +264,7 @@ def _cache_folder(settings: Settings) -> Path:
 def _disk_pictures(plan: Plan, say: Callable[[str], None]) -> DiskPictures | None:
     """The prepared pictures that runs share; None unless the user wants that."""
     settings = plan.settings
-    if not settings.picture_cache or plan.model.policy is not None:
+    if not settings.picture_cache or not plan.model.sees:
         return None
     from harness.pictures.disk import FOLDER, DiskPictures
 

@@ -65,7 +65,7 @@ class Session:
 
     def prepare_picture(self, picture: Picture) -> None:
         """Start preparing a picture that is going to be sent."""
-        if self._model.policy is None:
+        if self._model.sees:
             self._pictures.prepare(picture, self._form)
 
     async def jobs(
@@ -177,7 +177,7 @@ class Session:
         self, key: UnitKey, question: Question
     ) -> Callable[[], Awaitable[Environment]] | None:
         opens = question.environment
-        if opens is None or self._model.policy is not None:
+        if opens is None or not self._model.sees:
             return opens
 
         async def opened() -> Environment:
@@ -193,6 +193,7 @@ class Session:
         if self._model.policy is not None:
             asked = question.for_policy(self._protocol)
             self._model.policy.announce(unit_id, asked, question.secret, repeat)
+        if not self._model.sees:
             return
         for digest, data in question.sources.items():
             self._pictures.add(digest, data, unit_id)
@@ -204,9 +205,9 @@ class Session:
         last = not self._units[unit_id]
         if last:
             del self._units[unit_id]
-        if self._model.policy is not None:
-            if last:
-                self._model.policy.forget(unit_id)
+        if self._model.policy is not None and last:
+            self._model.policy.forget(unit_id)
+        if not self._model.sees:
             return
         for digest in question.sources:
             self._pictures.discard(digest)

@@ -153,7 +153,7 @@ class Episodes(UnitKind):
         return "every element in view"
 
     def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
     ) -> Iterator[Question]:
         """Nothing is opened before a dialogue acts."""
         assert isinstance(dataset, Items)

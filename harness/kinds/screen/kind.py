@@ -137,10 +137,11 @@ class ScreenSteps(WholePictures):
         return " or ".join(map(told, record.detail.gold.actions))
 
     def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
     ) -> Iterator[Question]:
         """With the earlier steps, where more of them is shown than what was recorded in words."""
-        questions = super().questions(dataset, whole, info, is_policy=is_policy)
+        asked = super().questions(dataset, whole, info, is_blind=is_blind)
+        questions = asked if self._shows_sentences else map(_without_sentence, asked)
         history = self.protocol.history_shown
         if self.replies is not None:
             self.replies.check(unit.unit_id for unit in whole.entries)
@@ -150,9 +151,13 @@ class ScreenSteps(WholePictures):
 
         return with_before(questions, whole, history, self.pictures, info.image_rule, self.replies)
 
+    @property
+    def _shows_sentences(self) -> bool:
+        return getattr(self.protocol, "level", "") == "low"
+
     def check(self, selected: Dataset[Any]) -> None:
         """Raise `UserError` if steps without a sentence are asked about with theirs."""
-        if getattr(self.protocol, "level", "") != "low":
+        if not self._shows_sentences:
             return
         blank = [unit.unit_id for unit in selected.entries if not unit.detail.asked.instruction]
         if blank:
@@ -160,6 +165,13 @@ class ScreenSteps(WholePictures):
                 f"level=low shows the sentence about each step, and {counted(len(blank), 'step')} "
                 f"(the first is {blank[0]}) have none: ask with level=high"
             )
+
+
+def _without_sentence(question: Question) -> Question:
+    """Return a question without the sentence about its step, which policies could read, too."""
+    (item,) = question.asked
+    task = replace(item.content, instruction="")
+    return replace(question, asked=(replace(item, content=task),))
 
 
 def expected(detail: ScreenDetail, score: Scorer, drawn: int) -> Scores:

@@ -229,7 +229,7 @@ class RecordedSteps(UnitKind):
         return f"{settings.distractors} distractors, seed {settings.seed}"
 
     def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
     ) -> Iterator[StepQuestion]:
         """Rows are decoded one at a time.
 
@@ -237,7 +237,7 @@ class RecordedSteps(UnitKind):
         no reply about an earlier step.
         """
         selected = self._covered(dataset, whole)
-        return self.preparer(whole, info, is_policy=is_policy).questions(selected)
+        return self.preparer(whole, info, is_blind=is_blind).questions(selected)
 
     def _covered(self, dataset: Dataset[Any], whole: Dataset[Any]) -> StepDataset:
         selected = recorded_steps(dataset)
@@ -258,7 +258,7 @@ class RecordedSteps(UnitKind):
 
             check_covered(self.ranks, [entry.unit_id for entry in entries], which)
 
-    def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_policy: bool) -> Preparer:
+    def preparer(self, whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool) -> Preparer:
         """Return the preparer of rows. `whole` holds all rows of the tasks, for earlier actions."""
         tasks, needs = recorded_steps(whole), self.protocol.needs
         earlier, memory = None, self.protocol.history_shown
@@ -276,8 +276,8 @@ class RecordedSteps(UnitKind):
             self.pictures,
             info.image_rule,
             ranks=self.ranks,
-            # Baselines read choices even where models are not shown them.
-            texts=needs.texts or is_policy,
+            # Such a policy reads choices even where models are not shown them.
+            texts=needs.texts or is_blind,
             earlier=earlier,
             tokens=info.text_tokens,
             conversations=tasks if needs.turns else None,

@@ -1,0 +1,103 @@
+"""What a policy reads on the pictures of a unit, in pixels of its page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+from adapters.contract import Fatal, PictureSource
+from adapters.conversation import Picture
+from adapters.processes import ChildEnded, Pool, available_cpus
+from adapters.registry import install
+from harness.errors import UserError
+from harness.pictures import Recipe
+
+_ENTRY = f"{Path(__file__).with_name('reading.py')}:serve"
+_MOST_READERS = 8
+_KEPT = 10_000
+
+
+class Line(NamedTuple):
+    """A line of text and its edges in pixels of the page."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        return (self.left + self.right) / 2, (self.top + self.bottom) / 2
+
+
+class Eyes:
+    """Reads pictures in child processes, each picture once."""
+
+    def __init__(self) -> None:
+        self._pool: Pool | None = None
+        self._read: dict[tuple[str, str], asyncio.Future[tuple[Line, ...]]] = {}
+
+    def check(self) -> None:
+        """Raise `UserError` if the library that reads is missing."""
+        if find_spec("rapidocr") is None or find_spec("onnxruntime") is None:
+            raise UserError(f"policy 'ocr' needs rapidocr and onnxruntime: {install('ocr')}")
+
+    async def look(self, pictures: Sequence[Picture], source: PictureSource) -> tuple[Line, ...]:
+        """Return the lines of the pictures. Raises `Fatal` for none, and what `source` raises."""
+        if not pictures:
+            raise Fatal(
+                "policy 'ocr' reads pictures, and this call shows none: take another protocol or "
+                "--image-policy"
+            )
+        read = await asyncio.gather(*(self._lines(one, source) for one in pictures))
+        return tuple(line for lines in read for line in lines)
+
+    async def _lines(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
+        key = picture.digest, picture.recipe
+        if key not in self._read:
+            if len(self._read) >= _KEPT:
+                del self._read[next(iter(self._read))]
+            self._read[key] = asyncio.ensure_future(self._reading(picture, source))
+        return await asyncio.shield(self._read[key])
+
+    async def _reading(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
+        data = (await source.encoded(picture)).data
+        if self._pool is None:
+            count = min(_MOST_READERS, available_cpus())
+            self._pool = Pool(_ENTRY, count, name="ocr", attempts=2)
+        pool = self._pool
+        try:
+            found, failure = await asyncio.get_running_loop().run_in_executor(
+                pool.threads, pool.ask, data
+            )
+        except ChildEnded as error:
+            raise Fatal(f"policy 'ocr': the process that reads pictures ended: {error}") from None
+        if failure:
+            raise Fatal(f"policy 'ocr' cannot read picture {picture.digest[:12]}: {failure}")
+        left, top, across, down = _place(picture)
+        return tuple(
+            Line(text, left + across * a, top + down * b, left + across * c, top + down * d)
+            for text, a, b, c, d in found
+        )
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+        self._read.clear()
+
+
+def _place(picture: Picture) -> tuple[float, float, float, float]:
+    """Return left and top of a picture on its page, and page pixels per pixel across and down."""
+    try:
+        recipe = Recipe.parse(picture.recipe)
+    except ValueError:  # it is sent as it is stored
+        return 0.0, 0.0, 1.0, 1.0
+    left, top, right, bottom = recipe.box
+    width, height = recipe.size
+    return left, top, (right - left) / width, (bottom - top) / height

@@ -1,0 +1,191 @@
+"""The policy `ocr`, for each kind of units."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adapters.contract import PictureSource
+from adapters.conversation import Picture
+from harness.ocr.eyes import Eyes, Line
+from harness.ocr.matching import answer, best, nearest_letter, option
+from harness.policies import Secret
+from harness.policies.baselines import Lexical
+from harness.policies.words import phrases, plain, read_line, words
+from harness.records import Choice, Item, Step
+from parsers.actions import Action
+from parsers.grounding import CLICK
+from parsers.grounding import KIND as GROUNDING
+from parsers.question import KIND as QUESTION
+from parsers.question import LETTERS, Asked, answered
+from parsers.records import Prediction, Status
+from parsers.screen import DIRECTIONS, Task
+from parsers.screen import KIND as SCREEN
+
+NOTHING = Prediction(Status.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Answers by the words on the picture. The words of the task are those that a model gets."""
+
+    name: str = "ocr"
+    needs_gold: bool = False
+    kind: str = "step"
+    eyes: Eyes = field(default_factory=Eyes, compare=False, repr=False)
+
+    def check(self, units: Sequence[Any]) -> None:
+        """Raise `UserError` if the library that reads is missing."""
+        self.eyes.check()
+
+    async def look(self, pictures: Sequence[Picture], source: PictureSource) -> tuple[Line, ...]:
+        """Read the pictures of a unit."""
+        return await self.eyes.look(pictures, source)
+
+    def close(self) -> None:
+        """End the processes that read."""
+        self.eyes.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsSteps(Reads):
+    """Recorded steps: `lexical` among the choices whose words were read; without texts of choices,
+    the place of the line that fits the task best."""
+
+    def predict(
+        self,
+        step: Step,
+        choices: Sequence[Choice],
+        chance: random.Random,
+        secret: Secret | None,
+        lines: Sequence[Line] = (),
+    ) -> Prediction:
+        read = {word for line in lines for word in words(line.text)}
+        if any(choice.text for choice in choices):
+            seen = [choice for choice in choices if read & set(words(plain(choice.text)))]
+            return Lexical().predict(step, seen or choices, chance, secret)
+        done = [read_line(one) for one in step.history]
+        line = best(step.info.task, lines, [one.what for one in done])
+        if line is None:
+            return NOTHING
+        under = _under(line.middle, choices)
+        letter, element = (under.letter, under.id) if under is not None else (None, None)
+        return Prediction.of(Status.ANSWERED, letter, element, line.middle, "CLICK")
+
+
+def _under(point: tuple[float, float], choices: Sequence[Choice]) -> Choice | None:
+    """Return the choice with the smallest box around a point."""
+    around = [
+        (one.box.width * one.box.height, number)
+        for number, one in enumerate(choices)
+        if one.box is not None
+        and 0 <= point[0] - one.box.x <= one.box.width
+        and 0 <= point[1] - one.box.y <= one.box.height
+    ]
+    return choices[min(around)[1]] if around else None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsTargets(Reads):
+    """Grounding items: the middle of the line that fits; declines where none does."""
+
+    kind: str = GROUNDING
+
+    def predict(
+        self,
+        item: Item[str],
+        chance: random.Random,
+        secret: Secret | None,
+        lines: Sequence[Line] = (),
+    ) -> Prediction:
+        line = best(item.content, lines)
+        if line is None:
+            return NOTHING
+        return Prediction(Status.ANSWERED, Action(CLICK, point=line.middle))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsQuestions(Reads):
+    """Questions: the option that was read, the letter next to the line that fits, or the text next
+    to it; that there is no answer, where the set lets one say so and nothing fits."""
+
+    kind: str = QUESTION
+
+    def predict(
+        self,
+        item: Item[Asked],
+        chance: random.Random,
+        secret: Secret | None,
+        lines: Sequence[Line] = (),
+    ) -> Prediction:
+        asked = item.content
+        letters = LETTERS[: len(asked.options)] if asked.options else LETTERS
+        if asked.metric == "choice":
+            if any(one not in letters for one in asked.options):
+                return answered(letters[option(asked.question, asked.options, lines)])
+            return answered(nearest_letter(asked.question, lines, letters) or letters[0])
+        if asked.options:
+            return answered(asked.options[option(asked.question, asked.options, lines)])
+        text = answer(asked.question, lines) or asked.no_answer
+        return answered(text) if text else Prediction(Status.EMPTY)
+
+
+PRESSED = (
+    (re.compile(r"\b(?:go|navigate|head|press) back\b|\bback button\b", re.I), Action("back")),
+    (re.compile(r"\b(?:go|return) (?:to the )?home\b|\bhome screen\b", re.I), Action("home")),
+    (re.compile(r"\bwait\b", re.I), Action("wait")),
+    (re.compile(r"\bpress (?:the )?enter\b", re.I), Action("enter")),
+)
+TYPED = re.compile(r"\b(?:type|enter|input|write|fill in)\b", re.I)
+SCROLLED = re.compile(r"\b(scroll|swipe)\b", re.I)
+OPENED = re.compile(r"\b(?:open|launch) (?:the )?(.{1,40}?)(?: app(?:lication)?)?\W*$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsScreens(Reads):
+    """Steps on screens: what the sentence of the step says to do, at the line that fits it best, or
+    the goal; scrolls down where none does."""
+
+    kind: str = SCREEN
+
+    def predict(
+        self,
+        item: Item[Task],
+        chance: random.Random,
+        secret: Secret | None,
+        lines: Sequence[Line] = (),
+    ) -> Prediction:
+        task = item.content
+        said = task.instruction or task.goal
+        if task.instruction and (action := _spoken(task.instruction)) is not None:
+            return Prediction(Status.ANSWERED, action)
+        line = best(said, lines, map(_typed, task.before))
+        if line is not None:
+            return Prediction(Status.ANSWERED, Action("click", point=line.middle))
+        return Prediction(Status.ANSWERED, Action("scroll", arguments={"direction": "down"}))
+
+
+def _typed(past: Any) -> str:
+    return str(past.action.arguments.get("text", ""))
+
+
+def _spoken(sentence: str) -> Action | None:
+    """Return the action that a sentence names, None for a tap."""
+    for pattern, action in PRESSED:
+        if pattern.search(sentence):
+            return action
+    if match := SCROLLED.search(sentence):
+        named = [one for one in words(sentence) if one in DIRECTIONS]
+        # A swipe is the finger's way, and the view goes against it.
+        opposite = dict(zip(DIRECTIONS, ("down", "up", "right", "left"), strict=True))
+        side = named[0] if named else "down"
+        turned = match[1].lower() == "swipe" and named
+        return Action("scroll", arguments={"direction": opposite[side] if turned else side})
+    if TYPED.search(sentence) and (found := phrases(sentence, ())):
+        return Action("type", arguments={"text": found[0].text})
+    if match := OPENED.search(sentence):
+        return Action("open_app", arguments={"text": match[1]})
+    return None
