@@ -6,7 +6,6 @@ import asyncio
 import io
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -212,7 +211,6 @@ def drawn(size: tuple[int, int], words: dict[str, tuple[int, int]]) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.skipif(find_spec("rapidocr") is None, reason="the extra 'ocr' is not installed")
 def test_rapidocr_reads_a_tall_picture_once_each_line() -> None:
     size = (640, 2_100)
     # The second line lies where two tiles share pixels.
@@ -229,7 +227,7 @@ def test_rapidocr_reads_a_tall_picture_once_each_line() -> None:
         assert one.bottom - one.top < 60
 
 
-@pytest.mark.skipif(find_spec("rapidocr") is not None, reason="the extra 'ocr' is installed")
-def test_a_missing_library_is_one_line() -> None:
+def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.ocr.eyes.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"policy 'ocr' needs rapidocr.*pip install.*\[ocr\]"):
         ReadsTargets().check(())
