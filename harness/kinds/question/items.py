@@ -9,6 +9,7 @@ from typing import Any
 
 from harness.errors import DataError, suggestion
 from harness.kinds.question.pictures import Bad, Pictures
+from harness.kinds.question.presets import Read
 from harness.kinds.question.schema import (
     DECLINE,
     SCHEMA,
@@ -52,9 +53,7 @@ class Item:
     only_numbers: bool = False
 
 
-def items_of(
-    rows: Iterable[tuple[str, dict[str, Any]]], schema: Schema, pictures: Pictures, name: str
-) -> Iterator[Item]:
+def items_of(rows: Iterable[Read], schema: Schema, pictures: Pictures, name: str) -> Iterator[Item]:
     """Yield the items of rows."""
     decline = DECLINE if schema.no_answer else ""
     templates = {
@@ -62,11 +61,15 @@ def items_of(
         for key in ("system", "question", "options", "choice")
     }
     rows = list(rows)
-    scored = any(_given(row, "answers", "answer") is not None for _, row in rows)
+    scored = any(
+        not isinstance(row, Bad) and _given(row, "answers", "answer") is not None for _, row in rows
+    )
     for place, row in rows:
         where = f"{name}{place}"
-        item = Item(str(row.get("id", "")), where)
+        item = Item("" if isinstance(row, Bad) else str(row.get("id", "")), where)
         try:
+            if isinstance(row, Bad):
+                raise row
             _fill(item, row, schema, pictures, templates, scored=scored)
         except Bad as bad:
             kind, text = bad.args

@@ -156,7 +156,9 @@ class QuestionItems(Benchmark):
         items = list(items_of(rows_of(path, schema), schema, pictures, schema.questions))
         if not items:
             raise DataError(f"{path} holds no questions")
-        repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
+        repeated = [
+            name for name, count in Counter(item.id for item in items).items() if count > 1 and name
+        ]
         if repeated:
             raise DataError(f"two items have the id {repeated[0]}")
         files = [

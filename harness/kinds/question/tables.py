@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import DataError
-from harness.kinds.question.presets import PRESETS
+from harness.kinds.question.presets import Read, read_as
 from harness.kinds.question.schema import Schema
 
 csv.field_size_limit(2**28)  # Pictures stand in cells of tables.
 
 
-def rows_of(path: Path, schema: Schema) -> Iterator[tuple[str, dict[str, Any]]]:
+def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
     """Yield the rows of a file by our names of columns, each with its place (`, line 3`).
 
     Raises `DataError` for a file that cannot be read, and for a row that is no object.
     """
     try:
         rows = ((where, _ours(row, schema.columns)) for where, row in _read(path))
-        yield from PRESETS[schema.preset](rows, path.name) if schema.preset else rows
+        yield from read_as(schema.preset, rows) if schema.preset else rows
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
