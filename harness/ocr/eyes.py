@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
 from adapters.contract import Fatal, PictureSource
@@ -15,7 +14,7 @@ from adapters.registry import install
 from harness.errors import UserError
 from harness.pictures import Recipe
 
-_ENTRY = f"{Path(__file__).with_name('reading.py')}:serve"
+_ENTRY = "harness.ocr.reading:serve"
 _MOST_READERS = 8
 _KEPT = 10_000
 
@@ -78,10 +77,10 @@ class Eyes:
             raise Fatal(f"policy 'ocr': the process that reads pictures ended: {error}") from None
         if failure:
             raise Fatal(f"policy 'ocr' cannot read picture {picture.digest[:12]}: {failure}")
-        left, top, across, down = _place(picture)
+        to_page = _to_page(picture)
         return tuple(
-            Line(text, left + across * a, top + down * b, left + across * c, top + down * d)
-            for text, a, b, c, d in found
+            Line(text, *to_page(left, top), *to_page(right, bottom))
+            for text, left, top, right, bottom in found
         )
 
     def close(self) -> None:
@@ -92,12 +91,9 @@ class Eyes:
         self._read.clear()
 
 
-def _place(picture: Picture) -> tuple[float, float, float, float]:
-    """Return left and top of a picture on its page, and page pixels per pixel across and down."""
+def _to_page(picture: Picture) -> Callable[[float, float], tuple[float, float]]:
+    """Return what converts a point of a picture to pixels of its page."""
     try:
-        recipe = Recipe.parse(picture.recipe)
-    except ValueError:  # it is sent as it is stored
-        return 0.0, 0.0, 1.0, 1.0
-    left, top, right, bottom = recipe.box
-    width, height = recipe.size
-    return left, top, (right - left) / width, (bottom - top) / height
+        return Recipe.parse(picture.recipe).to_page
+    except ValueError:  # It is sent as it is stored.
+        return lambda x, y: (x, y)

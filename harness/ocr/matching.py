@@ -19,7 +19,7 @@ PAIR = 0.5
 REPEATED = 0.25
 """Share that is left of a line's points where an earlier action has dealt with it."""
 ENOUGH = 0.34
-"""Least share of a question's words on a line and the one before it for an answer next to them."""
+"""Least share of a question's words on a line for an answer on it or next to it."""
 
 
 def best(task: str, lines: Sequence[Line], done: Iterable[str] = ()) -> Line | None:
@@ -51,9 +51,14 @@ def best(task: str, lines: Sequence[Line], done: Iterable[str] = ()) -> Line | N
     return None if chosen is None or fit[chosen] <= 0 else lines[chosen]
 
 
+def words_read(lines: Iterable[Line]) -> set[str]:
+    """Return all words of the lines."""
+    return {word for line in lines for word in words(line.text)}
+
+
 def option(question: str, options: Sequence[str], lines: Sequence[Line]) -> int:
     """Return the number of the option that was read most completely; of several, the first."""
-    read = Counter(word for line in lines for word in words(line.text))
+    read = words_read(lines)
     asked = set(words(question))
 
     def share(text: str) -> tuple[float, float]:

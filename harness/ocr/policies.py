@@ -11,10 +11,11 @@ from typing import Any
 from adapters.contract import PictureSource
 from adapters.conversation import Picture
 from harness.ocr.eyes import Eyes, Line
-from harness.ocr.matching import answer, best, nearest_letter, option
+from harness.ocr.matching import answer, best, nearest_letter, option, words_read
 from harness.policies import Secret
 from harness.policies.baselines import Lexical
 from harness.policies.words import phrases, plain, read_line, words
+from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Item, Step
 from parsers.actions import Action
 from parsers.grounding import CLICK
@@ -22,7 +23,7 @@ from parsers.grounding import KIND as GROUNDING
 from parsers.question import KIND as QUESTION
 from parsers.question import LETTERS, Asked, answered
 from parsers.records import Prediction, Status
-from parsers.screen import DIRECTIONS, Task
+from parsers.screen import DIRECTIONS, OPPOSITE, Past, Task
 from parsers.screen import KIND as SCREEN
 
 NOTHING = Prediction(Status.NONE)
@@ -63,7 +64,7 @@ class ReadsSteps(Reads):
         secret: Secret | None,
         lines: Sequence[Line] = (),
     ) -> Prediction:
-        read = {word for line in lines for word in words(line.text)}
+        read = words_read(lines)
         if any(choice.text for choice in choices):
             seen = [choice for choice in choices if read & set(words(plain(choice.text)))]
             return Lexical().predict(step, seen or choices, chance, secret)
@@ -71,21 +72,9 @@ class ReadsSteps(Reads):
         line = best(step.info.task, lines, [one.what for one in done])
         if line is None:
             return NOTHING
-        under = _under(line.middle, choices)
-        letter, element = (under.letter, under.id) if under is not None else (None, None)
+        element = smallest_under(line.middle, choices)
+        letter = next((one.letter for one in choices if one.id == element), None)
         return Prediction.of(Status.ANSWERED, letter, element, line.middle, "CLICK")
-
-
-def _under(point: tuple[float, float], choices: Sequence[Choice]) -> Choice | None:
-    """Return the choice with the smallest box around a point."""
-    around = [
-        (one.box.width * one.box.height, number)
-        for number, one in enumerate(choices)
-        if one.box is not None
-        and 0 <= point[0] - one.box.x <= one.box.width
-        and 0 <= point[1] - one.box.y <= one.box.height
-    ]
-    return choices[min(around)[1]] if around else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +157,7 @@ class ReadsScreens(Reads):
         return Prediction(Status.ANSWERED, Action("scroll", arguments={"direction": "down"}))
 
 
-def _typed(past: Any) -> str:
+def _typed(past: Past) -> str:
     return str(past.action.arguments.get("text", ""))
 
 
@@ -179,11 +168,10 @@ def _spoken(sentence: str) -> Action | None:
             return action
     if match := SCROLLED.search(sentence):
         named = [one for one in words(sentence) if one in DIRECTIONS]
-        # A swipe is the finger's way, and the view goes against it.
-        opposite = dict(zip(DIRECTIONS, ("down", "up", "right", "left"), strict=True))
         side = named[0] if named else "down"
-        turned = match[1].lower() == "swipe" and named
-        return Action("scroll", arguments={"direction": opposite[side] if turned else side})
+        if named and match[1].lower() == "swipe":  # The view goes against the finger.
+            side = OPPOSITE[side]
+        return Action("scroll", arguments={"direction": side})
     if TYPED.search(sentence) and (found := phrases(sentence, ())):
         return Action("type", arguments={"text": found[0].text})
     if match := OPENED.search(sentence):

@@ -1,12 +1,10 @@
-"""Read the text of pictures with rapidocr.
+"""Read the text of pictures with rapidocr, in child processes.
 
-Child processes load this file by its path. It needs Pillow, numpy and rapidocr, whose models are
-part of its package: nothing is downloaded.
+The models are part of rapidocr's package: nothing is downloaded.
 """
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,10 +51,10 @@ def serve(receive: Receive, send: Send) -> None:
 def lines(engine: Any, data: bytes) -> tuple[Found, ...]:
     """Return the lines of a picture from top to bottom, tile by tile."""
     import numpy as np
-    from PIL import Image
 
-    with Image.open(io.BytesIO(data)) as image:
-        pixels = np.asarray(image.convert("RGB"))[:, :, ::-1]  # rapidocr takes BGR
+    from harness.pictures.imaging import decoded
+
+    pixels = np.asarray(decoded(data))[:, :, ::-1]  # rapidocr takes BGR
     found: list[Found] = []
     for left, top in _corners(pixels.shape[1], pixels.shape[0]):
         read = engine(pixels[top : top + TILE[1], left : left + TILE[0]])

@@ -227,6 +227,20 @@ def test_rapidocr_reads_a_tall_picture_once_each_line() -> None:
         assert one.bottom - one.top < 60
 
 
+def test_text_on_a_transparent_picture_is_read_as_on_white() -> None:
+    size = (320, 120)
+    image, out = Image.new("RGBA", size, (0, 0, 0, 0)), io.BytesIO()
+    ImageDraw.Draw(image).text((40, 40), "Basket", (0, 0, 0, 255), ImageFont.load_default(28))
+    image.save(out, "PNG")
+    eyes = Eyes()
+    try:
+        source = Bytes(out.getvalue(), size)
+        found = asyncio.run(eyes.look([Picture("d", "stored", *size)], source))
+    finally:
+        eyes.close()
+    assert [one.text for one in found] == ["Basket"]
+
+
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.ocr.eyes.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"policy 'ocr' needs rapidocr.*pip install.*\[ocr\]"):
