@@ -21,7 +21,7 @@ from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import Field, benchmarks_of, described, interval, plain_records
 from reports.settings import Differences, about, unranked
-from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
+from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE, success_fields
 
 ORDER = "Per cent, in the order of the runs. Whether two models differ says `vlm-eval compare`."
 _ASKED = ("question", "model", "scoring")
@@ -157,9 +157,7 @@ def _takes(table: pd.DataFrame, of_run: Mapping[str, str]) -> Iterator[Field]:
             shown = name == ("price" if in_dollars else "tokens")
             column, head = f"{benchmark} {name}", f"{benchmark} {AMOUNTS[name]}/success"
             style = STYLES[name] if shown else "hidden"
-            yield Field(column, "float64", style, head, "what a success takes")
-            yield Field(f"{column}_low", "float64", "hidden", head, "lower end of its interval")
-            yield Field(f"{column}_high", "float64", "hidden", head, "upper end")
+            yield from success_fields(column, style, head, "what a success takes")
 
 
 def _unranked(table: pd.DataFrame, columns: Mapping[str, Sequence[str]]) -> list[str]:

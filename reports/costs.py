@@ -15,7 +15,7 @@ from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, Style, described
 from reports.load import RunLike, declarations, open_runs
 from reports.settings import about_runs
-from reports.spending import CallCounts, Worked, worked
+from reports.spending import CallCounts, of_success, success_fields, worked
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
@@ -50,13 +50,8 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
 
 
 def _per_success(name: str, style: Style, what: str, unit: str) -> tuple[Field, ...]:
-    """The columns of what a success takes, with its interval."""
-    name, head = f"{name}_per_success", f"{what}/success"
-    return (
-        Field(name, "float64", style, head, f"all of it per successful {unit}"),
-        Field(f"{name}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
-        Field(f"{name}_high", "float64", "hidden", head, "upper end"),
-    )
+    column, head = f"{name}_per_success", f"{what}/success"
+    return success_fields(column, style, head, f"all of it per successful {unit}")
 
 
 def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
@@ -147,10 +142,10 @@ def _record(rows: RunRows) -> dict[str, Any]:
         f"calls_per_{unit}": _mean(asked["calls"]),
         **{n: _mean(asked[n]) for n in ("input_tokens", "cached_tokens", "output_tokens")},
         "thought_tokens": _thoughts(calls),
-        **_of_success("tokens", made),
-        **_of_success("latency", made),
+        **of_success(made, "tokens", "tokens_per_success"),
+        **of_success(made, "latency", "latency_per_success"),
         **_dollars("price", work, unit),
-        **_of_success("price", made),
+        **of_success(made, "price", "price_per_success"),
         **_dollars("cost", bills, unit),
         "cost_per_success": made.per_success(bills)[0],
         "priced": sum(bill is not None for bill in bills),
@@ -161,15 +156,6 @@ def _record(rows: RunRows) -> dict[str, Any]:
         "latency_median": statistics.median(took) if took else None,
         "latency_p90": quantile(took, 0.9) if took else None,
         "latency_max": max(took, default=None),
-    }
-
-
-def _of_success(name: str, made: Worked) -> dict[str, float | None]:
-    ratio, interval = made.per_success(made.amounts[name])
-    return {
-        f"{name}_per_success": ratio,
-        f"{name}_per_success_low": interval.low if interval else None,
-        f"{name}_per_success_high": interval.high if interval else None,
     }
 
 

@@ -24,7 +24,6 @@ from harness.tables import (
     Format,
     Grid,
     Section,
-    bounds,
     clean,
     coverage_notes,
     few_notes,
@@ -38,11 +37,10 @@ from harness.tables import (
     result_columns,
     result_row,
     rows_of,
-    shown,
 )
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
-from reports.grid import benchmarks_of, described_grid, frame_data, plain_records
+from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
 from reports.settings import about
 from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
 
@@ -210,7 +208,7 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     rows: list[list[str | Cell]] = [
         [
             *_leaderboard_row(one, facts[one["run"]], average, declared),
-            *(_takes(spending[one["run"]], name) for name in amounts),
+            *(cell(spending[one["run"]], name, STYLES[name]) for name in amounts),
         ]
         for one in records
     ]
@@ -230,14 +228,6 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
         footnotes=footnotes,
         data=_data(table, footnotes),
     )
-
-
-def _takes(spent: Mapping[str, float | None], name: str) -> Cell:
-    value, style = spent.get(name), STYLES[name]
-    if value is None:
-        return Cell("")
-    ends = (spent.get(f"{name}_low"), spent.get(f"{name}_high"))
-    return Cell(shown(value, style), bounds(*ends, style=style))
 
 
 def _leaderboard_row(

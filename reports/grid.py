@@ -104,7 +104,7 @@ def described_grid(frame: pd.DataFrame) -> Grid:
     records = plain_records(frame)
     sections: dict[str, list[list[str | Cell]]] = {} if section else {"": []}
     for record in records:
-        cells = [_cell(record, name, style) for name, _, style in fields]
+        cells = [cell(record, name, style) for name, _, style in fields]
         sections.setdefault(str(record[section]) if section else "", []).append(cells)
     marked = {style for name, _, style in fields for record in records if record.get(f"{name}_few")}
     differences = "points" in marked
@@ -166,8 +166,9 @@ def plain_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in plain_rows(frame)]
 
 
-def _cell(row: Mapping[str, Any], name: str, style: Style) -> str | Cell:
-    value = row[name]
+def cell(row: Mapping[str, Any], name: str, style: Style) -> str | Cell:
+    """Print a value, with its interval if the row has the ends of one; empty without a value."""
+    value = row.get(name)
     if value is None:
         return "none" if style == "bounds" else ""
     low, high = row.get(f"{name}_low"), row.get(f"{name}_high")

@@ -13,6 +13,7 @@ import pandas as pd
 from harness.tables import NumberStyle
 from parsers.intervals import Interval, per_success
 from reports.frames.rows import RunRows
+from reports.grid import Field, Style
 
 AMOUNTS = {"tokens": "tokens out", "latency": "s", "price": "$"}
 """What is counted, by the first word of its columns, with its unit for readers. The price is that
@@ -59,17 +60,23 @@ class Worked:
         return per_success(spent, wins, members)
 
 
-def of_success(made: Worked) -> dict[str, float | None]:
-    """Return what a success takes of each amount that is known, with the ends of its interval."""
-    record: dict[str, float | None] = {}
-    for name, amounts in made.amounts.items():
-        ratio, interval = made.per_success(amounts)
-        if ratio is not None and (ratio or name == "price"):
-            record[name] = ratio
-            record |= (
-                {f"{name}_low": interval.low, f"{name}_high": interval.high} if interval else {}
-            )
-    return record
+def of_success(made: Worked, name: str, column: str) -> dict[str, float | None]:
+    """Return what a success takes of an amount (`AMOUNTS`), with the ends of its interval."""
+    ratio, interval = made.per_success(made.amounts[name])
+    return {
+        column: ratio,
+        f"{column}_low": interval.low if interval else None,
+        f"{column}_high": interval.high if interval else None,
+    }
+
+
+def success_fields(column: str, style: Style, head: str, meaning: str) -> tuple[Field, ...]:
+    """Return the columns of what a success takes (`of_success`)."""
+    return (
+        Field(column, "float64", style, head, meaning),
+        Field(f"{column}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
+        Field(f"{column}_high", "float64", "hidden", head, "upper end"),
+    )
 
 
 def worked(rows: RunRows) -> Worked:

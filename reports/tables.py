@@ -19,7 +19,7 @@ from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare, unranked
-from reports.spending import of_success, worked
+from reports.spending import AMOUNTS, of_success, worked
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
@@ -176,7 +176,13 @@ def _spending(rows: RunRows) -> dict[str, float | None]:
     """Return what a success takes; nothing for policies, which take no tokens."""
     if not rows.frame["output_tokens"].notna().any():
         return {}
-    return of_success(worked(rows))
+    made = worked(rows)
+    taken: dict[str, float | None] = {}
+    for name in AMOUNTS:
+        found = of_success(made, name, name)
+        if found[name] or (name == "price" and found[name] is not None):
+            taken |= found
+    return taken
 
 
 def leaderboard(table: pd.DataFrame, average: Average = "macro") -> pd.DataFrame:
