@@ -66,10 +66,11 @@ def items_of(rows: Iterable[Read], schema: Schema, pictures: Pictures, name: str
     )
     for place, row in rows:
         where = f"{name}{place}"
-        item = Item("" if isinstance(row, Bad) else str(row.get("id", "")), where)
+        item = Item("", where)
         try:
             if isinstance(row, Bad):
                 raise row
+            item.id = str(row.get("id", ""))
             _fill(item, row, schema, pictures, templates, scored=scored)
         except Bad as bad:
             kind, text = bad.args
