@@ -11,6 +11,7 @@ The pictures of a file and their sizes are remembered in the user's cache folder
 from __future__ import annotations
 
 import hashlib
+import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -291,6 +292,21 @@ def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
                 yield number, msgspec.json.decode(line, type=row)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise DataError(f"{path}, line {number}: {error}") from error
+
+
+def decoded_toml(path: Path, schema: type[T], hint: str) -> T:
+    """Read the TOML file that declares a set; `hint` follows what is wrong with a value.
+
+    Raises `DataError`.
+    """
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), schema)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not valid TOML: {error}") from error
+    except msgspec.ValidationError as error:
+        raise DataError(f"{path}: {error}; {hint}") from error
 
 
 def converted(record: object, row: type[T], where: str) -> T:

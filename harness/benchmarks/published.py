@@ -66,7 +66,7 @@ class PublishedSet(Benchmark):
         if data is not None:
             return self.folder_type.given(data, self.name, self.folders)
         if self.repo:
-            return Folder.of_hub(self.repo, self.revision, self.files, self.folders)
+            return self.folder_type.of_hub(self.repo, self.revision, self.files, self.folders)
         raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
 
     def check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:

@@ -29,6 +29,14 @@ class Sample(StepBenchmark):
         return open_files(self.name, Mind2WebLayout(), found, {"origin": "package"})
 
 
+def refuse_data(name: str, data: Path | None, instead: str = "") -> None:
+    """Raise `DataError` for a user's data where a benchmark has only its own."""
+    if data is not None:
+        raise DataError(
+            f"{name} ships with the package; to read {data}, name its --benchmark{instead}"
+        )
+
+
 def shipped(
     benchmark: StepBenchmark,
     splits: Sequence[str] | None,
@@ -37,11 +45,7 @@ def shipped(
     instead: str,
 ) -> list[DataFile]:
     """Return the shipped files of the splits. Raises `DataError`, also for a user's data."""
-    if data is not None:
-        raise DataError(
-            f"{benchmark.name} ships with the package; to read {data}, name its --benchmark "
-            f"({instead}, say)"
-        )
+    refuse_data(benchmark.name, data, f" ({instead}, say)")
     check_splits(splits, benchmark.splits, benchmark.name)
     wanted = [(split, paths[split]) for split in splits or benchmark.default_splits]
     for _, path in wanted:

@@ -11,7 +11,6 @@ docs/grounding-data.md. A package can give such a folder a name:
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,13 @@ from pathlib import Path
 import msgspec
 
 from harness.benchmarks.files import DataFile
-from harness.benchmarks.folders import Folder, ParquetPictures, converted, decoded_text
+from harness.benchmarks.folders import (
+    Folder,
+    ParquetPictures,
+    converted,
+    decoded_text,
+    decoded_toml,
+)
 from harness.benchmarks.hub import fetch_one, is_missing
 from harness.benchmarks.hub_copies import HubCopy, copied, pinned
 from harness.benchmarks.hub_stream import HubData, Wanted, hub_data
@@ -224,14 +229,7 @@ def _folders(data: Path) -> list[Path]:
 
 
 def _schema(path: Path) -> Schema:
-    try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Schema)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is not valid TOML: {error}") from error
-    except msgspec.ValidationError as error:
-        raise DataError(f"{path}: {error}; box is one of {', '.join(CONVENTIONS)}") from error
+    return decoded_toml(path, Schema, f"box is one of {', '.join(CONVENTIONS)}")
 
 
 def _declared(schema: Schema, *, absent: bool) -> Declaration:

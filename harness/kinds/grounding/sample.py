@@ -17,6 +17,7 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures
 from harness.benchmarks.parquet import opened, small_columns
+from harness.benchmarks.sample import refuse_data
 from harness.errors import DataError
 from harness.kinds.grounding.boxes import PICTURE, declaration
 from harness.kinds.grounding.clickables import (
@@ -84,10 +85,7 @@ class GroundingSample(GroundingSet):
     def folder(self, data: Path | None) -> Folder:
         from harness.sample import files
 
-        if data is not None:
-            raise DataError(
-                f"{self.name} ships with the package; to read {data}, name its --benchmark"
-            )
+        refuse_data(self.name, data)
         return _Windows(files()["test"].parent, {"origin": "package"})
 
     def rows(self, folder: Folder, split: str) -> Rows:

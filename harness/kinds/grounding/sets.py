@@ -1,7 +1,7 @@
 """Shared code of all grounding sets: files to rows, rows to items, and the checks in between.
 
-A set is declared by fields and has a function that reads its rows. Everything
-that can be wrong with boxes, sizes, counts and pictures is found here, for the whole of its files.
+A set is declared by fields and has a function that reads its rows. Everything that can be wrong
+with boxes, sizes, counts and pictures is found here, for the whole of its files.
 """
 
 from __future__ import annotations

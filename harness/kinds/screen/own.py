@@ -7,7 +7,6 @@ The files are documented in docs/screen-data.md.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any, Literal
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.folders import Folder, decoded_text
+from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
+from harness.benchmarks.sample import refuse_data
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, Rows, ScreenSet, by_episode, declaration
 from harness.sample import SCREENS
@@ -130,16 +130,9 @@ def _is_script(written: dict[str, Any] | list[dict[str, Any]]) -> bool:
 
 
 def _schema(path: Path) -> Schema:
-    try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Schema)
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is not valid TOML: {error}") from error
-    except msgspec.ValidationError as error:
-        raise DataError(
-            f"{path}: {error}; points is px, unit or per-mille, scroll is content or finger"
-        ) from error
+    return decoded_toml(
+        path, Schema, "points is px, unit or per-mille, scroll is content or finger"
+    )
 
 
 def _stored(folder: Folder, schema: Schema) -> Iterator[tuple[int, Stored]]:
@@ -213,10 +206,7 @@ class SampleScreens(OwnSteps):
         return False
 
     def folder(self, data: Path | None) -> Folder:
-        if data is not None:
-            raise DataError(
-                f"{self.name} ships with the package; to read {data}, name its --benchmark"
-            )
+        refuse_data(self.name, data)
         return Folder(SCREENS, {"origin": "package"}, ("images.zip",))
 
 
