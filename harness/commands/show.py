@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from harness.protocols import AskingProtocol
     from harness.runs import ActRecord, CallRecord, Unit
 
-REPLY = "(the model's description of the next action)"
+REPLY = "(the model's reply)"
 
 
 @click.command(cls=SettingsCommand)

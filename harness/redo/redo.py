@@ -30,9 +30,15 @@ from harness.settings import Settings
 
 
 def take_over(
-    old: Path, new: Path, setup: Setup, redone: Redone, again: Collection[StepKey]
+    old: Path,
+    new: Path,
+    setup: Setup,
+    redone: Redone,
+    again: Collection[StepKey],
+    shared: Collection[str] = (),
 ) -> None:
-    """Begin the run at `new` with every line of the run `old` but those of the steps `again`.
+    """Begin the run at `new` with every line of the run `old` but those of the steps `again`, and
+    the calls `shared` by some of them.
 
     It is made next to its place and then moved there: it is complete or absent. A run
     that took over the same before is left unchanged. Raises `RunError` for a folder that holds
@@ -49,7 +55,7 @@ def take_over(
     try:
         part.mkdir(parents=True)
         calls = _without(read_records(old / CALLS, CallRecord), again)
-        cost = _write(part / CALLS, calls)
+        cost = _write(part / CALLS, (call for call in calls if call.id not in shared))
         _write(part / STEPS, _without(read_records(old / STEPS, Unit), again))
         manifest = replace(
             read_manifest(old),
@@ -118,7 +124,7 @@ class Redo(Start):
                 f"--redo needs a higher limit than the {written(before)} tokens of {old_path}, not "
                 f"{written(now)}: --max-tokens {higher(before)}"
             )
-        self._again, taken = _split(old, self._asked.redo)
+        self._again, taken, self._shared = _split(old, self._asked.redo)
         if not self._again:
             raise UserError(f"no step of {old_path} is {' or '.join(self._asked.redo)}")
         redone = Redone(old.name, self._asked.redo, before, len(self._again))
@@ -131,7 +137,7 @@ class Redo(Start):
 
     def begin(self, directory: Path, setup: Setup) -> None:
         """Make the new run, unless it was made before."""
-        take_over(self._old.path, directory, setup, self._redone, self._again)
+        take_over(self._old.path, directory, setup, self._redone, self._again, self._shared)
 
 
 def _with_recorded(settings: Settings, old: Run) -> Settings:
@@ -150,11 +156,22 @@ def _is_higher(now: Limits, before: Limits) -> bool:
     return now != before and all(new >= old for new, old in pairs)
 
 
-def _split(run: Run, statuses: Collection[str]) -> tuple[frozenset[StepKey], frozenset[StepKey]]:
+def _split(
+    run: Run, statuses: Collection[str]
+) -> tuple[frozenset[StepKey], frozenset[StepKey], frozenset[str]]:
+    """Return the steps to ask again, those taken over, and calls of the former that steps share.
+
+    A turn whose earlier reply is asked for again is asked again, too.
+    """
+    calls: dict[StepKey, tuple[str, ...]] = {}
     again: set[StepKey] = set()
-    taken: set[StepKey] = set()
     for record in run.records():
         if record.settled:
-            status = record.prediction.status if record.prediction else None
-            (again if status in statuses else taken).add((record.unit_id, record.repeat))
-    return frozenset(again), frozenset(taken)
+            calls[record.key] = record.calls
+            if record.prediction and record.prediction.status in statuses:
+                again.add(record.key)
+    last = {id for key in again for id in calls[key][-1:]}
+    again |= {key for key, ids in calls.items() if not last.isdisjoint(ids)}
+    kept = {id for key in calls.keys() - again for id in calls[key]}
+    gone = {id for key in again for id in calls[key]} - kept
+    return frozenset(again), frozenset(calls.keys() - again), frozenset(gone)

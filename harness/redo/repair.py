@@ -102,7 +102,8 @@ def mend(path: Path, manifest: Manifest) -> tuple[int, int]:
     # A step whose line is damaged is played back from its calls; an older line must not hold.
     gone = steps.numbers(again | steps.named) | steps.damaged
     _move_lines(path / STEPS, gone, path / SET_ASIDE)
-    _move_lines(path / CALLS, calls.numbers(again) | calls.damaged, path / SET_ASIDE)
+    gone = calls.numbers(again) | calls.damaged | _shared(steps, calls, again)
+    _move_lines(path / CALLS, gone, path / SET_ASIDE)
     return lines, len(again)
 
 
@@ -132,6 +133,19 @@ def _read(path: Path, head: type[H], kind: type[Any]) -> _Lines[H]:
             except UNREADABLE:
                 found.nameless += 1
     return found
+
+
+def _shared(
+    steps: _Lines[StepHead], calls: _Lines[CallHead], again: Collection[StepKey]
+) -> set[int]:
+    """Return the lines of shared calls that only these dialogues used, which may go on from a reply
+    that is lost."""
+    kept: set[str] = set()
+    used: set[str] = set()
+    for key, heads in steps.whole.items():
+        (used if key in again else kept).update(id for head in heads.values() for id in head.calls)
+    shared = (heads for key, heads in calls.whole.items() if is_shared(key))
+    return {n for heads in shared for n, head in heads.items() if head.id in used - kept}
 
 
 def _lacking(steps: _Lines[StepHead], calls: _Lines[CallHead]) -> set[StepKey]:

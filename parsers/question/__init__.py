@@ -13,6 +13,21 @@ SPACE = ActionSpace("question", (ActionKind("answer", (Argument("text", "text"),
 """An answer is a text; of options, the letter of one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A turn of the same dialogue before the one that is asked.
+
+    Attributes:
+        prompt: the text that was sent.
+        pictures: number of pictures that were shown with it.
+        reply: what stands there as the reply; None for the model's own, which it is asked for.
+    """
+
+    prompt: str
+    pictures: int = 0
+    reply: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What a model is shown of a question.
@@ -27,6 +42,8 @@ class Asked:
         no_answer: what says that the picture does not answer the question; "" for nothing.
         task: the task of the question in its set, where that decides words and reading.
         box: the box that the question is about, as its set writes it.
+        before: the turns before it that are shown, oldest first.
+        dialogue: the id of its dialogue, where the replies to its turns are the model's own.
     """
 
     prompt: str
@@ -38,6 +55,8 @@ class Asked:
     no_answer: str = ""
     task: str = ""
     box: str = ""
+    before: tuple[Earlier, ...] = ()
+    dialogue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.errors import DataError, suggestion
@@ -18,13 +18,15 @@ from harness.kinds.question.schema import (
     check_metric,
     refused,
 )
-from parsers.question import LETTERS, Asked, Right
+from harness.kinds.question.turns import Turn, given, pictures_of, turns_of
+from parsers.question import LETTERS, Asked, Earlier, Right
 from parsers.question.metrics import METRICS
+from parsers.question.reading import spell_answer
 from parsers.question.words import number_of, squad_words
 
 COLUMNS = {
     *("id", "question", "answers", "answer", "images", "image", "options", "metric", "box"),
-    *("hint", "system", "split", "labels"),
+    *("hint", "system", "split", "labels", "turns"),
 }
 _FILLED = ("question", "options", "hint", "box", "no_answer", "decline", "letter", "option")
 
@@ -38,6 +40,8 @@ class Item:
         pictures: names of its pictures (`Pictures.read`), with their `digests`.
         shows_options: whether its prompt lists its options.
         only_numbers: whether every right answer is a number.
+        dialogue, turn, turns: its dialogue, its number there, from 1, and how many there are; "", 0
+            and 0 for a question by itself.
     """
 
     id: str
@@ -51,37 +55,65 @@ class Item:
     digests: tuple[str, ...] = ()
     shows_options: bool = True
     only_numbers: bool = False
+    dialogue: str = ""
+    turn: int = 0
+    turns: int = 0
 
 
 def items_of(rows: Iterable[Read], schema: Schema, pictures: Pictures, name: str) -> Iterator[Item]:
-    """Yield the items of rows."""
+    """Yield the items of rows: one of each, or one of each turn."""
     decline = DECLINE if schema.no_answer else ""
     templates = {
         key: Template(getattr(schema.prompt, key).replace("{decline}", decline))
         for key in ("system", "question", "options", "choice")
     }
-    rows = list(rows)
+    asked = [(place, turns_of(row, schema.history)) for place, row in rows]
     scored = any(
-        not isinstance(row, Bad) and _given(row, "answers", "answer") is not None for _, row in rows
+        not isinstance(turn, Bad) and given(turn, "answers", "answer") is not None
+        for _, turns in asked
+        for turn in turns
     )
-    for place, row in rows:
+    for place, turns in asked:
         where = f"{name}{place}"
-        item = Item("", where)
-        try:
-            if isinstance(row, Bad):
-                raise row
-            item.id = str(row.get("id", ""))
-            _fill(item, row, schema, pictures, templates, scored=scored)
-        except Bad as bad:
-            kind, text = bad.args
-            item.problem = kind, f"{where}: {text}"
-        except DataError as error:
-            item.problem = "metric", str(error)
-        yield item
+        items = [Item("", where) for _ in turns]
+        for item, turn in zip(items, turns, strict=True):
+            try:
+                if isinstance(turn, Bad):
+                    raise turn
+                item.id = str(turn.get("id", ""))
+                _fill(item, turn, schema, pictures, templates, scored=scored)
+            except Bad as bad:
+                kind, text = bad.args
+                item.problem = kind, f"{where}: {text}"
+            except DataError as error:
+                item.problem = "metric", str(error)
+        if isinstance(turns[0], Turn):
+            _join(items, schema.history, turns[0].dialogue)
+        yield from items
 
 
-def _given(row: Mapping[str, Any], *names: str) -> Any:
-    return next((row[name] for name in names if row.get(name) is not None), None)
+def _join(items: Sequence[Item], history: str, dialogue: str) -> None:
+    """Make the items of turns one dialogue: name them, and show each what was before it."""
+    before: list[Earlier] = []
+    pictures: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
+    for number, item in enumerate(items, 1):
+        item.dialogue, item.turn, item.turns = dialogue, number, len(items)
+        item.id = f"{dialogue}_turn-{number}"
+        if history == "none":
+            continue
+        reply = None
+        if history == "gold":
+            gold = next(iter(item.gold.answers), item.gold.no_answer)
+            if not gold and number < len(items) and item.problem is None:
+                what = f"turn {number} of {dialogue} has no answer for its later turns (history)"
+                item.problem = "history", f"{item.where}: {what}"
+            reply = spell_answer(gold, item.asked)
+        own = dialogue if history == "own" else ""
+        before.append(Earlier(item.asked.prompt, len(item.pictures), reply))
+        item.asked = replace(item.asked, before=tuple(before[:-1]), dialogue=own)
+        item.pictures = pictures = (*pictures, *item.pictures)
+        item.digests = digests = (*digests, *item.digests)
 
 
 def _fill(
@@ -116,10 +148,8 @@ def _fill(
     item.only_numbers = bool(item.gold.answers) and all(
         number_of(one) is not None for one in item.gold.answers
     )
-    shown = _given(row, "images", "image")
-    listed = shown if isinstance(shown, (list, tuple)) else () if shown is None else (shown,)
     try:
-        found = [pictures.add(one) for one in listed]
+        found = [pictures.add(one) for one in pictures_of(row)]
     except Bad as bad:
         raise Bad(bad.args[0], f"{item.id}: {bad.args[1]}") from None
     item.pictures, item.digests = tuple(n for n, _ in found), tuple(d for _, d in found)

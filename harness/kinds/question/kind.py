@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from harness.benchmarks import actions_of, declared
-from harness.kinds.contract import UnitKind
+from adapters.contract import AdapterInfo
+from harness.benchmarks import Dataset, actions_of, declared
+from harness.kinds.contract import Question, UnitKind
 from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
 from harness.policies import Secret
@@ -62,9 +64,25 @@ class Questions(UnitKind):
 
     extras = QuestionExtras()
 
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
+    ) -> Iterator[Question]:
+        """A policy is asked about a turn alone: it answers one question, not those before."""
+        asked = super().questions(dataset, whole, info, is_blind=is_blind)
+        return map(_alone, asked) if info.provider == "policy" else asked
+
     @classmethod
     def right(cls, record: QuestionRecord) -> str:
         return str(record.detail.gold)
+
+
+def _alone(question: Question) -> Question:
+    record: QuestionRecord = question.record
+    if not (record.detail.asked.before or record.detail.asked.dialogue):
+        return question
+    asked = replace(record.detail.asked, before=(), dialogue="")
+    alone = replace(record, detail=replace(record.detail, asked=asked))
+    return replace(Questions.of_record(alone), sources=question.sources)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ from parsers.question import KIND, SPACE, QuestionDetail
 from parsers.question.metrics import METRICS, score
 from parsers.records import Prediction, Scores
 
+DIALOGUE = "dialogue"
+
 
 def measure_of(metric: str) -> str:
     """Return the name of the measure of a metric, which has small letters."""
@@ -42,10 +44,12 @@ def declaration(
     cells: Sequence[str] = (),
     groups: Sequence[str] = (),
     cluster: str = "picture",
+    turns: bool = False,
 ) -> Declaration:
     """Return the declaration of questions that are scored by these metrics.
 
-    `score` is the headline; each metric is a measure of the questions that it scores.
+    `score` is the headline; each metric is a measure of the questions that it scores. With `turns`,
+    the level of dialogues lies below that of clusters.
     """
     binary = all(METRICS[name].binary for name in metrics)
     averages: Any = (average, *(one for one in ("micro", "macro") if one != average))
@@ -72,11 +76,24 @@ def declaration(
                 partial=True,
             )
         )
+    if turns and binary:
+        right = "share of dialogues of which every turn is right"
+        measures.append(
+            Measure("all_right", "All right", right, all_of="score", averages=("micro",))
+        )
     labels = [name for name in dict.fromkeys((*cells, *groups)) if name != cluster]
+    within = DIALOGUE if turns else ""
     return Declaration(
         measures=tuple(measures),
-        levels=(Level(cluster, extent=f"{cluster}s of the same kind"),),
-        groups=(Group("split", "the split", whole=cluster), *(Group(one) for one in labels)),
+        levels=(
+            *([Level(DIALOGUE)] if turns else []),
+            Level(cluster, extent=f"{cluster}s of the same kind"),
+        ),
+        clusters=(cluster, *([DIALOGUE] if turns else [])),
+        groups=(
+            Group("split", "the split", whole=cluster),
+            *(Group(one, whole=within) for one in labels),
+        ),
         kind=KIND,
         actions=SPACE,
     )
@@ -113,6 +130,7 @@ class QuestionItems(Benchmark):
                 cells=schema.cells,
                 groups=schema.labels_of([item.labels for item in items]),
                 cluster=schema.cluster or "picture",
+                turns=any(item.dialogue for item in items),
             )
         except ValueError as error:
             raise DataError(f"{SCHEMA}: {error}") from error
@@ -168,14 +186,24 @@ class QuestionItems(Benchmark):
         return schema, items, pictures, files
 
     def _units(self, items: Sequence[Item], schema: Schema) -> Iterator[Unit[QuestionDetail]]:
+        shown: dict[str, dict[str, None]] = {}
         for item in items:
+            shown.setdefault(item.dialogue or item.id, {}).update(dict.fromkeys(item.digests))
+        turns = any(item.dialogue for item in items)
+        for item in items:
+            dialogue = item.dialogue or item.id
             cluster = item.labels.get(schema.cluster, "") if schema.cluster else ""
-            parent = cluster or "+".join(item.digests) or item.id
+            parent = cluster or "+".join(shown[dialogue]) or dialogue
             yield self.unit(
                 item.id,
                 QuestionDetail(asked=item.asked, gold=item.gold),
                 item.split,
-                parents={schema.cluster or "picture": parent},
+                parents={
+                    **({DIALOGUE: dialogue} if turns else {}),
+                    schema.cluster or "picture": parent,
+                },
+                position=max(item.turn - 1, 0),
+                total=(item.turns or 1) if turns else 0,
                 labels=item.labels,
                 digests={f"picture-{n}": one for n, one in enumerate(item.digests)},
                 goal=item.asked.question,

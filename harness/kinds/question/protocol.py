@@ -1,11 +1,16 @@
-"""Ask a question about its pictures in one call, in the words of its set."""
+"""Ask a question about its pictures in one call, in the words of its set.
+
+Of a dialogue, each turn is a question of its own, and the calls for the turns before it are shared:
+every turn is asked once in a run, whichever question needs its reply first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-from adapters.conversation import Conversation, Order, Reply, illustrated, system
+from adapters.conversation import Conversation, Message, Order, Reply, illustrated, system
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.records import Item
@@ -34,14 +39,39 @@ class Question(AskingProtocol):
 
     def dialogue(self, item: Item[Asked]) -> Dialogue:
         """Ask, and read the answer by the metric of the question."""
-        asked = item.content
-        message = illustrated(item.pictures, asked.prompt, order=self.order)
-        start = (system(asked.system), message) if asked.system else (message,)
-        reply = yield Ask(Conversation(start), PLACE, max_tokens=limit_of(self.max_tokens, 0))
+        asked, pictures = item.content, iter(item.pictures)
+        talk = Conversation((system(asked.system),) if asked.system else ())
+        for number, turn in enumerate(asked.before, 1):
+            shown = islice(pictures, turn.pictures)
+            talk = _with(talk, illustrated(shown, turn.prompt, order=self.order))
+            reply: object = Reply(turn.reply or "")
+            if turn.reply is None:
+                reply = yield self._ask(talk, asked, number)
+            assert isinstance(reply, Reply)
+            talk = talk.then(reply)
+        talk = _with(talk, illustrated(pictures, asked.prompt, order=self.order))
+        reply = yield self._ask(talk, asked, len(asked.before) + 1)
         assert isinstance(reply, Reply)
         return read_answer(reply.text, asked, finish=reply.finish.value)
 
+    def _ask(self, talk: Conversation, asked: Asked, number: int) -> Ask:
+        goes_on = bool(asked.dialogue)
+        limit = limit_of(self.max_tokens, 0)
+        return Ask(talk, _place(asked, number), goes_on, limit, shared=asked.dialogue)
+
     def spell(self, item: Item[Asked], prediction: Prediction) -> Mapping[str, str]:
-        """Return the reply with the answer of `prediction`; empty without one."""
+        """Return the reply with the answer of `prediction`, empty without one, for its turn and
+        those before it."""
         text = text_of(prediction)
-        return {PLACE: "" if text is None else spell_answer(text, item.content)}
+        spelled = "" if text is None else spell_answer(text, item.content)
+        numbers = range(1, len(item.content.before) + 2)
+        return {_place(item.content, number): spelled for number in numbers}
+
+
+def _place(asked: Asked, number: int) -> str:
+    """Return the place of the call for a turn, counted from 1."""
+    return f"turn-{number}" if asked.dialogue else PLACE
+
+
+def _with(talk: Conversation, message: Message) -> Conversation:
+    return Conversation((*talk.messages, message), talk.earlier)

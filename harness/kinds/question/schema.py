@@ -50,6 +50,8 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer_after: the answer is what follows the last of these words.
     columns: our columns to those of the file; a dot leads into an object.
     preset: the tool whose columns the file has; `columns` are renamed before.
+    history: what is shown of the turns before a turn: with the model's own replies, with the right
+        answers, or nothing.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tolerance: Tolerance = Tolerance()
     columns: dict[str, str] = {}
     preset: Literal["", "vlmevalkit", "inspect", "squad", "parquet-vqa"] = ""
+    history: Literal["own", "gold", "none"] = "own"
 
     def metric_for(self, own: str, labels: Mapping[str, str]) -> str:
         """Return the metric of a row: its own, that of a label's value, or the set's."""

@@ -249,8 +249,13 @@ def test_the_files_of_the_page_are_read() -> None:
     prompt = next(
         text for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[prompt]" in text
     )
-    Path("set/questions.jsonl").write_text(blocks["json"])
-    for toml in (blocks["toml"], blocks["toml"] + prompt):
+    dialogue = re.findall(r"```jsonl\n(.*?)```", page, re.DOTALL)[0]
+    for questions, toml in (
+        (blocks["json"], blocks["toml"]),
+        (blocks["json"], blocks["toml"] + prompt),
+        (blocks["json"] + dialogue, blocks["toml"]),
+    ):
+        Path("set/questions.jsonl").write_text(questions)
         Path("set/questions.toml").write_text(toml)
         assert call("data", "check", "set").code == 0
     assert run("oracle", "run")["cells"]["value"] == 1.0
