@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from adapters.contract import Fatal, PictureSource
 from adapters.conversation import Picture
+from adapters.digests import cache_folder, write_cached
 from adapters.processes import ChildEnded, Pool, available_cpus
 from adapters.registry import install
 from harness.errors import UserError
+from harness.ocr.reading import Found, edition
 from harness.pictures import Recipe
 
 _ENTRY = "harness.ocr.reading:serve"
 _MOST_READERS = 8
 _KEPT = 10_000
+_KEPT_AS = msgspec.json.Decoder(list[Found])
+_TO_KEEP = msgspec.json.Encoder()
 
 
 class Line(NamedTuple):
@@ -34,9 +42,10 @@ class Line(NamedTuple):
 
 
 class Eyes:
-    """Reads pictures in child processes, each picture once."""
+    """Reads pictures in child processes, each once, and keeps what it read in the cache folder."""
 
     def __init__(self) -> None:
+        self._folder: Path | None = None
         self._pool: Pool | None = None
         self._read: dict[tuple[str, str], asyncio.Future[tuple[Line, ...]]] = {}
 
@@ -65,6 +74,21 @@ class Eyes:
 
     async def _reading(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
         data = (await source.encoded(picture)).data
+        if self._folder is None:
+            self._folder = cache_folder() / "ocr" / edition()
+        kept = self._folder / f"{hashlib.sha256(data).hexdigest()}.json"
+        try:
+            found = _KEPT_AS.decode(kept.read_bytes())
+        except (OSError, msgspec.DecodeError):
+            found = await self._read_anew(picture, data)
+            write_cached(kept, _TO_KEEP.encode(found))
+        to_page = _to_page(picture)
+        return tuple(
+            Line(text, *to_page(left, top), *to_page(right, bottom))
+            for text, left, top, right, bottom in found
+        )
+
+    async def _read_anew(self, picture: Picture, data: bytes) -> list[Found]:
         if self._pool is None:
             count = min(_MOST_READERS, available_cpus())
             self._pool = Pool(_ENTRY, count, name="ocr", attempts=2)
@@ -77,11 +101,7 @@ class Eyes:
             raise Fatal(f"policy 'ocr': the process that reads pictures ended: {error}") from None
         if failure:
             raise Fatal(f"policy 'ocr' cannot read picture {picture.digest[:12]}: {failure}")
-        to_page = _to_page(picture)
-        return tuple(
-            Line(text, *to_page(left, top), *to_page(right, bottom))
-            for text, left, top, right, bottom in found
-        )
+        return list(found)
 
     def close(self) -> None:
         """End the processes."""

@@ -5,6 +5,8 @@ The models are part of rapidocr's package: nothing is downloaded.
 
 from __future__ import annotations
 
+import hashlib
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
 
     from adapters.processes.child import Receive, Send
 
-    Found = tuple[str, float, float, float, float]
+Found = tuple[str, float, float, float, float]
+"""A line of text with its left, top, right and bottom, in pixels."""
 
 TILE = 2_000, 1_000
 """Widest and tallest part that is read at once, in pixels: rapidocr shrinks what is larger."""
@@ -27,6 +30,12 @@ PARAMETERS = {
     "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     "EngineConfig.onnxruntime.inter_op_num_threads": 1,
 }
+
+
+def edition() -> str:
+    """Return what the lines of a picture depend on, as a short hash: rapidocr and the settings."""
+    text = f"{version('rapidocr')} {TILE} {OVERLAP} {SURE} {PARAMETERS}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def serve(receive: Receive, send: Send) -> None:

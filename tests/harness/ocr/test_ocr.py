@@ -25,6 +25,12 @@ from parsers.question import Asked, text_of
 from parsers.records import Status
 from parsers.screen import Past, Task
 
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 CHANCE = chance_for(1, 0, "unit", "policy")
 
 
@@ -225,6 +231,27 @@ def test_rapidocr_reads_a_tall_picture_once_each_line() -> None:
     for one, (left, top) in zip(found, words.values(), strict=True):
         assert abs(one.left - left) < 12 and abs(one.top - top) < 16
         assert one.bottom - one.top < 60
+
+
+def test_a_picture_that_was_read_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (320, 120)
+    source, picture = Bytes(drawn(size, {"Basket": (40, 40)}), size), Picture("d", "stored", *size)
+
+    def read() -> list[str]:
+        eyes = Eyes()
+        try:
+            return [line.text for line in asyncio.run(eyes.look([picture], source))]
+        finally:
+            eyes.close()
+
+    assert read() == ["Basket"]
+    (kept,) = tmp_path.rglob("*.json")
+    kept.write_text('[["Kept", 1, 2, 3, 4]]')
+    assert read() == ["Kept"]
+    kept.write_text("[1")
+    assert read() == ["Basket"]
 
 
 def test_text_on_a_transparent_picture_is_read_as_on_white() -> None:
