@@ -237,6 +237,11 @@ BENCHMARKS.add(
     "ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
 )
 BENCHMARKS.add(
+    "sample-questions",
+    "harness.kinds.question.sample:BENCHMARK",
+    "questions about pages of the sample, shipped with the package, to try things out",
+)
+BENCHMARKS.add(
     "question-items",
     "harness.kinds.question.own:QuestionItems",
     "your own questions about pictures, given with --data (docs/questions.md)",

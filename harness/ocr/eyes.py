@@ -82,9 +82,9 @@ class Eyes:
         except (OSError, msgspec.DecodeError):
             found = await self._read_anew(picture, data)
             write_cached(kept, _TO_KEEP.encode(found))
-        to_page = _to_page(picture)
+        place = to_page(picture)
         return tuple(
-            Line(text, *to_page(left, top), *to_page(right, bottom))
+            Line(text, *place(left, top), *place(right, bottom))
             for text, left, top, right, bottom in found
         )
 
@@ -111,7 +111,7 @@ class Eyes:
         self._read.clear()
 
 
-def _to_page(picture: Picture) -> Callable[[float, float], tuple[float, float]]:
+def to_page(picture: Picture) -> Callable[[float, float], tuple[float, float]]:
     """Return what converts a point of a picture to pixels of its page."""
     try:
         return Recipe.parse(picture.recipe).to_page

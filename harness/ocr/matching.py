@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from harness.ocr.eyes import Line
@@ -87,12 +87,23 @@ def nearest_letter(question: str, lines: Sequence[Line], letters: str) -> str:
     return min(tags, key=away).text
 
 
-def answer(question: str, lines: Sequence[Line]) -> str:
+def answer(question: str, lines: Sequence[Line], fits: Callable[[str], bool] = bool) -> str:
     """Return the text next to what a question asks for; "" where too little of it was read.
 
     A line `Opening hours: 9 to 5` answers with what follows its colon, any other with the line
-    nearest to its right, or else below. A question for a heading gets the tallest line.
+    nearest to its right, or else below. A question for a heading gets the tallest line; one that
+    quotes two lines what stands beside the first and below the second; one that quotes a line what
+    is next to it. `fits` says which lines may be next to one.
     """
+    quoted = [one.text for one in phrases(question, ()) if one.kind == "quoted"]
+    if quoted:
+        named = [_saying(text, lines) for text in quoted[:2]]
+        row, column = named[0], named[-1]
+        if row is None or column is None:
+            return ""
+        if row is not column:
+            return _crossing(row, column, lines)
+        return _next_to(row, [row, *(one for one in lines if fits(one.text))]).text
     wanted = [word for word in words(question) if word not in ASKING]
     if not lines:
         return ""
@@ -110,6 +121,21 @@ def answer(question: str, lines: Sequence[Line]) -> str:
         if any(re.search(r"\d", word) for word in rest):
             return " ".join(rest)
     return _next_to(target, lines).text
+
+
+def _saying(text: str, lines: Sequence[Line]) -> Line | None:
+    """Return the shortest line with the words of a text; None if none has them."""
+    found = [line for line in lines if contains(words(line.text), words(text))]
+    return min(found, key=lambda line: len(line.text), default=None)
+
+
+def _crossing(row: Line, column: Line, lines: Sequence[Line]) -> str:
+    """Return the line of a row that lies below the heading of a column; "" if none does."""
+    beside = [
+        one for one in lines if one not in (row, column) and row.top <= one.middle[1] <= row.bottom
+    ]
+    nearest = min(beside, key=lambda one: abs(one.left - column.left), default=None)
+    return "" if nearest is None else nearest.text
 
 
 ASKING = frozenset(words("what which who when where how does do page say show text name given"))

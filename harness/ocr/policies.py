@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.contract import PictureSource
 from adapters.conversation import Picture
-from harness.ocr.eyes import Eyes, Line
+from harness.ocr.eyes import Eyes, Line, to_page
 from harness.ocr.matching import answer, best, nearest_letter, option, words_read
 from harness.policies import Secret
 from harness.policies.baselines import Lexical
@@ -22,6 +22,7 @@ from parsers.grounding import CLICK
 from parsers.grounding import KIND as GROUNDING
 from parsers.question import KIND as QUESTION
 from parsers.question import LETTERS, Asked, answered
+from parsers.question.words import number_of
 from parsers.records import Prediction, Status
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, Task
 from parsers.screen import KIND as SCREEN
@@ -99,7 +100,10 @@ class ReadsTargets(Reads):
 @dataclass(frozen=True, slots=True)
 class ReadsQuestions(Reads):
     """Questions: the option that was read, the letter next to the line that fits, or the text next
-    to it; that there is no answer, where the set lets one say so and nothing fits."""
+    to it; that there is no answer, where the set lets one say so and nothing fits.
+
+    Of a question about a box, only the lines in it are read; of options that are boxes, the one
+    with the line that fits is taken."""
 
     kind: str = QUESTION
 
@@ -111,17 +115,47 @@ class ReadsQuestions(Reads):
         lines: Sequence[Line] = (),
     ) -> Prediction:
         asked = item.content
+        inside = _inside(asked.box, item.pictures, lines)
+        if inside and not asked.options:
+            return answered(" ".join(line.text for line in inside))
+        lines = inside or lines
         letters = LETTERS[: len(asked.options)] if asked.options else LETTERS
+        fit = best(asked.question, lines)
+        for letter, one in zip(letters, asked.options, strict=False):
+            if fit is not None and fit in _inside(one, item.pictures, [fit]):
+                return answered(letter if asked.metric == "choice" else one)
         if asked.metric == "choice":
             if any(one not in letters for one in asked.options):
                 return answered(letters[option(asked.question, asked.options, lines)])
             return answered(nearest_letter(asked.question, lines, letters) or letters[0])
         if asked.options:
             return answered(asked.options[option(asked.question, asked.options, lines)])
-        text = answer(asked.question, lines) or asked.no_answer
+        text = answer(asked.question, lines, _is_number if asked.metric == "number" else bool)
+        text = text or asked.no_answer
         return answered(text) if text else Prediction(Status.EMPTY)
 
 
+def _is_number(text: str) -> bool:
+    return len(text.split()) == 1 and number_of(text) is not None
+
+
+def _inside(box: str, pictures: Sequence[Picture], lines: Sequence[Line]) -> list[Line]:
+    """Return the lines with their middle in a box: left, top, right, bottom as shares of the one
+    picture; none for anything else."""
+    numbers = [float(one) for one in _NUMBER.findall(box)]
+    if len(numbers) != 4 or len(pictures) != 1 or not all(0 <= one <= 1 for one in numbers):
+        return []
+    (picture,) = pictures
+    left, top = to_page(picture)(numbers[0] * picture.width, numbers[1] * picture.height)
+    right, bottom = to_page(picture)(numbers[2] * picture.width, numbers[3] * picture.height)
+    return [
+        line
+        for line in lines
+        if left <= line.middle[0] <= right and top <= line.middle[1] <= bottom
+    ]
+
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 PRESSED = (
     (re.compile(r"\b(?:go|navigate|head|press) back\b|\bback button\b", re.I), Action("back")),
     (re.compile(r"\b(?:go|return) (?:to the )?home\b|\bhome screen\b", re.I), Action("home")),

@@ -41,7 +41,7 @@ class Asked:
         after: the answer is what follows the last of these words; "" for the whole reply.
         no_answer: what says that the picture does not answer the question; "" for nothing.
         task: the task of the question in its set, where that decides words and reading.
-        box: the box that the question is about, as its set writes it.
+        box: left, top, right and bottom of what the question is about, as shares of the picture.
         before: the turns before it that are shown, oldest first.
         dialogue: the id of its dialogue, where the replies to its turns are the model's own.
     """

@@ -200,6 +200,7 @@ def _ask(
         metric=metric,
         after=schema.answer_after,
         no_answer=schema.no_answer,
+        box=values["box"] if schema.box == "xyxy-unit" else "",
     )
 
 

@@ -118,7 +118,18 @@ class QuestionItems(Benchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of questions. Raises `DataError` for the first problem."""
-        schema, items, pictures, files = self._read(data)
+        return self.opened(*self._read(data), splits)
+
+    def opened(
+        self,
+        schema: Schema,
+        items: Sequence[Item],
+        pictures: Pictures,
+        files: Sequence[DataFile],
+        splits: Sequence[str] | None,
+        origin: str = "local",
+    ) -> Items:
+        """Return the units of items. Raises `DataError` for the first problem."""
         problem = next((item.problem for item in items if item.problem), None)
         if problem is not None:
             raise DataError(problem[1])
@@ -139,7 +150,7 @@ class QuestionItems(Benchmark):
             self._units(items, schema),
             splits=splits,
             whole=schema.cluster or "picture",
-            origin={"origin": "local", "set": schema.name, "files": fingerprint(files)},
+            origin={"origin": origin, "set": schema.name, "files": fingerprint(files)},
             pictures=lambda unit: [pictures.read(name) for name in named[unit.unit_id]],
             remarks=list(_remarks(items)),
         )

@@ -137,6 +137,30 @@ def test_questions_by_letter_by_option_and_in_words() -> None:
     assert said(lacking, lines) == "not there"
 
 
+def test_questions_about_boxes_and_tables() -> None:
+    def said(asked: Asked, lines: Sequence[Line]) -> str | None:
+        item = Item("x", asked, (Picture("d", "stored", 1000, 500),))
+        return text_of(ReadsQuestions().predict(item, CHANCE, None, lines))
+
+    shop = [line("Home", 0, 0), line("Teapot", 500, 0), line("9 reviews", 500, 30)]
+    shop += [line("£12.50", 500, 60), line("Basket", 800, 400)]
+    inside = Asked(prompt="?", question="What does it say?", box="0.7, 0.7, 1, 1")
+    assert said(inside, shop) == "Basket"
+    boxes = ("[0.5, 0, 0.7, 0.1]", "[0.7, 0.7, 1, 1]")
+    which = Asked(prompt="?", question="Which holds “Basket”?", options=boxes, metric="choice")
+    assert said(which, shop) == "B"
+    cost = Asked(prompt="?", question="What does “Teapot” cost?", metric="number", no_answer="no")
+    assert said(cost, shop) == "£12.50"
+    lacking = Asked(
+        prompt="?", question="What does “Kettle” cost?", metric="number", no_answer="no"
+    )
+    assert said(lacking, shop) == "no"
+    table = [line("Day"), line("Opens", 200), line("Closes", 400)]
+    table += [line("Mon", 0, 40), line("8", 200, 40), line("17", 400, 40), line("9", 200, 80)]
+    cell = Asked(prompt="?", question="What stands in the row “Mon” under “Closes”?")
+    assert said(cell, table) == "17"
+
+
 class Given(Eyes):
     """Reads the same lines on every picture, and remembers which pictures it was shown."""
 
