@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adapters.batches import BatchSettings
 from adapters.batches.contract import Deferrable, Deferring
-from adapters.batches.settings import BatchSettings
 from adapters.catalog import MODELS
 from adapters.contract import Fatal, PictureSource
 from harness.batches.log import BatchLog

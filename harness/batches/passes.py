@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from adapters.batches import BatchSettings
 from adapters.batches.contract import Deferrable
-from adapters.batches.settings import BatchSettings
 from adapters.contract import Fatal, Fault, PictureSource
 from harness.batches.caller import BatchCaller
 from harness.batches.log import PACKS, BatchLog, Pack

@@ -5,8 +5,11 @@ A judgement is a run of its own, whose units are trajectories, in `RUN/judgments
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from adapters.options import LeafSettings, session_setting
 
 if TYPE_CHECKING:
     from harness.judging.protocol import JudgingProtocol, judged, seen
@@ -21,3 +24,15 @@ def __getattr__(name: str) -> object:
         place = "trajectory" if name in ("Moment", "Trajectory") else "protocol"
         return getattr(import_module(f"harness.judging.{place}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgingSettings(LeafSettings):
+    """The judges of a run."""
+
+    judge: tuple[str, ...] = session_setting(
+        (),
+        "Model that judges each finished unit, by the benchmark's method or another one; the "
+        "judgement is a run in RUN/judgments/. May be repeated.",
+        metavar="[METHOD=]MODEL",
+    )

@@ -14,9 +14,9 @@ from adapters.contract import Fatal
 from harness.benchmarks import benchmark
 from harness.engine import ProtocolError
 from harness.errors import UserError
+from harness.judging import JudgingSettings
 from harness.judging.benchmark import FEEDS, NAME, Feed
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
-from harness.judging.settings import JudgingSettings
 from harness.kinds.contract import kind_of
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import check_cost_limit

@@ -15,7 +15,7 @@ from harness.commands.options import is_given, read_options, require
 from harness.commands.run import run
 from harness.errors import UserError
 from harness.printing import say
-from harness.serve.settings import ServerSettings
+from harness.serve import ServerSettings
 from harness.settings import SETTINGS, Settings, written
 
 F = TypeVar("F", bound=Callable[..., Any])

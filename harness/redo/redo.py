@@ -14,7 +14,7 @@ from harness.errors import RunError, UserError
 from harness.planning.model import limits_of
 from harness.planning.reply_limit import Limits, higher, written
 from harness.planning.starts import Start
-from harness.redo.settings import RedoSettings
+from harness.redo import RedoSettings
 from harness.runs import (
     Run,
     check_same,

@@ -25,8 +25,8 @@ from adapters import (
 )
 from harness.errors import UserError
 from harness.runs import SERVER_LOG, open_run
+from harness.serve import ServerSettings
 from harness.serve.server import SERVED, ModelServer, NotNeeded
-from harness.serve.settings import ServerSettings
 from harness.settings import Settings
 
 

@@ -17,14 +17,14 @@ from harness.settings.running import DataSettings, RunningSettings, ScoringSetti
 LEAVES: Registry[type[LeafSettings]] = Registry("settings", "vlm_eval.settings")
 """Classes of settings, by leaf."""
 for _leaf, _target in {
-    "episodes": "harness.kinds.episode.settings:EpisodeSettings",
-    "screens": "harness.kinds.screen.settings:ScreenSettings",
-    "redo": "harness.redo.settings:RedoSettings",
-    "server": "harness.serve.settings:ServerSettings",
-    "batches": "adapters.batches.settings:BatchSettings",
-    "trackers": "harness.trackers.settings:TrackerSettings",
-    "judging": "harness.judging.settings:JudgingSettings",
-    "local": "adapters.local.settings:LocalSettings",
+    "episodes": "harness.kinds.episode:EpisodeSettings",
+    "screens": "harness.kinds.screen:ScreenSettings",
+    "redo": "harness.redo:RedoSettings",
+    "server": "harness.serve:ServerSettings",
+    "batches": "adapters.batches:BatchSettings",
+    "trackers": "harness.trackers:TrackerSettings",
+    "judging": "harness.judging:JudgingSettings",
+    "local": "adapters.local:LocalSettings",
 }.items():
     LEAVES.add(_leaf, _target)
 

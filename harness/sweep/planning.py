@@ -16,7 +16,7 @@ from harness.planning.estimated_calls import EXPECTED_REPLY
 from harness.planning.plan import Plan, plan_run
 from harness.planning.spending import CONFIRM_FROM, check_cost_limit
 from harness.runs import RunError
-from harness.serve.settings import ServerSettings
+from harness.serve import ServerSettings
 from harness.session.observers import SessionObserver, open_observers
 from harness.sweep.file import Cell, CellPlan, Cost, Expansion, SweepFile, shown_options
 from harness.sweep.standing import Standing

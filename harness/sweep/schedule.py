@@ -23,7 +23,7 @@ from typing import Any
 from adapters.processes.child import meaning
 from harness.engine import on_interrupt
 from harness.errors import UserError
-from harness.serve.settings import ServerSettings
+from harness.serve import ServerSettings
 from harness.sweep.child import Child, Claim, Servers, limit_of
 from harness.sweep.file import Cell, CellPlan, Expansion
 from harness.sweep.planning import HERE

@@ -17,9 +17,9 @@ from harness.session.observers import Finished, SessionObserver
 from harness.session.summary import GROWTH, RunningScores, plain_part, tokens_and_cost
 from harness.settings import Settings
 from harness.tables import POOLED
+from harness.trackers import TrackerSettings
 from harness.trackers.config import open_trackers, sendable
 from harness.trackers.contract import CellValue, Ending, Feed, Point, Table, TrackedRun
-from harness.trackers.settings import TrackerSettings
 from parsers import Declaration
 from parsers.declaration import SPLIT
 

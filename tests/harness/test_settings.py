@@ -107,8 +107,8 @@ def test_every_setting_says_what_it_is_for() -> None:
 def test_a_leaf_that_is_not_there_has_no_settings(tmp_path: Path) -> None:
     program = (
         "import sys\n"
-        "sys.modules['harness.serve.settings'] = None\n"
-        "sys.modules['adapters.local.settings'] = None\n"
+        "sys.modules['harness.serve'] = None\n"
+        "sys.modules['adapters.local'] = None\n"
         "from harness.commands.main import run\n"
         "run(['run', *sys.argv[1:]])\n"
     )

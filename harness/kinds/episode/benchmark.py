@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from harness.benchmarks.contract import Benchmark
-from harness.kinds.episode.settings import EpisodeSettings
+from harness.kinds.episode import EpisodeSettings
 from harness.live.pool import Foreign, Limits
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
 from harness.settings import Settings

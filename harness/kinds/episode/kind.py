@@ -14,8 +14,8 @@ from harness.benchmarks.items import Items
 from harness.engine import Environment
 from harness.errors import UserError
 from harness.kinds.contract import Question, UnitKind
+from harness.kinds.episode import EpisodeSettings
 from harness.kinds.episode.benchmark import EPISODE, EpisodeBenchmark, EpisodeDetail
-from harness.kinds.episode.settings import EpisodeSettings
 from harness.kinds.episode.step_by_step import Episode, StepByStep
 from harness.kinds.step.settings import image_policy_of, lacks_of, source_of
 from harness.live.contract import LivePage, Seen, element

@@ -28,8 +28,8 @@ from harness.dialogue import (
     changed,
 )
 from harness.kinds.contract import picture_policy
+from harness.kinds.episode import EpisodeSettings
 from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask, action_words
-from harness.kinds.episode.settings import EpisodeSettings
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.kinds.step.scene import PastScene
 from harness.live.contract import PAGE, LivePage, Seen, decode_page

@@ -1,0 +1,26 @@
+"""Recorded steps on screens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adapters.options import LeafSettings, setting
+from harness.settings.setting import RULES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScreenSettings(LeafSettings):
+    """The rule of the headline."""
+
+    rule: str | None = setting(
+        None,
+        "Published rule of the headline (docs/screen-steps.md). Default: that of the set.",
+        group="Data",
+        about="scoring",
+        forbids_ranking=True,
+        told_by="rule",
+        metavar="NAME",
+        recorded="when set",
+        heading="unusual",
+        needs=(RULES,),
+    )

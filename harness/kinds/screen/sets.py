@@ -13,7 +13,7 @@ from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
 from harness.benchmarks.published import PublishedSet
 from harness.errors import DataError
-from harness.kinds.screen.settings import ScreenSettings
+from harness.kinds.screen import ScreenSettings
 from harness.runs.records import Unit
 from harness.settings import Settings
 from parsers.actions import Action

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import UserError
-from harness.serve.settings import ServerSettings
+from harness.serve import ServerSettings
 from harness.sweep.file import read_sweep
 from tests.harness.commands.tool import call
 

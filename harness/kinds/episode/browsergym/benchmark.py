@@ -18,12 +18,12 @@ from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import check_splits
 from harness.benchmarks.items import Items
 from harness.errors import DataError, UserError, suggestion
+from harness.kinds.episode import EpisodeSettings
 from harness.kinds.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
 from harness.kinds.episode.browsergym import answers
 from harness.kinds.episode.browsergym.program import Gym, ask, options_of, python_at
 from harness.kinds.episode.browsergym.suites import SUITES, Suite
 from harness.kinds.episode.miniwob.benchmark import episode_of
-from harness.kinds.episode.settings import EpisodeSettings
 from harness.live.pool import Limits
 from harness.page import Attributes
 from harness.runs.records import Unit
