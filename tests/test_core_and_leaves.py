@@ -82,11 +82,11 @@ def test_a_plain_run_and_its_report_need_no_leaf(place: Path) -> None:
     assert json.loads((place / "b" / "summary.json").read_text("utf-8"))
 
 
-def test_a_plain_run_and_its_report_load_the_settings_of_leaves_only(place: Path) -> None:
+def test_a_plain_run_and_its_report_load_no_module_within_a_leaf(place: Path) -> None:
     loaded = plain_ways(LISTING).splitlines()
     assert "harness.session.run" in loaded
-    of_leaves = {name for name in loaded for leaf in LEAVES if name.startswith(f"{leaf}.")}
-    assert {name for name in of_leaves if not name.endswith(".settings")} == set()
+    # The package of a leaf may be loaded: it declares settings.
+    assert not [name for name in loaded for leaf in LEAVES if name.startswith(f"{leaf}.")]
 
 
 def test_an_estimate_of_a_hosted_run_does_not_need_a_leaf(place: Path) -> None:
