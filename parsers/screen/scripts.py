@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
-import string
 from collections import Counter
 from collections.abc import Sequence
 
 from parsers.actions import Action
+from parsers.question.official import f1
 from parsers.screen import (
     OPPOSITE,
     Answers,
@@ -23,8 +22,6 @@ from parsers.screen import (
 from parsers.screen.verdicts import FAR, Judge, Size, Verdict, shares, target_of
 
 # GUIAct
-
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 def guiact(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
@@ -68,10 +65,10 @@ def _guiact(said: Action, gold: Action, answers: Answers, size: Size) -> tuple[b
         same, overlap = _element(said, gold, answers)
         if gold.name != "select":
             return same, overlap
-        alike = squad_f1(text_of(said) or "", text_of(gold) or "")
+        alike = f1(text_of(said) or "", text_of(gold) or "")
         return same and alike > 0.5, (alike + overlap) / 2
     if gold.name in ("type", "answer"):
-        alike = squad_f1(text_of(said) or "", text_of(gold) or "")
+        alike = f1(text_of(said) or "", text_of(gold) or "")
         return alike > 0.5, alike
     if gold.name == "select_text":
         ours, right = gesture(said), gesture(gold)
@@ -142,24 +139,6 @@ def iou(one: Edges, other: Edges) -> float:
     both = across * down if across > 0 and down > 0 else 0.0
     union = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other)) - both
     return both / union if union > 0 else 0.0
-
-
-def squad_f1(one: str, other: str) -> float:
-    """F1 of two answers as SQuAD computes it: words without case, punctuation and articles.
-
-    >>> squad_f1("the cats and", "cats and dogs")
-    0.8
-    """
-    first, second = _squad_words(one), _squad_words(other)
-    if not first or not second:
-        return float(first == second)
-    both = (Counter(first) & Counter(second)).total()
-    return 2 * both / (len(first) + len(second))
-
-
-def _squad_words(text: str) -> list[str]:
-    plain = "".join(sign for sign in text.lower() if sign not in string.punctuation)
-    return _ARTICLES.sub(" ", plain).split()
 
 
 # OmniACT
