@@ -6,9 +6,8 @@
 `steps_frame`, `tasks_frame` and `runs_frame` are tidy and typed (`reports.frames` documents their
 columns). `main_table` and `by_table` hold the metrics with their intervals, `status_table` the
 outcomes of steps, `cost_table` calls, tokens, cost and latency, `prefix_table` how far runs get
-before the first failure, `published_table` results from papers. `chosen_letters` shows position
-bias. `render` writes a table as text, Markdown, CSV, LaTeX, JSON or HTML. The analyses are in
-`reports.analyses`.
+before the first failure, `published_table` results from papers. `render` writes a table as text,
+Markdown, CSV, LaTeX, JSON or HTML. The analyses are in `reports.analyses`.
 
 Pass runs as paths or as returned by `harness.runs.open_run`. Importing this package does not import
 pandas.
@@ -22,7 +21,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reports.analyses.positions import chosen_letters
     from reports.costs import cost_table
     from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames.runs import runs_frame
@@ -46,7 +44,6 @@ _HOMES = {
     "status_table": "reports.statuses",
     "main_table": "reports.tables",
     "open_runs": "reports.load",
-    "chosen_letters": "reports.analyses.positions",
     "render": "reports.formats",
     "runs_frame": "reports.frames.runs",
     "steps_frame": "reports.frames.steps",
@@ -57,7 +54,6 @@ __all__ = [
     "FORMATS",
     "TEST_DATA_NOTE",
     "by_table",
-    "chosen_letters",
     "clean",
     "cost_table",
     "main_table",

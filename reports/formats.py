@@ -50,7 +50,6 @@ __all__ = [
     "Average",
     "Format",
     "as_page",
-    "as_parquet",
     "clean",
     "grid",
     "grids",
@@ -82,12 +81,6 @@ def as_page(frames: Sequence[pd.DataFrame], average: Average = "macro") -> str:
     """Several tables on one HTML page, without scripts."""
     arranged = [one for frame in frames for one in grids(frame, average)]
     return tables.render(arranged, "html")
-
-
-def as_parquet(table: pd.DataFrame) -> bytes:
-    """Return the frame as parquet, with note and settings in its metadata as JSON under
-    `vlm-eval`."""
-    return tables.to_parquet(grid(table))
 
 
 def json_content(table: pd.DataFrame) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ import pandas as pd
 
 from harness.runs import Run, StepUnit
 from harness.tables import interval_record
-from parsers import Declaration, Level, Status, index_of, letters_for, mean_interval
+from parsers import Declaration, Level, Status, mean_interval
 from reports.analyses.units import (
     Parent,
     chi_square_p,
@@ -22,18 +22,10 @@ from reports.analyses.units import (
     parent_of,
     scored,
 )
-from reports.frames.units import Column, typed
 from reports.grid import Field, clusters, described, interval
 from reports.kind import suited
 from reports.load import RunLike, open_runs
 from reports.settings import about_runs
-
-LETTERS = (
-    Column("run", "str", "the run"),
-    Column("letter", "str", "the letter of the position"),
-    Column("chosen", "Int64", "steps in which this letter was chosen"),
-    Column("chance", "float64", "expected number under a uniform choice"),
-)
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
@@ -278,41 +270,3 @@ def _sentence(label: str, which: str, test: PlaceTest | None) -> str:
 
 def _plain(test: PlaceTest) -> dict[str, float]:
     return {name: getattr(test, name) for name in test.__slots__}
-
-
-def chosen_letters(steps: pd.DataFrame) -> pd.DataFrame:
-    """Count chosen letters by run from a frame of steps, with the counts expected by chance.
-
-    Only steps in which an element was chosen count; each of 21 choices has a chance of 1/21. The
-    harness lists choices in a seeded random order, so a model without position bias stays near
-    chance, except in snapshots ordered by others. Left out are steps without letters,
-    and runs that list candidates in the order of a ranker or of the page.
-    """
-    columns: dict[str, list[object]] = {letter_column.name: [] for letter_column in LETTERS}
-    answered = steps[(steps["status"] == "answered") & steps["letter"].notna()]
-    answered = answered[answered["letter"].astype("str") != ""]
-    sources = _sources(steps)
-    for run, run_steps in answered.groupby("run", observed=True):
-        if sources.get(str(run), "snapshot") != "snapshot":
-            continue
-        chosen = Counter(run_steps["letter"].astype("str"))
-        chance: dict[str, float] = defaultdict(float, dict.fromkeys(chosen, 0.0))
-        lists = Counter(
-            zip(run_steps["choices"], run_steps["none_letter"].astype("object"), strict=True)
-        )
-        for (size, none), count in lists.items():
-            for name in letters_for(int(size), none if isinstance(none, str) else None):
-                chance[name] += count / int(size)
-        for name in sorted(chance, key=index_of):
-            row = (str(run), name, chosen[name], chance[name])
-            for letter_column, value in zip(LETTERS, row, strict=True):
-                columns[letter_column.name].append(value)
-    return typed(columns, LETTERS)
-
-
-def _sources(steps: pd.DataFrame) -> dict[str, object]:
-    """Return the source of each run's candidates, by the attributes of the frame."""
-    shared = steps.attrs.get("constants", {}).get("candidates")
-    differing = steps.attrs.get("differences", {}).get("candidates", {})
-    names = [str(name) for name in steps["run"].unique()]
-    return {name: differing.get(name, shared) or "snapshot" for name in names}

@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from reports.formats import FORMATS, TEST_DATA_NOTE, Format, as_page, as_parquet, render
+from harness.tables import to_parquet
+from reports.formats import FORMATS, TEST_DATA_NOTE, Format, as_page, grid, render
 from reports.grid import Field, described, interval
 from reports.tables import main_table
 from tests.reports.runs import setup, step, worked, write
@@ -128,7 +129,7 @@ def test_several_tables_on_a_page(table: pd.DataFrame, tmp_path: Path) -> None:
 @pytest.mark.parametrize("which", ["described", "results"])
 def test_parquet_reads_back(table: pd.DataFrame, tmp_path: Path, which: str) -> None:
     chosen = table if which == "described" else main_table(write(tmp_path / "run", worked()))
-    stored = pq.read_table(io.BytesIO(as_parquet(chosen)))
+    stored = pq.read_table(io.BytesIO(to_parquet(grid(chosen))))
     facts = json.loads(stored.schema.metadata[b"vlm-eval"])
     assert facts["note"] == TEST_DATA_NOTE and "rows" not in facts
     plain = chosen.copy()

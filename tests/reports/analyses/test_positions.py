@@ -14,9 +14,8 @@ import pytest
 from harness.runs import StepUnit
 from parsers import MIND2WEB, Prediction, Status
 from parsers.records import F1_VARIANTS, Choice
-from reports.analyses.positions import Pick, chosen_letters, option_positions, pick_of, place_test
+from reports.analyses.positions import Pick, option_positions, pick_of, place_test
 from reports.formats import render
-from reports.frames.steps import steps_frame
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed, flat, step_scores
 
@@ -150,7 +149,6 @@ def test_lists_that_were_not_drawn_show_nothing(tmp_path: Path, source: str) -> 
     shown = option_positions(ranked)
     assert len(shown) == 0
     assert any("nothing to show" in note for note in shown.attrs["notes"])
-    assert len(chosen_letters(steps_frame(ranked))) == 0
 
 
 def test_choices_without_letters_show_nothing(tmp_path: Path) -> None:
@@ -167,4 +165,3 @@ def test_choices_without_letters_show_nothing(tmp_path: Path) -> None:
     shown = option_positions(run)
     assert len(shown) == 0
     assert any("lettered in groups" in note for note in shown.attrs["notes"])
-    assert len(chosen_letters(steps_frame(run))) == 0
