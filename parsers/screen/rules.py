@@ -24,9 +24,6 @@ from parsers.screen import (
     text_of,
 )
 from parsers.screen.box_rules import agentcpm, clawgui, qwen
-from parsers.screen.curated import curated
-from parsers.screen.dual_points import seeclick
-from parsers.screen.elements import aitz
 from parsers.screen.lines import (
     atlas_line,
     judge_atlas,
@@ -35,6 +32,7 @@ from parsers.screen.lines import (
     odyssey_line,
 )
 from parsers.screen.scripts import guiact, guiact_score, omniact
+from parsers.screen.set_rules import aitz, curated, seeclick
 from parsers.screen.verdicts import (
     FAR,
     NEAR,

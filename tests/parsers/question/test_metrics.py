@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers.question import LETTERS, Asked, Right, answered
-from parsers.question.choice import read_choice
 from parsers.question.metrics import METRICS, score
-from parsers.question.reading import read_answer, spell_answer
+from parsers.question.reading import read_answer, read_choice, spell_answer
 from parsers.question.words import (
     ROUGES,
     anls,

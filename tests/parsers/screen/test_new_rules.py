@@ -11,10 +11,10 @@ import pytest
 from parsers.actions import Action
 from parsers.points.lines import places_in
 from parsers.screen import Answers, Edges, several, with_box
-from parsers.screen.curated import same_line, same_place
 from parsers.screen.lines import judge_atlas, judge_atlas_script
 from parsers.screen.rules import RULES
 from parsers.screen.scripts import click_penalty
+from parsers.screen.set_rules import same_line, same_place
 from parsers.screen.verdicts import Verdict
 from tests.parsers.screen.test_rules import cases, summed
 

@@ -10,11 +10,11 @@ import pytest
 
 from parsers.actions import Action
 from parsers.screen import Answers, Edges, Point
-from parsers.screen.dual_points import duals_match
 from parsers.screen.forms import FAMILIES
 from parsers.screen.lines import judge_atlas, judge_odyssey
 from parsers.screen.reading import read_action
 from parsers.screen.rules import RULES
+from parsers.screen.set_rules import duals_match
 from parsers.screen.verdicts import Verdict
 from tests.harness.page.recorded import folder
 

@@ -35,7 +35,7 @@ from harness.settings import Settings
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from parsers.screen import Answers, ScreenDetail, box_of, parts, several, with_box
-from reports.kinds.screen.errors import TEXT, TYPE, _difference
+from reports.kinds.screen import TEXT, TYPE, _difference
 from tests.harness.kinds.grounding._files import png, write
 
 SIZE = (200, 100)
