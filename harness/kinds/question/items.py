@@ -92,6 +92,16 @@ def items_of(rows: Iterable[Read], schema: Schema, pictures: Pictures, name: str
         yield from items
 
 
+def grouped(items: Iterable[Item]) -> list[str]:
+    """Return every problem once, with the number of items that have it and the first one."""
+    found: dict[str, list[str]] = {}
+    for kind, text in (item.problem for item in items if item.problem):
+        found.setdefault(kind, []).append(text)
+    return [
+        texts[0] + (f" ({len(texts)} items)" if len(texts) > 1 else "") for texts in found.values()
+    ]
+
+
 def _join(items: Sequence[Item], history: str, dialogue: str) -> None:
     """Make the items of turns one dialogue: name them, and show each what was before it."""
     before: list[Earlier] = []

@@ -19,7 +19,7 @@ from harness.benchmarks import Benchmark
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.question.items import Item, items_of
+from harness.kinds.question.items import Item, grouped, items_of
 from harness.kinds.question.pictures import Pictures
 from harness.kinds.question.schema import SCHEMA, Schema, read_schema
 from harness.kinds.question.tables import rows_of
@@ -159,13 +159,7 @@ class QuestionItems(Benchmark):
     def problems(self, data: Path | None) -> list[str]:
         """Return every problem once, with the number of items that have it and the first one."""
         _, items, _, _ = self._read(data)
-        found: dict[str, list[str]] = {}
-        for kind, text in (item.problem for item in items if item.problem):
-            found.setdefault(kind, []).append(text)
-        return [
-            texts[0] + (f" ({len(texts)} items)" if len(texts) > 1 else "")
-            for texts in found.values()
-        ]
+        return grouped(items)
 
     def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
         """Return the score, also as that of the question's metric; None where no answer is

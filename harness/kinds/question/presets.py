@@ -33,7 +33,7 @@ def _ours(**columns: Any) -> Row:
     return {name: value for name, value in columns.items() if value is not None}
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """Return the list that a text spells in Python's words; anything else as it is."""
     if not (isinstance(value, str) and value.strip()[:1] == "[" and value.strip()[-1:] == "]"):
         return value
@@ -58,7 +58,7 @@ def _vlmevalkit(row: Row, cells: Mapping[str, Any]) -> Row:
         if not isinstance(shared, str) or len(shared) <= _INDEX:
             raise Bad("index", f"the image '{image}' is no index of a row with a picture")
         image = shared
-    images = _pictures(image) if image else _listed(_filled(row, "image_path"))
+    images = _pictures(image) if image else listed(_filled(row, "image_path"))
     if images is None:
         raise Bad("image", f"{row.get('index', '')} has neither image nor image_path")
     options = []
@@ -74,7 +74,7 @@ def _vlmevalkit(row: Row, cells: Mapping[str, Any]) -> Row:
     return _ours(
         id=_filled(row, "index"),
         question=_filled(row, "question"),
-        answers=_listed(_filled(row, "answer")),
+        answers=listed(_filled(row, "answer")),
         images=images,
         options=options or None,
         hint=_filled(row, "hint"),
