@@ -27,6 +27,13 @@ import msgspec
 
 from adapters.contract import Fatal
 
+EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
+"""A feature that most kinds of units lack, and that settings need."""
+RULES = "published rules"
+"""A feature of kinds whose answers are judged under several rules at once."""
+OWN_PYTHON = "a Python of its own"
+"""A feature of few benchmarks."""
+
 
 def setting(default: Any, help: str, **facts: Any) -> Any:
     """Declare a setting as a field; `facts` are attributes of `harness.settings.Setting`."""

@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from adapters.options import EPISODES as EPISODES
+from adapters.options import OWN_PYTHON as OWN_PYTHON
+from adapters.options import RULES as RULES
 from harness.settings import values
 
 Group = Literal["Model", "Data", "Question", "Scoring", "Running", "Models on this machine"]
@@ -23,12 +26,6 @@ STEPS, ELEMENTS, PICTURES = "recorded steps", "elements of pages", "pictures"
 """Features that some kinds of units lack; their runs do not record such settings."""
 EARLIER = "recorded steps before a step"
 """A feature that other kinds of units lack."""
-EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
-"""Another."""
-RULES = "published rules"
-"""A feature of kinds whose answers are judged under several rules at once."""
-OWN_PYTHON = "a Python of its own"
-"""A feature of few benchmarks."""
 
 UNKNOWN: Any = object()
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from adapters.options import EPISODES, OWN_PYTHON, LeafSettings, PathText, setting
 from adapters.options import Count as AtLeastOne
-from adapters.options import LeafSettings, PathText, setting
 from adapters.options import session_setting as _running
-from harness.settings.setting import EPISODES, OWN_PYTHON
 
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)
 

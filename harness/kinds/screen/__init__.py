@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adapters.options import LeafSettings, setting
-from harness.settings.setting import RULES
+from adapters.options import RULES, LeafSettings, setting
 
 
 @dataclass(frozen=True, kw_only=True)
