@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import harness
+from harness.benchmarks import open_benchmark
 from parsers.screen.forms import FAMILIES
 from tests.harness.commands.tool import at, call, isolate
 from tests.servers import Answer, Ask, WireServer
@@ -29,22 +31,15 @@ def asked(out: str, *more: str) -> list[list[Any]]:
         found.append(list(ask.messages))
         return Answer(REPLY.format(number=len(found)))
 
-    units = harness.open_run("long").records()
-    episode = max(
-        (unit.parents["episode"] for unit in units),
-        key=[unit.parents["episode"] for unit in units].count,
-    )
+    units = open_benchmark("sample-screens").entries
+    counts = Counter(unit.parents["episode"] for unit in units)
+    episode = counts.most_common(1)[0][0]
     with WireServer(react) as server:
         line = at(server, "--model", "openai:ui-tars-7b", "-b", "sample-screens", "--out", out)
         done = call(*line, "--only", f"episode={episode}", "--concurrency", "1", *more)
     assert done.code == 0, done.err
     assert len(found) >= 6
     return found
-
-
-@pytest.fixture(autouse=True)
-def episodes(place: None) -> None:
-    assert call("-m", "oracle", "-b", "sample-screens", "-o", "long", "--progress", "off").code == 0
 
 
 def shape(messages: list[Any]) -> list[tuple[str, int]]:
