@@ -139,7 +139,7 @@ def nameless(summary: dict[str, Any] | None) -> dict[str, Any]:
 @pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
 @pytest.mark.parametrize(
     ("command", "steps", "rounds"),
-    [(engine_alone, STEPS, 5), (voting, SAMPLES * SAMPLE_STEPS, 7)],
+    [(engine_alone, STEPS, 3), (voting, SAMPLES * SAMPLE_STEPS, 4)],
 )
 def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
     tmp_path: Path, command: Command, steps: int, rounds: int
