@@ -61,7 +61,7 @@ class Value(NamedTuple):
 
 
 def headings(shown: Sequence[View]) -> Iterator[Row]:
-    """The main heading, once for each of a site."""
+    """Ask for the main heading, each once for a site."""
     asked = set[tuple[str, str]]()
     for view in shown:
         element = next(iter(view.root.iter("h1")), None)
@@ -73,7 +73,7 @@ def headings(shown: Sequence[View]) -> Iterator[Row]:
 
 
 def elements(shown: Sequence[View]) -> Iterator[Row]:
-    """The text in a box, each once for a site."""
+    """Ask for the text in a box, each once for a site."""
     asked = set[tuple[str, str]]()
     for view in shown[::ELEMENT_EVERY]:
         found = []
@@ -92,7 +92,7 @@ def elements(shown: Sequence[View]) -> Iterator[Row]:
 
 
 def next_pages(recorded: Sequence[tuple[View, Mapping[str, Any]]]) -> Iterator[Row]:
-    """The heading of the page that a recorded click opened, among those of its site."""
+    """Ask which heading of its site the page has that a recorded click opened."""
     known: dict[str, dict[str, None]] = defaultdict(dict)
     for view, _ in recorded:
         known[view.website][view.heading] = None
@@ -124,7 +124,7 @@ def next_pages(recorded: Sequence[tuple[View, Mapping[str, Any]]]) -> Iterator[R
 
 
 def which_boxes(shown: Sequence[View]) -> Iterator[Row]:
-    """The box of an element, among those of others in the window."""
+    """Ask which box holds an element, among those of others in the window."""
     number = 0
     for view in shown[1::BOX_EVERY]:
         top = view.top()
@@ -173,7 +173,8 @@ def values(view: View) -> Iterator[Value]:
 
 
 def short(shown: Sequence[View]) -> Iterator[Row]:
-    """Values, each once, and some of them on other pages of the site, where they are not."""
+    """Ask for values, each once, and for some of them on other pages of the site, where they are
+    not."""
     asked = set[tuple[str, str]]()
     for view in shown:
         found = [one for one in values(view) if (view.website, one.question) not in asked]
@@ -236,7 +237,7 @@ def _choice(
         yield from _row(view, task, top, question, [place], options=options, **more)
 
 
-def rows_of(file: Path) -> Iterator[tuple[str, Row]]:
+def questions_of(file: Path) -> Iterator[tuple[str, Row]]:
     """Yield the questions about a file of the recorded sample, each with its place in the file."""
     recorded = [*views(file)]
     shown = list(dict.fromkeys(view for view, _ in recorded))
@@ -276,7 +277,7 @@ class QuestionSample(QuestionItems):
         for split in splits or self.default_splits:
             path = files()[split]
             read.append(DataFile(path, None, path.name, path.stat().st_size))
-            rows += rows_of(path)
+            rows += questions_of(path)
         items = list(items_of(rows, SCHEMA, pictures, self.name))
         return self.opened(SCHEMA, items, pictures, read, splits, origin="package")
 
