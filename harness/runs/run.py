@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from harness.tables import Grid
 
-RESOLVER = "harness.benchmarks:step_data"
+RESOLVER = "harness.benchmarks.lookup:step_data"
 """Loader of pictures and pages. Fixed here and not in the run: a run may come from
 another user, and its contents must not decide which code is called."""
 

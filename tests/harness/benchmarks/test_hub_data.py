@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from harness.benchmarks import hub_copies, hub_stream, step_data
+from harness.benchmarks import hub_copies, hub_stream
 from harness.benchmarks.hub_stream import HubData, Wanted, facts_of, hub_data, write
+from harness.benchmarks.lookup import step_data
 from harness.errors import DataError
 from harness.runs import StepData
 from tests.harness.benchmarks._files import picture

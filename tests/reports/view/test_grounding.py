@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from adapters.registry import Entry
-from harness.benchmarks import BENCHMARKS
+from harness.benchmarks import BENCHMARKS, lookup
 from harness.runs import open_run
 from reports.kinds.grounding.errors import LARGEST, GroundingPage
 from reports.view.serving import HOST, server
@@ -140,9 +140,7 @@ def test_without_the_data_marks_stand_on_an_empty_page(
     runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(BENCHMARKS._entries, "screens")
-    from harness import benchmarks
-
-    benchmarks._opened.cache_clear()
+    lookup._opened.cache_clear()
     warned: list[str] = []
     Page(runs, tmp_path / "page", warn=warned.append).write()
     assert len(warned) == 1 and warned[0].startswith("5 items without a picture")
