@@ -52,7 +52,7 @@ def declaration(
     the level of dialogues lies below that of clusters.
     """
     binary = all(METRICS[name].binary for name in metrics)
-    averages: Any = (average, *(one for one in ("micro", "macro") if one != average))
+    averages: Any = tuple(dict.fromkeys((average, "micro")))
     measures = [
         Measure(
             "score",
