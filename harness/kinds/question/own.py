@@ -30,6 +30,8 @@ from parsers.question.metrics import METRICS, score
 from parsers.records import Prediction, Scores
 
 DIALOGUE = "dialogue"
+SHORT = 16
+"""Digits of a picture's digest that name it."""
 
 
 def measure_of(metric: str) -> str:
@@ -198,7 +200,7 @@ class QuestionItems(Benchmark):
         for item in items:
             dialogue = item.dialogue or item.id
             cluster = item.labels.get(schema.cluster, "") if schema.cluster else ""
-            parent = cluster or "+".join(shown[dialogue]) or dialogue
+            parent = cluster or "+".join(one[:SHORT] for one in shown[dialogue]) or dialogue
             yield self.unit(
                 item.id,
                 QuestionDetail(asked=item.asked, gold=item.gold),

@@ -4,8 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.runs import Run
+from harness.runs import Run, Unit
+from parsers.question import LETTERS, Asked, QuestionDetail, text_of
+from parsers.question.metrics import METRICS
 from reports.kind import KindReports
+from reports.view.parts import Cell, Line, Part, Score, UnitPage
+
+
+class QuestionPage(UnitPage):
+    """Questions with their pictures, and the right answer next to what was said."""
+
+    measures = ()
+    searched = "question, answer, id"
+
+    def answer(self, record: Unit[QuestionDetail]) -> str | None:
+        """Return what was said, or why that is nothing."""
+        said = record.prediction
+        if said is None:
+            return None
+        text = text_of(said)
+        return str(said.status) if text is None else _worded(text, record.detail.asked)
+
+    def part(self, record: Unit[QuestionDetail]) -> Part:
+        """Return the right answers against what was said, and the scores that there are."""
+        asked, gold = record.detail.asked, record.detail.gold
+        right = [_worded(one, asked) for one in gold.answers]
+        right += [gold.no_answer] if gold.unanswerable else []
+        binary = asked.metric in METRICS and METRICS[asked.metric].binary
+        return Part(
+            heads=("right", "answered"),
+            lines=[Line("answer", (Cell(" or ".join(right)), Cell(self.answer(record) or "–")))],
+            scores=[
+                Score(name, value, binary)
+                for name, value in (record.scores or {}).items()
+                if value is not None
+            ],
+        )
+
+
+def _worded(text: str, asked: Asked) -> str:
+    """Return an answer with the option that it names as a letter."""
+    place = LETTERS.find(text) if asked.metric == "choice" and len(text) == 1 else -1
+    return f"{text}. {asked.options[place]}" if 0 <= place < len(asked.options) else text
 
 
 def question_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:
@@ -24,5 +64,6 @@ def question_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:
 
 QUESTION_REPORTS = KindReports(
     published_keys=question_keys,
+    page=QuestionPage(),
     status_note="What cannot be read, is refused or is beyond the options is 0 and stays in.",
 )

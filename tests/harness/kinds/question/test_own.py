@@ -18,6 +18,7 @@ from PIL import Image
 
 import harness
 from parsers.question.metrics import METRICS
+from reports.kinds.question import QUESTION_REPORTS
 from tests.harness.commands.tool import at, call, isolate
 from tests.servers import Answer, Ask, WireServer
 
@@ -95,6 +96,20 @@ def test_the_oracle_is_right_and_chance_is_that_of_options() -> None:
     assert run("oracle", "right")["cells"]["value"] == 1.0
     floor = harness.open_run("right").summary["total"]["floor"]["score"]
     assert floor == pytest.approx((0 + 1 / 3) / 2)
+
+
+def test_a_page_has_the_right_answer_next_to_what_was_said() -> None:
+    write(*mixed(), toml=MIXED)
+    with WireServer(lambda ask: Answer("Answer: A" if "Which page" in ask.text else "")) as server:
+        assert call(*at(server, "-b", "question-items", "--data", "set", "-o", "run")).code == 0
+    page, shown = QUESTION_REPORTS.page, {}
+    for record in harness.open_run("run").records():
+        part = page.part(record)
+        (answer,) = part.lines
+        shown[record.unit_id] = *(cell.text for cell in answer.cells), len(part.scores)
+    assert shown["b"] == ("B. Basket {question}", "A. Home", 2)
+    assert shown["d"] == ("Ann or <no answer>", "empty", 2)
+    assert shown["c"] == ("12", "empty", 2)
 
 
 def test_a_model_is_asked_in_the_words_of_the_set() -> None:
