@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import harness
+from harness.batches import passes
 from tests.harness.commands.tool import at, call, calls, isolate, start
 from tests.harness.kinds.question.test_own import TOML, check, png, run, write
 from tests.programs import Program
@@ -33,7 +34,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def told(ask: Ask) -> Answer:
-    return Answer(next(reply for words, reply in WORDS.items() if words in ask.text))
+    known = (reply for words, reply in WORDS.items() if words in ask.text)
+    return Answer(next(known, "ready"))
 
 
 def sent(ask: Ask) -> list[tuple[str, str, int]]:
@@ -181,6 +183,35 @@ def test_turns_behind_a_reply_that_is_asked_for_again_are_asked_again() -> None:
         assert len(server.asks) - before == 2
     replies = [json.dumps(one["reply"]) for one in calls("longer")]
     assert sum("It costs 12" in text for text in replies) == 2
+
+
+def test_a_dialogue_comes_to_the_same_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(passes, "LONGEST_WAIT_S", 0.01)
+    write(TALK, {**TALK, "id": "u", "hint": "Another shop."}, ALONE)
+    with WireServer(told) as server:
+        assert call(*at(server, *LINE, "--no-cache")).code == 0
+        more = ("batched", "--no-cache", "--yes", "--tier", "batch", "--wait")
+        line = at(server, *LINE[:-1], *more)
+        done = call(*(word for word in line if word != "--no-preflight"))
+        assert done.code == 0, done.err
+        assert server.batches.creates == 3
+    said = [
+        sorted((one["id"], one["conversation"], one["reply"]["text"]) for one in calls(run))
+        for run in ("run", "batched")
+    ]
+    assert said[0] == said[1] and len(said[0]) == 7
+
+
+def test_each_sample_is_a_dialogue_of_its_own() -> None:
+    write(TALK)
+    more = ("--samples", "3", "--temperature", "0.9", "--model-seed", "7")
+    with WireServer(told) as server:
+        done = call(*at(server, *LINE, *more))
+        assert done.code == 0, done.err
+    assert len(calls("run")) == 3 * 3
+    said = [one.prediction for one in harness.open_run("run").records()]
+    assert [one.votes for one in said if one] == [(3,)] * 3
 
 
 def test_turns_behind_a_damaged_reply_are_asked_again() -> None:
