@@ -57,8 +57,5 @@ def test_who_stops_early_leaves_no_thread_and_no_more_work() -> None:
     before = set(threading.enumerate())
     assert asyncio.run(three()) == [0, 1, 2]
     assert len(made) <= 3 + AHEAD
-    # A thread that has been told to end may take a moment; others are those of earlier tests.
-    for thread in set(threading.enumerate()) - before:
-        thread.join(60)
-        assert not thread.is_alive()
-    assert len(made) <= 3 + AHEAD
+    left = set(threading.enumerate()) - before  # Those before are of other tests.
+    assert not any(thread.name.startswith("questions") for thread in left)
