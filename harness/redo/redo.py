@@ -15,6 +15,7 @@ from harness.planning.model import limits_of
 from harness.planning.reply_limit import Limits, higher, written
 from harness.planning.starts import Start
 from harness.redo import RedoSettings
+from harness.redo.repair import used_only_by
 from harness.runs import (
     Run,
     check_same,
@@ -172,6 +173,5 @@ def _split(
                 again.add(record.key)
     last = {id for key in again for id in calls[key][-1:]}
     again |= {key for key, ids in calls.items() if not last.isdisjoint(ids)}
-    kept = {id for key in calls.keys() - again for id in calls[key]}
-    gone = {id for key in again for id in calls[key]} - kept
-    return frozenset(again), frozenset(calls.keys() - again), frozenset(gone)
+    gone = frozenset(used_only_by(again, calls))
+    return frozenset(again), frozenset(calls.keys() - again), gone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -135,17 +135,24 @@ def _read(path: Path, head: type[H], kind: type[Any]) -> _Lines[H]:
     return found
 
 
+def used_only_by(again: Collection[StepKey], calls: Mapping[StepKey, Iterable[str]]) -> set[str]:
+    """Return the ids of calls that these dialogues used and no other one did."""
+    kept = {id for key, ids in calls.items() if key not in again for id in ids}
+    return {id for key, ids in calls.items() if key in again for id in ids} - kept
+
+
 def _shared(
     steps: _Lines[StepHead], calls: _Lines[CallHead], again: Collection[StepKey]
 ) -> set[int]:
     """Return the lines of shared calls that only these dialogues used, which may go on from a reply
     that is lost."""
-    kept: set[str] = set()
-    used: set[str] = set()
-    for key, heads in steps.whole.items():
-        (used if key in again else kept).update(id for head in heads.values() for id in head.calls)
+    used = {
+        key: [id for head in heads.values() for id in head.calls]
+        for key, heads in steps.whole.items()
+    }
+    gone = used_only_by(again, used)
     shared = (heads for key, heads in calls.whole.items() if is_shared(key))
-    return {n for heads in shared for n, head in heads.items() if head.id in used - kept}
+    return {n for heads in shared for n, head in heads.items() if head.id in gone}
 
 
 def _lacking(steps: _Lines[StepHead], calls: _Lines[CallHead]) -> set[StepKey]:
