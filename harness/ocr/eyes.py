@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -45,7 +44,6 @@ class Eyes:
     """Reads pictures in child processes, each once, and keeps what it read in the cache folder."""
 
     def __init__(self) -> None:
-        self._folder: Path | None = None
         self._pool: Pool | None = None
         self._read: dict[tuple[str, str], asyncio.Future[tuple[Line, ...]]] = {}
 
@@ -74,9 +72,7 @@ class Eyes:
 
     async def _reading(self, picture: Picture, source: PictureSource) -> tuple[Line, ...]:
         data = (await source.encoded(picture)).data
-        if self._folder is None:
-            self._folder = cache_folder() / "ocr" / edition()
-        kept = self._folder / f"{hashlib.sha256(data).hexdigest()}.json"
+        kept = cache_folder() / "ocr" / edition() / f"{hashlib.sha256(data).hexdigest()}.json"
         try:
             found = _KEPT_AS.decode(kept.read_bytes())
         except (OSError, msgspec.DecodeError):

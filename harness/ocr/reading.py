@@ -6,6 +6,7 @@ The models are part of rapidocr's package: nothing is downloaded.
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ PARAMETERS = {
 }
 
 
+@cache
 def edition() -> str:
     """Return what the lines of a picture depend on, as a short hash: rapidocr and the settings."""
     text = f"{version('rapidocr')} {TILE} {OVERLAP} {SURE} {PARAMETERS}"
