@@ -8,6 +8,7 @@ A restart marker must follow every row of blocks, as in the screenshots of the s
 
 from __future__ import annotations
 
+import hashlib
 import re
 import struct
 from collections import Counter
@@ -96,6 +97,18 @@ def _named(page: Page, one: Candidate) -> tuple[str, str] | None:
     elif not name and one.tag not in ("input", "select", "textarea"):
         name = page.text_of(one.id, MOST_WORDS + 1)
     return (role, name) if name and len(name.split()) <= MOST_WORDS else None
+
+
+def outer(shown: Sequence[Clickable]) -> list[Clickable]:
+    """Return the elements that hold no other one."""
+    return [
+        one for one in shown if not any(one.holds(other) for other in shown if other is not one)
+    ]
+
+
+def hash_of(*parts: str) -> int:
+    """Return the number by which the samples choose, the same on every machine."""
+    return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
 
 
 def direction(one: Clickable, others: Sequence[Clickable]) -> str:

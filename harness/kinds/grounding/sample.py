@@ -8,7 +8,6 @@ machine. The `refined` splits ask about the same targets, and name what is next 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,9 @@ from harness.kinds.grounding.clickables import (
     Clickable,
     clickables,
     direction,
+    hash_of,
     jpeg_rows,
+    outer,
 )
 from harness.kinds.grounding.sets import GroundingSet, Row, Rows
 from harness.page import Page
@@ -136,7 +137,7 @@ def _windows(folder: _Windows, file: Path) -> Iterator[_Window]:
             if size.digest in seen or size.height < SIZE[1]:
                 continue
             seen.add(size.digest)
-            top = _hash(size.digest) % ((size.height - SIZE[1]) // BLOCK_ROW + 1) * BLOCK_ROW
+            top = hash_of(size.digest) % ((size.height - SIZE[1]) // BLOCK_ROW + 1) * BLOCK_ROW
             name = f"{record['website']}-{size.digest[:8]}"
             folder.cells[name] = Cell(file, group, offset), top
             page = Page.parse(record["cleaned_html"])
@@ -159,10 +160,7 @@ def _root(html: str) -> str:
 
 
 def _chosen(shown: Sequence[Clickable], digest: str) -> list[Clickable]:
-    kept = [
-        one for one in shown if not any(one.holds(other) for other in shown if other is not one)
-    ]
-    return sorted(kept, key=lambda one: _hash(digest, one.id))[:PER_PICTURE]
+    return sorted(outer(shown), key=lambda one: hash_of(digest, one.id))[:PER_PICTURE]
 
 
 def _rows(windows: Sequence[_Window], *, refined: bool) -> Iterator[Row]:
@@ -199,7 +197,7 @@ def _of_another_site(
     """Something of that role that only other sites have."""
     others = (
         one
-        for website, one in sorted(names, key=lambda pair: _hash(unit_id, pair[1].name))
+        for website, one in sorted(names, key=lambda pair: hash_of(unit_id, pair[1].name))
         if website != window.website
         and one.role == instead.role
         and one.name.casefold() not in window.words
@@ -211,10 +209,6 @@ def _size(one: Clickable) -> str:
     left, top, right, bottom = one.box
     area = (right - left) * (bottom - top)
     return next((name for most, name in _AREAS if area < most), "large")
-
-
-def _hash(*parts: str) -> int:
-    return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
 
 
 BENCHMARK = GroundingSample()

@@ -112,6 +112,7 @@ class QuestionItems(Benchmark):
     data: Path | None = None
     declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
     protocol = "question"
+    origin = "local"
     pictures = True
     guarded = False
 
@@ -120,18 +121,7 @@ class QuestionItems(Benchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of questions. Raises `DataError` for the first problem."""
-        return self.opened(*self._read(data), splits)
-
-    def opened(
-        self,
-        schema: Schema,
-        items: Sequence[Item],
-        pictures: Pictures,
-        files: Sequence[DataFile],
-        splits: Sequence[str] | None,
-        origin: str = "local",
-    ) -> Items:
-        """Return the units of items. Raises `DataError` for the first problem."""
+        schema, items, pictures, files = self._read(data, splits)
         problem = next((item.problem for item in items if item.problem), None)
         if problem is not None:
             raise DataError(problem[1])
@@ -152,7 +142,7 @@ class QuestionItems(Benchmark):
             self._units(items, schema),
             splits=splits,
             whole=schema.cluster or "picture",
-            origin={"origin": origin, "set": schema.name, "files": fingerprint(files)},
+            origin={"origin": self.origin, "set": schema.name, "files": fingerprint(files)},
             pictures=lambda unit: [pictures.read(name) for name in named[unit.unit_id]],
             remarks=list(_remarks(items)),
         )
@@ -160,7 +150,7 @@ class QuestionItems(Benchmark):
 
     def problems(self, data: Path | None) -> list[str]:
         """Return every problem once, with the number of items that have it and the first one."""
-        _, items, _, _ = self._read(data)
+        _, items, _, _ = self._read(data, None)
         return grouped(items)
 
     def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
@@ -171,7 +161,11 @@ class QuestionItems(Benchmark):
         own = ("score", measure_of(detail.asked.metric))
         return {name: found if name in own else None for name in self.declared.scores}
 
-    def _read(self, data: Path | None) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
+    def _read(
+        self, data: Path | None, splits: Sequence[str] | None
+    ) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
+        """Return the settings, the items of these splits at least, their pictures, and the files
+        that they are from."""
         root = self.data or data
         if root is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")

@@ -21,14 +21,13 @@ from lxml import etree
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.folders import ParquetPictures
-from harness.benchmarks.items import Items
 from harness.benchmarks.sample import refuse_data
-from harness.kinds.grounding.clickables import clickables, jpeg_rows
-from harness.kinds.question.items import items_of
+from harness.kinds.grounding.clickables import clickables, hash_of, jpeg_rows, outer
+from harness.kinds.question.items import Item, items_of
 from harness.kinds.question.own import QuestionItems
 from harness.kinds.question.pictures import Pictures
 from harness.kinds.question.presets import Read, Row
-from harness.kinds.question.sample_views import SIZE, Box, View, hash_of, shares_of, text_of, views
+from harness.kinds.question.sample_views import SIZE, Box, View, shares_of, text_of, views
 from harness.kinds.question.schema import Schema
 from harness.page import Page, decode_candidates
 
@@ -130,10 +129,7 @@ def which_boxes(shown: Sequence[View]) -> Iterator[Row]:
         top = view.top()
         page = Page.parse(etree.tostring(view.root, encoding="unicode"))
         there = clickables(page, view.candidates, top or 0, SIZE)
-        alone = [
-            one for one in there if not any(one.holds(other) for other in there if other is not one)
-        ]
-        alone.sort(key=lambda one: hash_of(view.id, "which", one.id))
+        alone = sorted(outer(there), key=lambda one: hash_of(view.id, "which", one.id))
         if len(alone) >= OPTIONS:
             number += 1
             one, *others = alone
@@ -261,11 +257,14 @@ class QuestionSample(QuestionItems):
     splits: tuple[str, ...] = ("dev", "test")
     default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (SplitSize("dev", 22, 104), SplitSize("test", 38, 227))
+    origin = "package"
 
     def holds(self, data: Path) -> bool:
         return False
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+    def _read(
+        self, data: Path | None, splits: Sequence[str] | None
+    ) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
         """Refuse `data`."""
         from harness.sample import files
 
@@ -278,8 +277,7 @@ class QuestionSample(QuestionItems):
             path = files()[split]
             read.append(DataFile(path, None, path.name, path.stat().st_size))
             rows += questions_of(path)
-        items = list(items_of(rows, SCHEMA, pictures, self.name))
-        return self.opened(SCHEMA, items, pictures, read, splits, origin="package")
+        return SCHEMA, list(items_of(rows, SCHEMA, pictures, self.name)), pictures, read
 
 
 BENCHMARK = QuestionSample()

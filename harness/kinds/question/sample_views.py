@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from lxml import etree
 
 from harness.benchmarks.folders import Cell
 from harness.benchmarks.parquet import opened, small_columns
-from harness.kinds.grounding.clickables import BLOCK_ROW
+from harness.kinds.grounding.clickables import BLOCK_ROW, hash_of
 from harness.page import decode_candidates
 from harness.pictures import read_size
 
@@ -77,10 +76,6 @@ def shares_of(box: Box, top: int) -> list[float]:
     return [
         round((one - top * odd) / SIZE[odd], 3) for odd, one in zip((0, 1, 0, 1), box, strict=True)
     ]
-
-
-def hash_of(*parts: str) -> int:
-    return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
 
 
 def views(file: Path) -> Iterator[tuple[View, Mapping[str, Any]]]:

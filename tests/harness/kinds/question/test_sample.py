@@ -128,6 +128,14 @@ def test_the_oracle_is_right_and_chance_is_a_quarter_of_two_in_six_tasks(
     assert json.loads(Path("run/manifest.json").read_text())["dataset"]["origin"] == "package"
 
 
+def test_it_can_be_checked_and_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    isolate(monkeypatch, tmp_path)
+    for command in ("check", "list"):
+        done = call("data", command, "--benchmark", NAME)
+        assert done.code == 0, done.err
+        assert "marlowe" in done.out or "227 questions" in done.out
+
+
 def test_the_sample_takes_no_path_and_no_foreign_split() -> None:
     with pytest.raises(DataError, match="sample-questions ships with the package"):
         open_benchmark(NAME, data=Path("there"))
