@@ -234,8 +234,9 @@ def benchmark(name: str) -> Benchmark:
 
 
 def benchmark_of(settings: Settings) -> Benchmark:
-    """Return the benchmark of a run with its options. Raises `DataError`."""
-    return benchmark(settings.benchmark).with_options(settings.benchmark_options)
+    """Return the benchmark with the options and settings of a run. Raises `DataError`."""
+    found = benchmark(settings.benchmark).with_options(settings.benchmark_options)
+    return found.of_run(settings)
 
 
 def holding(data: Path) -> list[Benchmark]:
@@ -266,7 +267,7 @@ def actions_of(name: str) -> ActionSpace | None:
 def open_benchmark(
     source: str | Benchmark, *, splits: Sequence[str] | None = None, data: Path | None = None
 ) -> Dataset[Any]:
-    """Open a benchmark, by its name or as it is for a run (`of_run`); see `Benchmark.open`."""
+    """Open a benchmark, by its name or as it is for a run; see `Benchmark.open`."""
     found = benchmark(source) if isinstance(source, str) else source
     opened = found.open(splits=splits, data=data)
     return replace(opened, declared=opened.declared or found.declared)

@@ -67,7 +67,7 @@ def _check(source: Benchmark, settings: Settings) -> bool:
     """Print the contents of a benchmark's data; return True if it is free of errors."""
     from harness.benchmarks import Items, SimpleBenchmark, recorded_steps
     from harness.benchmarks.check import check_rows, check_steps
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     problems = source.problems(Path(settings.data) if settings.data else None)
     if problems:
@@ -99,7 +99,7 @@ def list_steps(**_: Any) -> int:
     `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
     """
     from harness.kinds.contract import unit_kind
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:

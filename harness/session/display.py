@@ -123,7 +123,7 @@ class Display(Observers):
         part = self.running.part(whole=self._ending)
         if part is not None and part is not self._part:
             from harness.planning.model import limits_of
-            from harness.planning.reply_limit import unusable_replies
+            from harness.session.reply_limit import unusable_replies
             from harness.tables import coverage, estimate_cell
 
             metrics = part.metrics

@@ -13,9 +13,9 @@ from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
-from harness.planning.reply_limit import higher, unusable_replies
 from harness.runs import Manifest, Unit, by_role, by_tier
 from harness.runs.on_record import reused_replies
+from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
 from harness.tables import (

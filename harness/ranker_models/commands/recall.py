@@ -73,7 +73,7 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     was measured on other steps than those of Multimodal-Mind2Web.
     """
     from harness.benchmarks import recorded_steps
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     for ranker in rankers or map(str, files):
         with_options(ranker, values)
