@@ -28,7 +28,7 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
     options: dict[str, object] = dict(settings.protocol_options)
     for name, setting in SETTINGS.items():
         value = getattr(settings, name)
-        if setting.to_protocol and value is not None:
+        if setting.fills == "protocol" and value is not None:
             shared[name] = value
     protocol = open_protocol(settings.protocol, shared, options, model=info)
     kind = kind_of(settings.benchmark)

@@ -233,7 +233,7 @@ def options_of(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = dict(settings.adapter_options)
     _refuse_secrets(options, settings.base_url)
     for name, setting in SETTINGS.items():
-        if not setting.to_adapter:
+        if setting.fills != "adapter":
             continue
         if name in options:
             raise UserError(f"give {written(name)} as its own option")

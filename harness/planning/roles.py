@@ -205,7 +205,7 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
         known = SETTINGS.get(name)
         if name in _NOT_OF_A_ROLE or known is None:
             options.append((name, value))
-        elif known.group == "Model" or known.to_adapter:
+        elif known.group == "Model" or known.fills == "adapter":
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
@@ -240,7 +240,7 @@ def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
     unused = sorted(
         name
         for name in settings.given - {"model", "adapter_options"}
-        if not SETTINGS[name].to_adapter
+        if SETTINGS[name].fills != "adapter"
     )
     if unused:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")

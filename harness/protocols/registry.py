@@ -136,7 +136,7 @@ PROTOCOLS.add(
     "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
 )
 
-SHARED = tuple(name for name, setting in SETTINGS.items() if setting.to_protocol)
+SHARED = tuple(name for name, setting in SETTINGS.items() if setting.fills == "protocol")
 """Settings of protocols with a separate command-line option."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
