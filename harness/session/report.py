@@ -109,14 +109,20 @@ def result_grid(
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
             *agreement_line(records, settings),
             *(reused_replies(directory) if directory else ()),
-            *warnings_of(records, settings, declared),
+            *warnings_of(records, settings, declared, manifest),
         ),
     )
 
 
-def warnings_of(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
-    """Say what is wrong with many replies, or what mistake in the settings they suggest."""
-    if unusable := unusable_replies(records, limits_of(settings), declared.units):
+def warnings_of(
+    records: Records, settings: Settings, declared: Declaration, manifest: Manifest | None
+) -> Iterator[str]:
+    """Say what is wrong with many replies, or what mistake in the settings they suggest.
+
+    `manifest` is the run's, None if no model was asked.
+    """
+    limited = manifest is not None and not manifest.of_policy
+    if limited and (unusable := unusable_replies(records, limits_of(settings), declared.units)):
         yield f"warning: {unusable}"
     if mistake := unit_kind(declared.kind).extras.warning(records, settings):
         yield f"warning: {mistake}"
