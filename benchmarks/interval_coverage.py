@@ -3,7 +3,7 @@
     python -m benchmarks.interval_coverage
 
 Benchmarks with known rates are simulated, 4,000 per cell with a fixed seed, and the tables of
-`docs/statistics.md` are printed as Markdown. Exit status 1 where a cell misses what is promised
+`docs/statistics.md` are printed cell by cell. Exit status 1 where a cell misses what is promised
 there: task success at 95 % or more, printed intervals of step rates at 94 % or more, less two
 simulation errors.
 
