@@ -12,8 +12,7 @@ import pytest
 
 import harness
 from harness.gym.play import play, summary
-from harness.policies import policy_named
-from harness.policies.baselines import Oracle
+from harness.policies import Oracle, policy_named
 from reports import prefix_table
 from tests.harness.commands.tool import call
 from tests.harness.gym.made_up import actions, made, recorded
