@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.hub import fetch_one
-from harness.benchmarks.parquet import ROWS_PER_GROUP, opened, parquet_writer
+from harness.benchmarks.parquet import opened
+from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.errors import DataError
 
 _ADDRESS = re.compile(

@@ -23,13 +23,20 @@ from harness.benchmarks.files import (
 )
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
 from harness.benchmarks.parquet import Kind, Record, column_names, opened, wide_rows
-from harness.benchmarks.recorded import StepBenchmark, StepDataset, decode_operation, recorded_row
-from harness.benchmarks.step_numbers import Unplaced, whole
+from harness.benchmarks.recorded import (
+    StepBenchmark,
+    StepDataset,
+    decode_operation,
+    recorded_row,
+    whole,
+)
 from harness.errors import DataError
 from harness.records import Row
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+
+    from harness.benchmarks.step_numbers import Unplaced
 
 REPO = "osunlp/Multimodal-Mind2Web"
 REVISION = "1b4c6a8cf9f77b7a5e0d641959935c80c4a05889"
@@ -232,6 +239,8 @@ def _picture(stored: object) -> bytes | None:
 
 
 def _hints(record: Record, where: str) -> Unplaced:
+    from harness.benchmarks.step_numbers import Unplaced
+
     _, names, value = decode_operation(record["operation"], where)
     return Unplaced(
         actions=tuple(action or "" for action in record["action_reprs"] or ()),

@@ -27,9 +27,9 @@ from harness.benchmarks.recorded import (
     StepDataset,
     candidates_in,
     decode_operation,
+    whole,
 )
 from harness.benchmarks.snapshot_messages import stored_messages
-from harness.benchmarks.step_numbers import whole
 from harness.errors import DataError
 from harness.page import Box, Candidate
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, RowDetail, StoredQuestion

@@ -13,8 +13,7 @@ from typing import Any
 
 from harness.benchmarks.index import Key, StoredStep
 from harness.benchmarks.parquet import Record
-from harness.benchmarks.recorded import decode_operation, find_problems
-from harness.benchmarks.step_numbers import whole
+from harness.benchmarks.recorded import decode_operation, find_problems, whole
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode
 from harness.page.html import as_page

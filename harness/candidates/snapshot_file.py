@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.conversation import canonical_json
-from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.snapshot_messages import as_stored
 from harness.benchmarks.snapshots import OWN, SETTINGS
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
 from harness.rankers import PUBLISHED

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.parquet import column_names, opened, parquet_writer, require, small_columns
+from harness.benchmarks.parquet import column_names, opened, require, small_columns
+from harness.benchmarks.parquet_writing import parquet_writer
 from harness.errors import DataError
 
 if TYPE_CHECKING:
