@@ -29,8 +29,14 @@ from adapters.conversation import (
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Lettering, Needs, flagged, limit_of, to_prediction
-from harness.protocols.memory import history_of, with_earlier
-from harness.protocols.texts import MEMORY, PromptedProtocol, Schema, Texts
+from harness.protocols.texts import (
+    MEMORY,
+    PromptedProtocol,
+    Schema,
+    Texts,
+    history_of,
+    with_earlier,
+)
 from harness.records import Choice, Earlier, Step
 from harness.settings import History, NoneRule, Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
