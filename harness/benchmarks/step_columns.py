@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -235,7 +234,7 @@ class StepColumns:
             if stored.startswith("data:"):
                 return base64.b64decode(stored.partition(",")[2], validate=True)
             return self._at(folder, stored).read_bytes()
-        except (OSError, ValueError, binascii.Error) as error:
+        except (OSError, ValueError) as error:
             raise self._wrong("screenshot", where, stored, "a picture or its file") from error
 
     def _candidates(
