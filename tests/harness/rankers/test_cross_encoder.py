@@ -26,7 +26,7 @@ from harness.ranker_models.cross_encoder import document, query
 from harness.ranker_models.job import Source, rank_benchmark
 from harness.ranker_models.training import Recipe, train, training_pairs
 from harness.rankers import ByScore, open_ranks, rank
-from harness.rankers.table import RankTable
+from harness.rankers.files import RankTable
 from harness.records import Row
 from tests.harness.commands.tool import call
 from tests.harness.rankers.steps import step
