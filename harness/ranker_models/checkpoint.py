@@ -102,10 +102,7 @@ def load(checkpoint: Checkpoint) -> CrossEncoder:
     """
     # Load the checked files: a branch on the hub may move in between.
     folder = checked(checkpoint)
-    import torch
-    from sentence_transformers import CrossEncoder
-
-    model = _opened(checkpoint.path, folder, CrossEncoder, torch, checkpoint)
+    model = opened(checkpoint, folder)
     _check_head(checkpoint.path, folder, model)
     return model
 
@@ -124,8 +121,16 @@ def checked(checkpoint: Checkpoint) -> Path:
     return folder
 
 
-def _opened(name: str, folder: Path, cls: Any, torch: Any, checkpoint: Checkpoint) -> CrossEncoder:
+def opened(
+    checkpoint: Checkpoint, folder: Path, *, what: str = "", **arguments: Any
+) -> CrossEncoder:
+    """Load the files in a folder onto the checkpoint's device, without progress bars.
+
+    `what` goes into the message of the `DataError` for files that do not load.
+    """
+    import torch
     from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars
+    from sentence_transformers import CrossEncoder
     from transformers.utils import logging
 
     if not are_progress_bars_disabled():
@@ -133,16 +138,17 @@ def _opened(name: str, folder: Path, cls: Any, torch: Any, checkpoint: Checkpoin
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        model: CrossEncoder = cls(
+        return CrossEncoder(
             str(folder),
             device=checkpoint.device,
             trust_remote_code=False,
             local_files_only=True,
             model_kwargs={"dtype": getattr(torch, checkpoint.dtype)},
+            **arguments,
         )
     except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
-        raise DataError(f"{name} cannot be loaded: {_first_line(error)}") from error
-    return model
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{checkpoint.path} cannot be loaded{what}: {reason}") from error
 
 
 def located(checkpoint: Checkpoint) -> Path:
@@ -244,7 +250,3 @@ def _json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return config if isinstance(config, dict) else None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
