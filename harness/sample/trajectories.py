@@ -18,8 +18,7 @@ from uuid import UUID, uuid5
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
 from harness.recording.browser import visit
-from harness.recording.candidates import Target, target_of
-from harness.recording.columns import Op, Row, Screenshot, Step, Trajectory, jpeg
+from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, jpeg, target_of
 from harness.recording.pages import html_of, snapshot
 
 if TYPE_CHECKING:
