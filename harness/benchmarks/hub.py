@@ -1,4 +1,4 @@
-"""Download the needed data files of a Hugging Face data set, at a fixed revision.
+"""Data sets of the Hugging Face hub: their addresses, and their files at a fixed revision.
 
 The files are kept in the hub's own cache and read there like any local file; the `datasets` library
 would write a second, uncompressed copy. If the cache already has every file, the hub is not
@@ -8,26 +8,30 @@ minutes.
 
 from __future__ import annotations
 
-import queue
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
+from adapters.digests import cache_folder
 from adapters.hub import OFFLINE, hub_error, hub_page
 from harness.benchmarks.files import DataFile, missing_shards
 from harness.errors import DataError
-
-T = TypeVar("T")
 
 PATIENCE_S = 10.0
 """Seconds to wait for the hub's first answer."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ADDRESS = re.compile(
+    r"hf:/+datasets/(?P<repo>\w[\w.-]*/\w[\w.-]*)"
+    r"(?:@(?P<revision>refs/\w+/\w[\w.-]*|\w[\w.-]*))?(?:/(?P<config>\w[\w.-]*))?/?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,6 @@ def fetch(
     repo: str,
     revision: str | None,
     kinds: Sequence[Kind],
-    patience_s: float = PATIENCE_S,
     *,
     suffix: str = ".parquet",
 ) -> HubCopy:
@@ -56,22 +59,18 @@ def fetch(
         repo: the data set on the hub, as owner/name.
         revision: a commit, or None for the newest.
         kinds: the kinds of files needed; there must be at least one file of each kind.
-        patience_s: seconds to wait for the hub's first answer.
         suffix: the file name extension of data files; "" for any.
 
     Raises:
         DataError: the hub cannot be reached, refuses access, or has no such file; the message says
             what else can be done.
     """
-    from huggingface_hub import constants
-
     cached = _cached(repo, revision, kinds, suffix)
     if cached is not None:
         return cached
-    if constants.is_offline_mode():
-        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
+    refuse_offline(repo, revision)
     with translated(repo, revision):
-        info = _answer(lambda: _listing(repo, revision, patience_s), patience_s)
+        info = _listing(repo, revision)
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]
         files = [f for f in listed if any(kind(f.rfilename) for kind in kinds)]
         if not files:
@@ -107,16 +106,30 @@ def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | Non
     return HubCopy(tuple(_data_file(by_name[name], name) for name in names), folder.name)
 
 
-def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:
+def _listing(repo: str, revision: str | None) -> Any:
+    """Return what the hub knows of a revision. Raises TimeoutError after `PATIENCE_S`.
+
+    A DNS lookup can hang for minutes and cannot be interrupted, so the call runs in a daemon
+    thread, which does not keep the process alive.
+    """
     from huggingface_hub import HfApi
 
-    return HfApi().dataset_info(repo, revision=revision, files_metadata=True, timeout=timeout_s)
+    answer: Future[Any] = Future()
 
+    def ask() -> None:
+        try:
+            known = HfApi().dataset_info(
+                repo, revision=revision, files_metadata=True, timeout=PATIENCE_S
+            )
+            answer.set_result(known)
+        except BaseException as error:  # re-raised in the calling thread
+            answer.set_exception(error)
 
-def newest(repo: str, revision: str | None, patience_s: float = PATIENCE_S) -> str:
-    """Return the newest commit of a data set, or of one of its revisions. Raises `DataError`."""
-    with translated(repo, revision):
-        return str(_answer(lambda: _listing(repo, revision, patience_s), patience_s).sha)
+    threading.Thread(target=ask, name="hub", daemon=True).start()
+    wait([answer], PATIENCE_S)
+    if not answer.done():
+        raise TimeoutError(f"no answer within {PATIENCE_S:g} s")
+    return answer.result()
 
 
 def fetch_one(repo: str, revision: str, name: str) -> Path:
@@ -165,30 +178,6 @@ def _data_file(path: Path, name: str, sha256: str | None = None) -> DataFile:
     return DataFile(path, None, name, path.stat().st_size, sha256)
 
 
-def _answer(call: Callable[[], T], seconds: float) -> T:
-    """Return the result of a call, or raise TimeoutError if it takes longer than `seconds`.
-
-    A DNS lookup can hang for minutes and cannot be interrupted, so the call runs in a daemon
-    thread, which does not keep the process alive.
-    """
-    results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue()
-
-    def run() -> None:
-        try:
-            results.put((call(), None))
-        except BaseException as error:  # re-raised in the calling thread
-            results.put((None, error))
-
-    threading.Thread(target=run, name="hub", daemon=True).start()
-    try:
-        result, error = results.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError(f"no answer within {seconds:g} s") from None
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]
-
-
 @contextmanager
 def translated(repo: str, revision: str | None) -> Iterator[None]:
     """Turn the exceptions of huggingface_hub into one-line `DataError`s."""
@@ -207,3 +196,67 @@ def otherwise(repo: str) -> str:
         "their folder with --data PATH, or put them into the hub's cache and set HF_HUB_OFFLINE=1, "
         "or try things out with --benchmark sample"
     )
+
+
+def refuse_offline(repo: str, revision: str | None = None) -> None:
+    """Raise `DataError` if the hub must not be contacted (`HF_HUB_OFFLINE`)."""
+    from huggingface_hub import constants
+
+    if constants.is_offline_mode():
+        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
+
+
+class HubData(NamedTuple):
+    """A data set on the hub. revision: None for the newest; config: "" for its only one."""
+
+    repo: str
+    revision: str | None = None
+    config: str = ""
+
+    def __str__(self) -> str:
+        at = f"@{self.revision}" if self.revision else ""
+        return f"hf://datasets/{self.repo}{at}{'/' if self.config else ''}{self.config}"
+
+
+def hub_data(data: Path | str | None) -> HubData | None:
+    """Return the data set that an address names; None for a path.
+
+    Raises `DataError` for an address of another form.
+
+    >>> hub_data("hf://datasets/me/shop@v2/small")
+    HubData(repo='me/shop', revision='v2', config='small')
+    """
+    text = str(data)
+    if data is None or not text.startswith("hf:/"):
+        return None
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise DataError(
+            f"'{text}' is not the address of a data set: write hf://datasets/OWNER/NAME, "
+            "with @REVISION and /CONFIG behind it if needed"
+        )
+    return HubData(found["repo"], found["revision"], found["config"] or "")
+
+
+def copies_of(source: HubData) -> Path:
+    """Return the folder with the copies of a data set, by commit."""
+    return cache_folder() / "hub" / source.repo.replace("/", "--")
+
+
+def pinned(source: HubData) -> HubData:
+    """Return the same at a commit: the one asked for, the hub's newest, or offline the last copy.
+
+    Raises `DataError`.
+    """
+    from huggingface_hub import constants
+
+    if source.revision and _COMMIT.fullmatch(source.revision):
+        return source
+    if not constants.is_offline_mode():
+        with translated(source.repo, source.revision):
+            info = _listing(source.repo, source.revision)
+        return source._replace(revision=str(info.sha))
+    copies = sorted(copies_of(source).glob("*"), key=lambda path: path.stat().st_mtime)
+    if source.revision or not copies:
+        refuse_offline(source.repo)
+    return source._replace(revision=copies[-1].name)
