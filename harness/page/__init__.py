@@ -18,7 +18,7 @@ from __future__ import annotations
 from harness.page._candidates import Candidate, decode_candidates
 from harness.page._page import ChoiceText, Page, Snippet
 from harness.page._prune import SEGMENT, Pruning
-from harness.page._render import CUT_MARK, Brackets, RankingText
+from harness.page._render import Brackets, RankingText
 from harness.page._tree import (
     BASIC_ATTRIBUTES,
     MIND2WEB_ATTRIBUTES,
@@ -37,7 +37,6 @@ from parsers.records import Box
 
 __all__ = [
     "BASIC_ATTRIBUTES",
-    "CUT_MARK",
     "MIND2WEB_ATTRIBUTES",
     "MINIWOB_ATTRIBUTES",
     "NODE_ID",

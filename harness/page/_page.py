@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from harness.page._prune import MINDACT, SEGMENT, Limits, Pruning, collected, outline
-from harness.page._render import Brackets, RankingText, Wording, compact, ranking_text, render
+from harness.page._render import Brackets, RankingText, Wording, ranking_text, render
 from harness.page._tree import (
     MIND2WEB_ATTRIBUTES,
     NODE_ID,
@@ -205,6 +205,8 @@ class Page:
         `<...>` marks the cut; everything after it in document order is missing. `count` gives the
         tokens of a text. With None as the limit the node is written whole.
         """
+        from harness.page.html import compact
+
         return compact(self._node(node_id), max_tokens, count)
 
     def related(self, a: str, b: str) -> bool:
