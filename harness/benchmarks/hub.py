@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face hub: their addresses, and their files at a fixed revision.
+"""Files of data sets at a fixed revision of the Hugging Face hub, or of a user's folder.
 
 The files are kept in the hub's own cache and read there like any local file; the `datasets` library
 would write a second, uncompressed copy. If the cache already has every file, the hub is not
@@ -15,12 +15,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from adapters.digests import cache_folder
 from adapters.hub import OFFLINE, hub_error, hub_page
-from harness.benchmarks.files import DataFile, missing_shards
+from harness.benchmarks.files import (
+    LOCAL_SPLIT,
+    DataFile,
+    by_split,
+    check_splits,
+    local_files,
+    missing_shards,
+    split_of,
+)
 from harness.errors import DataError
 
 PATIENCE_S = 10.0
@@ -36,10 +45,16 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class HubCopy:
-    """Downloaded files, and the commit of the data set that they belong to."""
+    """Downloaded files of a data set, and their commit."""
 
     files: tuple[DataFile, ...]
+    repo: str
     revision: str
+
+    @property
+    def origin(self) -> dict[str, object]:
+        """Where the files come from, for the record."""
+        return {"origin": "hub", "repo": self.repo, "revision": self.revision}
 
 
 Kind = Callable[[str], bool]
@@ -78,7 +93,48 @@ def fetch(
             raise DataError(
                 f"{repo} on the hub has no matching {kind} at {info.sha}; {otherwise(repo)}"
             )
-        return HubCopy(tuple(_download(repo, str(info.sha), f) for f in files), str(info.sha))
+        found = tuple(_download(repo, str(info.sha), file) for file in files)
+        return HubCopy(found, repo, str(info.sha))
+
+
+class Found(NamedTuple):
+    """The files of some splits, notices for the user, and where the files come from."""
+
+    files: list[DataFile]
+    notices: list[str]
+    origin: dict[str, object]
+
+
+def files_of(
+    benchmark: str,
+    requested: Sequence[str] | None,
+    known: Sequence[str],
+    default: Sequence[str],
+    data: Path | None,
+    *,
+    repo: str,
+    revision: str | None = None,
+    suffix: str = ".parquet",
+) -> Found:
+    """Return the files of the requested splits in `data`, else from the hub.
+
+    `LOCAL_SPLIT` is the split of local files whose names contain none. Raises `DataError`.
+    """
+    requested = tuple(requested) if requested else None
+    if requested != (LOCAL_SPLIT,) or data is None:
+        check_splits(requested, known, benchmark)
+    if data is not None:
+        listed, where = local_files(data, suffix), str(data)
+        origin: dict[str, object] = {"origin": "local"}
+    else:
+        requested = requested or tuple(default)
+        copy = fetch(repo, revision, [partial(_is_of, known, s) for s in requested], suffix=suffix)
+        listed, where, origin = list(copy.files), f"{repo} on the hub", copy.origin
+    return Found(*by_split(listed, requested, known, default, where), origin)
+
+
+def _is_of(known: Sequence[str], split: str, name: str) -> bool:
+    return split_of(name, known) == split
 
 
 def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
@@ -88,14 +144,14 @@ def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str)
 
     folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="dataset")
     if revision is not None:
-        return _snapshot(folder / "snapshots" / revision, kinds, suffix)
+        return _snapshot(repo, folder / "snapshots" / revision, kinds, suffix)
     if not constants.is_offline_mode():
         return None  # only the hub knows which commit is the newest
     commits = sorted(folder.glob("snapshots/*"), key=lambda p: p.stat().st_mtime, reverse=True)
-    return next(filter(None, (_snapshot(path, kinds, suffix) for path in commits)), None)
+    return next(filter(None, (_snapshot(repo, path, kinds, suffix) for path in commits)), None)
 
 
-def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
+def _snapshot(repo: str, folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
     """Return the needed files in the cache's folder of one commit; None if any is missing."""
     by_name = {
         path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob(f"*{suffix}"))
@@ -103,7 +159,7 @@ def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | Non
     names = [name for name in by_name if any(kind(name) for kind in kinds)]
     if missing_shards(names) or not all(any(map(kind, names)) for kind in kinds):
         return None
-    return HubCopy(tuple(_data_file(by_name[name], name) for name in names), folder.name)
+    return HubCopy(tuple(_data_file(by_name[name], name) for name in names), repo, folder.name)
 
 
 def _listing(repo: str, revision: str | None) -> Any:

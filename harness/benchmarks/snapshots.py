@@ -182,13 +182,13 @@ class Snapshot(StepBenchmark):
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """The files determine which splits there are."""
         if data is not None:
-            files, origin = tuple(local_files(data)), {"origin": "local"}
+            origin: dict[str, object] = {"origin": "local"}
+            files = tuple(local_files(data))
         elif self.repo is not None:
             from harness.benchmarks.hub import fetch
 
             copy = fetch(self.repo, None, [lambda name: name.endswith(".parquet")])
-            files = copy.files
-            origin = {"origin": "hub", "repo": self.repo, "revision": copy.revision}
+            files, origin = copy.files, copy.origin
         else:
             raise DataError(f"{self.name} needs --data PATH: the file or folder of the snapshot")
         layout = TildeLayout()
