@@ -12,7 +12,7 @@ Importing this package does not import an image library.
 from __future__ import annotations
 
 from harness.pictures.planning import plan, zoomed
-from harness.pictures.policy import NAMES, SEEACT, SNAPSHOT, PicturePolicy, show_answers
+from harness.pictures.policy import NAMES, PicturePolicy, show_answers
 from harness.pictures.recipe import Form, Recipe
 from harness.pictures.source import (
     MAX_PIXELS,
@@ -30,8 +30,6 @@ from harness.pictures.store import PictureStats, PictureStore
 __all__ = [
     "MAX_PIXELS",
     "NAMES",
-    "SEEACT",
-    "SNAPSHOT",
     "Form",
     "PictureError",
     "PicturePolicy",

@@ -123,9 +123,3 @@ _LEAST = {
     "max_side": 1,
     "quality": 1,
 }
-
-SNAPSHOT = PicturePolicy("full")
-"""Default for the fixed choices of a snapshot."""
-
-SEEACT = PicturePolicy("candidates")
-"""Default for choices in SeeAct's batches."""
