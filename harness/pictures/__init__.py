@@ -12,8 +12,7 @@ Importing this package does not import an image library.
 from __future__ import annotations
 
 from harness.pictures.planning import plan, zoomed
-from harness.pictures.policy import NAMES, PicturePolicy, show_answers
-from harness.pictures.recipe import Form, Recipe
+from harness.pictures.recipe import NAMES, Form, PicturePolicy, Recipe, show_answers
 from harness.pictures.source import (
     MAX_PIXELS,
     PictureError,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.pictures.policy import PicturePolicy
-from harness.pictures.recipe import Crop, Draft, Mark, Recipe, libraries
+from harness.pictures.recipe import Crop, Draft, Mark, PicturePolicy, Recipe, libraries
 from harness.pictures.source import PictureError, Screenshot
 
 if TYPE_CHECKING:

@@ -19,8 +19,17 @@ from typing import TYPE_CHECKING, Any
 from harness import __version__
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.ranker_models.checkpoint import Checkpoint, check_tokenizer, library, located, opened
-from harness.ranker_models.cross_encoder import MAX_TOKENS, RECIPE, document, query
+from harness.ranker_models.cross_encoder import (
+    MAX_TOKENS,
+    RECIPE,
+    Checkpoint,
+    check_tokenizer,
+    document,
+    library,
+    located,
+    opened,
+    query,
+)
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

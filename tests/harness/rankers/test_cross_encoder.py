@@ -21,8 +21,7 @@ from benchmarks.tiny_encoder import build, texts
 from harness.benchmarks import Filters, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.ranker_models.checkpoint import Checkpoint
-from harness.ranker_models.cross_encoder import document, query
+from harness.ranker_models.cross_encoder import Checkpoint, document, query
 from harness.ranker_models.job import Source, rank_benchmark
 from harness.ranker_models.training import Recipe, train, training_pairs
 from harness.rankers import ByScore, open_ranks, rank
