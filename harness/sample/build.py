@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from harness.recording import columns
-from harness.recording.browser import launch
 from harness.recording.columns import Row, Screenshot
 from harness.sample import DATA, conversation_files, files, screenshot_files
 from harness.sample.counts import decoys
@@ -24,6 +23,7 @@ from harness.sample.trajectories import (
     Conversation,
     Task,
     as_rows,
+    launch,
     load,
     load_conversations,
     record,

@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from harness.live.chromium import found as chromium
+from harness.live.chromium import running
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
-from harness.recording.browser import visit
 from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, jpeg, target_of
 from harness.recording.pages import html_of, snapshot
+from harness.recording.session import HEIGHT, WIDTH, address, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 TASKS = Path(__file__).parent / "tasks"
 _NAMESPACE = UUID("5d2c8a3e-6f0b-5a1d-9c47-0e8b1f2a7d64")
@@ -138,6 +142,45 @@ def _action(path: Path, step: Mapping[str, Any]) -> Action:
     if bool(action.value) != (action.op in ("TYPE", "SELECT")):
         raise ValueError(f"{path.name}: only TYPE and SELECT have a value: {step}")
     return action
+
+
+@contextmanager
+def launch(executable: Path | None = None) -> Iterator[Browser]:
+    """Start a browser for recording.
+
+    Raises:
+        UserError: playwright or Chromium is missing.
+    """
+    path = chromium(executable, purpose="building the sample", extra="sample")
+    with running(path) as browser:
+        yield browser
+
+
+@contextmanager
+def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Iterator[Page]:
+    """Open a site's first page in a fresh session; requests are served from the sites' folders."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]}, locale="en-GB", reduced_motion="reduce"
+    )
+    try:
+        context.set_default_timeout(5000)
+        context.add_init_script(path=Path(__file__).with_name("listeners.js"))
+        context.route("**/*", _serve)
+        page = context.new_page()
+        failures: list[str] = []
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(address(site))
+        yield page
+        if failures:
+            raise RuntimeError(f"a script of {site} failed: {failures[0]}")
+    finally:
+        context.close()
+
+
+def _serve(route: Route) -> None:
+    host = urlsplit(route.request.url).hostname or ""
+    body, kind = served(host.removesuffix(".example"), route.request.url)
+    route.fulfill(body=body, content_type=kind)
 
 
 @dataclass(frozen=True, slots=True)
