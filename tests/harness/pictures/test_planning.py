@@ -14,8 +14,18 @@ from hypothesis import strategies as st
 from adapters.contract import ImageRule
 from harness.errors import UserError
 from harness.page import Box
-from harness.pictures import NAMES, PictureError, PicturePolicy, Recipe, Screenshot, plan
-from harness.pictures.planning import draft_scale, tiles, within_pixels, within_side
+from harness.pictures import (
+    NAMES,
+    PictureError,
+    PicturePolicy,
+    Recipe,
+    Screenshot,
+    draft_scale,
+    plan,
+    tiles,
+    within_pixels,
+    within_side,
+)
 from tests.harness.pictures.examples import GPT_4O, example, real_boxes
 
 SEEACT = PicturePolicy("candidates")
