@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks.contract import Benchmark, Dataset, Filters, SplitSize
 from harness.benchmarks.index import StoredStep
-from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 from harness.errors import DataError
 from harness.settings import Settings
@@ -26,6 +26,7 @@ from harness.tables import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
+    from harness.benchmarks.items import Items
     from harness.benchmarks.steps import SimpleBenchmark
 
 __all__ = [
@@ -52,12 +53,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    # Imported on first use: listing benchmarks does not need the code that reads pages.
-    if name == "SimpleBenchmark":
-        from harness.benchmarks.steps import SimpleBenchmark
+_LATER = {"Items": "harness.benchmarks.items", "SimpleBenchmark": "harness.benchmarks.steps"}
 
-        return SimpleBenchmark
+
+def __getattr__(name: str) -> object:
+    # Imported on first use: most runs on recorded steps need neither.
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -115,8 +115,8 @@ def list_steps(**_: Any) -> int:
 @click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
 def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
-    from harness.benchmarks.parquet import ROWS_PER_GROUP
-    from harness.benchmarks.repack import repack as rewrite
+    from harness.benchmarks.parquet_writing import ROWS_PER_GROUP
+    from harness.benchmarks.parquet_writing import repack as rewrite
 
     rows = rows_per_group or ROWS_PER_GROUP
     rewrite(source, target, rows_per_group=rows, on_progress=lambda done: say(str(done)))

@@ -221,8 +221,7 @@ def _refuse(matches: Iterable[Unit[Any]], text: str, unit: str) -> NoReturn:
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
     """Return the reply of a model that finds the right choice, or none of them."""
     from harness.benchmarks import actions_of
-    from harness.policies import chance_for
-    from harness.policies.baselines import Oracle
+    from harness.policies import Oracle, chance_for
     from harness.protocols import spelled
     from parsers.records import Prediction, Status
 

@@ -21,7 +21,7 @@ from harness.gym.observing import Pixels, Unicode, observation_space, observe, s
 from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion
 from harness.planning.data import open_data
-from harness.policies.baselines import Oracle
+from harness.policies import Oracle
 from harness.protocols.registry import spelled
 from harness.records import Row
 from harness.runs import StepUnit

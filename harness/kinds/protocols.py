@@ -10,8 +10,7 @@ from harness.benchmarks import Benchmark
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.kinds.contract import Question, kind_of
-from harness.policies import chance_for
-from harness.policies.baselines import Oracle
+from harness.policies import Oracle, chance_for
 from harness.protocols import AskingProtocol, check_actions, dialogue_about, open_protocol, spelled
 from harness.settings import SETTINGS, Settings, written
 from parsers.actions import ActionSpace

@@ -13,7 +13,7 @@ from adapters.conversation import Picture
 from harness.ocr.eyes import Eyes, Line, to_page
 from harness.ocr.matching import answer, best, nearest_letter, option, words_read
 from harness.policies import Secret
-from harness.policies.baselines import Lexical
+from harness.policies.lexical import Lexical
 from harness.policies.words import phrases, plain, read_line, words
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Item, Step
