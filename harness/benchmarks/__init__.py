@@ -188,15 +188,15 @@ _BUILT_IN = {
         "VisualWebBench (Liu et al. 2024): 1,536 questions of seven tasks on pages",
     ),
     "websrc": (
-        "harness.kinds.question.websrc:BENCHMARK",
+        "harness.kinds.question.sets:WEBSRC",
         "WebSRC (Chen et al. 2021), pictures only: 52,826 questions on ten sites",
     ),
     "screenqa-short": (
-        "harness.kinds.question.screenqa:SHORT",
+        "harness.kinds.question.sets:SHORT",
         "ScreenQA-Short (Hsiao et al. 2022): 8,419 questions on screens of phones",
     ),
     "screenqa-complex": (
-        "harness.kinds.question.screenqa:COMPLEX",
+        "harness.kinds.question.sets:COMPLEX",
         "ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
     ),
     "sample-questions": (

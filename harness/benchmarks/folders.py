@@ -10,6 +10,7 @@ The pictures of a file and their sizes are remembered in the user's cache folder
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import tomllib
 import zipfile
@@ -55,10 +56,10 @@ _FACTS = msgspec.json.Decoder(tuple[int, list[tuple[int, int, str, tuple[int, in
 
 @dataclass
 class ParquetPictures:
-    """Reads the pictures of a column, best in the order of the files."""
+    """Reads the pictures of a column, best in the order of the files. Texts in it are base64."""
 
     column: str
-    _loaded: tuple[tuple[Path, int], list[bytes | None]] | None = None
+    _loaded: tuple[tuple[Path, int], list[bytes | str | None]] | None = None
 
     def __call__(self, cell: Cell) -> bytes:
         """Return the encoded picture of a row. Raises `DataError` if there is none."""
@@ -68,9 +69,12 @@ class ParquetPictures:
         data = loaded[1][cell.offset]
         if not data:
             raise DataError(f"{cell.path}, row group {cell.group}: a row has no picture")
-        return data
+        try:
+            return base64.b64decode(data, validate=True) if isinstance(data, str) else data
+        except ValueError:
+            raise DataError(f"{cell.path}: a picture is not base64") from None
 
-    def read(self, path: Path, group: int) -> list[bytes | None]:
+    def read(self, path: Path, group: int) -> list[bytes | str | None]:
         """Read the pictures of a row group; None for a row without one. Raises `DataError`."""
         with opened(path) as file:
             if self.column not in column_names(file):
@@ -106,7 +110,7 @@ class ParquetPictures:
         for group in range(groups):
             for offset, data in enumerate(self.read(path, group)):
                 try:
-                    size = read_size(data or b"")
+                    size = read_size(data if isinstance(data, bytes) else b"")
                 except PictureError as error:
                     raise DataError(
                         f"{path}, row {offset + 1} of group {group}: {error}"

@@ -101,7 +101,7 @@ class GroundingItems(GroundingSet):
         """Return True for a folder with a schema, and for a schema."""
         return self.data is None and (data.name == SCHEMA or bool(_folders(data)))
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         data = data or self.data
         if data is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
@@ -143,7 +143,7 @@ class _HubItems(GroundingItems):
         splits = tuple(str(file.split) for file in self.copy.files)
         return GroundingSet.open(replace(self, splits=splits), splits=splits)
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         pictures = ParquetPictures("image")
         return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
 

@@ -83,7 +83,7 @@ class GroundingSample(GroundingSet):
     def holds(self, data: Path) -> bool:
         return False
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         from harness.sample import files
 
         refuse_data(self.name, data)

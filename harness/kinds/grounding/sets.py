@@ -6,15 +6,11 @@ with boxes, sizes, counts and pictures is found here, for the whole of its files
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from harness.benchmarks.files import check_splits, fingerprint
 from harness.benchmarks.folders import Folder
-from harness.benchmarks.items import Items
 from harness.benchmarks.published import PublishedSet
 from harness.errors import DataError
 from harness.kinds.grounding.boxes import (
@@ -92,63 +88,47 @@ class GroundingSet(PublishedSet):
                 scores[name] = scores["hit"] if name in detail.classes else None
         return scores
 
-    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
-        """Open `data`: the set's own folder or the one above it."""
-        check_splits(splits, self.splits, self.name)
-        folder = self.folder(data)
-        units: list[Unit[Any]] = []
-        unusual: list[Finding] = []
-        files: dict[str, Any] = {}
-        for split in dict.fromkeys(splits or self.default_splits):
-            found = self.rows(folder, split)
-            files |= {file.name: file for file in found.files}
-            made = list(self._units(found, folder, split))
-            self.check_counts(made, split)
-            units += made
-            unusual += _unusual(made)
-        return Items.of(
-            units,
-            origin={**folder.origin, "files": fingerprint(list(files.values()))},
-            notices=self._judged(unusual, folder),
-            remarks=(*_remarks(unusual), *self.caveats),
-            pictures=partial(_picture, folder),
+    def units(self, read: Mapping[str, Rows], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+        """Yield the items, with targets in pixels."""
+        for split, found in read.items():
+            stored = [r.box.numbers if isinstance(r.box, Target) else r.box for r in found.rows]
+            if found.convention != "xyxy-unit" and as_shares(stored):
+                raise DataError(
+                    f"{folder.root}: every box lies within 0 to 1, as shares of the picture "
+                    f"would, and those of {self.name} are pixels ({found.convention})"
+                )
+            for row in found.rows:
+                yield self._item(row, found.convention, folder, split), row.picture
+
+    def _item(self, row: Row, convention: Convention, folder: Folder, split: str) -> Unit[Any]:
+        size = row.size or folder.size(row.picture)
+        if not (row.unit_id and min(size) > 0):
+            content = f"id '{row.unit_id}', size {size}"
+            raise DataError(f"{folder.root}/{row.where}: nothing to ask about ({content})")
+        try:
+            target = row.box
+            if not isinstance(target, Target):
+                target = target_of(target, convention, size)
+        except ValueError as error:
+            raise DataError(
+                f"{folder.root}/{row.where}: {error}; boxes of {self.name} are {convention}"
+            ) from error
+        return self.unit(
+            row.unit_id,
+            GroundingDetail(asked=row.instruction, gold=target, size=size, classes=row.classes),
+            split,
+            parents={"picture": row.picture, **row.parents},
+            labels=row.labels,
+            goal=row.instruction,
+            source=row.where,
         )
 
-    def _units(self, found: Rows, folder: Folder, split: str) -> Iterator[Unit[Any]]:
-        stored = [row.box.numbers if isinstance(row.box, Target) else row.box for row in found.rows]
-        if found.convention != "xyxy-unit" and as_shares(stored):
-            raise DataError(
-                f"{folder.root}: every box lies within 0 to 1, as shares of the picture "
-                f"would, and those of {self.name} are pixels ({found.convention})"
-            )
-        for row in found.rows:
-            size = row.size or folder.size(row.picture)
-            if not (row.unit_id and min(size) > 0):
-                content = f"id '{row.unit_id}', size {size}"
-                raise DataError(f"{folder.root}/{row.where}: nothing to ask about ({content})")
-            try:
-                target = row.box
-                if not isinstance(target, Target):
-                    target = target_of(target, found.convention, size)
-            except ValueError as error:
-                raise DataError(
-                    f"{folder.root}/{row.where}: {error}; boxes of {self.name} are "
-                    f"{found.convention}"
-                ) from error
-            yield self.unit(
-                row.unit_id,
-                GroundingDetail(asked=row.instruction, gold=target, size=size, classes=row.classes),
-                split,
-                parents={"picture": row.picture, **row.parents},
-                labels=row.labels,
-                goal=row.instruction,
-                source=row.where,
-            )
-
-    def _judged(self, unusual: Sequence[Finding], folder: Folder) -> list[str]:
-        """Notices of what published files have. Raises `DataError` for more than that."""
+    def notices(
+        self, read: Mapping[str, Rows], units: Sequence[Unit[Any]], folder: Folder
+    ) -> list[str]:
+        """Return what published files have. Raises `DataError` for more than that."""
         notices = []
-        for what, found in _by_kind(unusual).items():
+        for what, found in _unusual(units).items():
             if what not in ("outside", "empty", "unasked"):
                 continue
             published = len(found) <= self.known.get(what, 0)
@@ -164,38 +144,33 @@ class GroundingSet(PublishedSet):
             notices.append(f"{_told(what, found)}, as in the published files")
         return notices
 
+    def remarks(self, units: Sequence[Unit[Any]]) -> list[str]:
+        """Return what is unusual, and the caveats; a missing instruction is a notice already."""
+        unusual = _unusual(units).items()
+        return [
+            *(_told(what, found) for what, found in unusual if what != "unasked"),
+            *self.caveats,
+        ]
 
-def _unusual(units: Sequence[Unit[Any]]) -> Iterator[Finding]:
-    seen: dict[tuple[str, str], str] = {}
+
+def _unusual(units: Sequence[Unit[Any]]) -> dict[str, list[Finding]]:
+    """Return what is unusual about items, by the keys of `MEANING`."""
+    unusual: dict[str, list[Finding]] = {}
+    seen: dict[tuple[str, str, str], str] = {}
     for unit in units:
         detail = unit.detail
-        yield from findings(unit.unit_id, detail.gold, detail.size)
+        found = list(findings(unit.unit_id, detail.gold, detail.size))
+        asked = unit.split, unit.parents["picture"], detail.asked
         if not detail.asked.strip():
-            yield Finding("unasked", unit.unit_id, repr(detail.asked))
-            continue
-        first = seen.setdefault((unit.parents["picture"], detail.asked), unit.unit_id)
-        if first != unit.unit_id:
-            yield Finding("twice", unit.unit_id, f"'{detail.asked}', as {first}")
-
-
-def _by_kind(unusual: Iterable[Finding]) -> dict[str, list[Finding]]:
-    found: dict[str, list[Finding]] = {}
-    for one in unusual:
-        found.setdefault(one.what, []).append(one)
-    return found
-
-
-def _remarks(unusual: Iterable[Finding]) -> list[str]:
-    """Lines for those who look at the data; a missing instruction is a notice already."""
-    return [_told(what, found) for what, found in _by_kind(unusual).items() if what != "unasked"]
+            found.append(Finding("unasked", unit.unit_id, repr(detail.asked)))
+        elif (first := seen.setdefault(asked, unit.unit_id)) != unit.unit_id:
+            found.append(Finding("twice", unit.unit_id, f"'{detail.asked}', as {first}"))
+        for one in found:
+            unusual.setdefault(one.what, []).append(one)
+    return unusual
 
 
 def _told(what: str, found: Sequence[Finding]) -> str:
     shown = ", ".join(f"{one.unit_id}: {one.numbers}" for one in found[:_SHOWN])
     more = ", ..." if len(found) > _SHOWN else ""
     return f"{counted(len(found), 'item')} {MEANING[what]} ({shown}{more})"
-
-
-def _picture(folder: Folder, unit: Unit[Any]) -> tuple[bytes]:
-    """Return the picture of an item. Raises `DataError` if it is missing."""
-    return (folder.picture(unit.parents["picture"]),)

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import Rows
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Group
 from parsers.screen import DIRECTIONS, Edges

@@ -14,8 +14,9 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import Rows
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Group
 from parsers.screen import DIRECTIONS, OPPOSITE, Edges, Point, finger_way

@@ -13,9 +13,10 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded, decoded_text
+from harness.benchmarks.published import Rows
 from harness.errors import DataError
 from harness.kinds.screen import agentcpm
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.screen import DIRECTIONS
 

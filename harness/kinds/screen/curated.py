@@ -14,9 +14,10 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import Rows
 from harness.errors import DataError
 from harness.kinds.screen.androidcontrol import COUNTS
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action
 from parsers.declaration import Level
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, with_box

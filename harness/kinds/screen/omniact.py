@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import Rows
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Group, Level
 from parsers.screen import Edges, several, with_box

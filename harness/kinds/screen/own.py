@@ -17,9 +17,10 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
+from harness.benchmarks.published import Rows
 from harness.benchmarks.sample import refuse_data
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, by_episode, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, by_episode, declaration
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
@@ -79,7 +80,7 @@ class OwnSteps(ScreenSet):
     def holds(self, data: Path) -> bool:
         return (data / SCHEMA).is_file()
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         if data is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
         if not (data / SCHEMA).is_file():
@@ -205,7 +206,7 @@ class SampleScreens(OwnSteps):
     def holds(self, data: Path) -> bool:
         return False
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         refuse_data(self.name, data)
         return Folder(SCREENS, {"origin": "package"}, ("images.zip",))
 
