@@ -14,13 +14,13 @@ import base64
 import hashlib
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -298,19 +298,26 @@ def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
                 raise DataError(f"{path}, line {number}: {error}") from error
 
 
-def decoded_toml(path: Path, schema: type[T], hint: str) -> T:
+def decoded_toml(
+    path: Path,
+    schema: type[T],
+    hint: str = "",
+    check: Callable[[dict[str, Any]], None] = lambda found: None,
+) -> T:
     """Read the TOML file that declares a set; `hint` follows what is wrong with a value.
 
-    Raises `DataError`.
+    Raises `DataError`, also what `check` raises of its values.
     """
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), schema)
+        found = tomllib.loads(path.read_text("utf-8-sig"))
+        check(found)
+        return msgspec.convert(found, schema)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not valid TOML: {error}") from error
     except msgspec.ValidationError as error:
-        raise DataError(f"{path}: {error}; {hint}") from error
+        raise DataError(f"{path}: {error}{hint and f'; {hint}'}") from error
 
 
 def converted(record: object, row: type[T], where: str) -> T:

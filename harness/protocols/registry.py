@@ -62,7 +62,7 @@ PROTOCOLS.add(
 )
 PROTOCOLS.add(
     "question",
-    "harness.kinds.question.protocol:Question",
+    "harness.kinds.question.kind:QuestionProtocol",
     "a question about pictures, answered in words or with the letter of an option",
 )
 PROTOCOLS.add(

@@ -19,10 +19,9 @@ from harness.benchmarks import Benchmark
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.items import Items
 from harness.errors import DataError
+from harness.kinds.question.folder import SCHEMA, Pictures, Schema, read_schema
 from harness.kinds.question.items import Item, grouped, items_of
-from harness.kinds.question.pictures import Pictures
-from harness.kinds.question.schema import SCHEMA, Schema, read_schema
-from harness.kinds.question.tables import rows_of
+from harness.kinds.question.rows import rows_of
 from harness.runs import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, QuestionDetail

@@ -23,12 +23,11 @@ from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.folders import ParquetPictures
 from harness.benchmarks.sample import refuse_data
 from harness.kinds.grounding.clickables import clickables, hash_of, jpeg_rows, outer
+from harness.kinds.question.folder import Pictures, Schema
 from harness.kinds.question.items import Item, items_of
 from harness.kinds.question.own import QuestionItems
-from harness.kinds.question.pictures import Pictures
-from harness.kinds.question.presets import Read, Row
+from harness.kinds.question.rows import Read, Row
 from harness.kinds.question.sample_views import SIZE, Box, View, shares_of, text_of, views
-from harness.kinds.question.schema import Schema
 from harness.page import Page, decode_candidates
 
 OPTIONS = 4

@@ -24,7 +24,7 @@ from harness.benchmarks.folders import Cell, Folder, decoded
 from harness.benchmarks.parquet import column_names, opened, require, small_columns
 from harness.benchmarks.published import PublishedSet, Rows
 from harness.errors import DataError
-from harness.kinds.question.schema import DECLINE, OPEN, Template
+from harness.kinds.question.folder import DECLINE, OPEN, Template
 from harness.runs.records import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, Right, text_of

@@ -15,7 +15,7 @@ from harness.benchmarks.folders import Folder
 from harness.benchmarks.published import Rows
 from harness.dialogue import Ask, Dialogue
 from harness.errors import DataError
-from harness.kinds.question.protocol import PLACE, Question
+from harness.kinds.question.kind import PLACE, QuestionProtocol
 from harness.kinds.question.sets import QuestionSet, Row, table_rows, texts
 from harness.protocols.contract import limit_of
 from harness.records import Item
@@ -121,7 +121,7 @@ def worded(asked: Asked, *, options: str = "lettered", box: str = "both") -> str
 
 
 @dataclass(frozen=True)
-class WebBench(Question):
+class WebBench(QuestionProtocol):
     """A question of VisualWebBench in one call."""
 
     options: Literal["lettered", "listed"] = "lettered"
