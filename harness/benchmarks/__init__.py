@@ -120,11 +120,11 @@ _BUILT_IN = {
         "ScreenSpot-Pro (Li et al. 2025): 1,581 places in professional software, large pictures",
     ),
     "webclick": (
-        "harness.kinds.grounding.systems:WEBCLICK",
+        "harness.kinds.grounding.screenspot:WEBCLICK",
         "WebClick (H Company 2025): 1,639 places on web pages",
     ),
     "osworld-g": (
-        "harness.kinds.grounding.desktops:OSWORLD_G",
+        "harness.kinds.grounding.systems:OSWORLD_G",
         "OSWorld-G (Xie et al. 2025): 564 places on a Linux desktop, some of them absent",
     ),
     "mmbench-gui-l2": (
@@ -132,11 +132,11 @@ _BUILT_IN = {
         "MMBench-GUI L2 (Wang et al. 2025): 3,594 places on six systems",
     ),
     "ui-vision": (
-        "harness.kinds.grounding.desktops:UI_VISION",
+        "harness.kinds.grounding.systems:UI_VISION",
         "UI-Vision (Nayak et al. 2025): 5,479 places in desktop applications",
     ),
     "showdown-clicks": (
-        "harness.kinds.grounding.desktops:SHOWDOWN",
+        "harness.kinds.grounding.screenspot:SHOWDOWN",
         "Showdown-clicks (General Agents 2025): 557 clicks on a Mac",
     ),
     "venusbench-gd": (

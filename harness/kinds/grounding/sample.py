@@ -18,7 +18,6 @@ from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures
 from harness.benchmarks.sample import refuse_data
 from harness.errors import DataError
-from harness.kinds.grounding.boxes import PICTURE, declaration
 from harness.kinds.grounding.sample_pages import (
     SIZE,
     Clickable,
@@ -29,7 +28,7 @@ from harness.kinds.grounding.sample_pages import (
     outer,
     views,
 )
-from harness.kinds.grounding.sets import GroundingSet, Row, Rows
+from harness.kinds.grounding.sets import PICTURE, GroundingSet, Row, Rows, declaration
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
