@@ -160,15 +160,15 @@ _BUILT_IN = {
         "GUI-Odyssey (Lu et al. 2024): tasks across apps on six devices, four splits",
     ),
     "aitw": (
-        "harness.kinds.screen.aitw:BENCHMARK",
+        "harness.kinds.screen.aitw:WILD",
         "Android in the Wild (Rawles et al. 2023), the test steps of SeeClick",
     ),
     "aitz": (
-        "harness.kinds.screen.aitz:BENCHMARK",
+        "harness.kinds.screen.aitw:ZOO",
         "Android in the Zoo (Zhang et al. 2024): 4,724 steps on phones",
     ),
     "androidcontrol-curated": (
-        "harness.kinds.screen.curated:BENCHMARK",
+        "harness.kinds.screen.androidcontrol:CURATED",
         "AndroidControl-Curated (2025): 7,708 steps with points or boxes, in five files",
     ),
     "guiact-web": (

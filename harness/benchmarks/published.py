@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -25,6 +26,15 @@ class Rows(NamedTuple):
 
     rows: Sequence[Any]
     files: Sequence[DataFile]
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Raise what is found to be wrong with a row as a `DataError` that begins with its place."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError) as error:
+        raise DataError(f"{where}: {error}") from error
 
 
 @dataclass(frozen=True)

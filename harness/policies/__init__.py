@@ -129,16 +129,16 @@ POLICIES.add(
 )
 POLICIES.add(
     "screen-step/random",
-    "harness.kinds.screen.policies:RandomTap",
+    "harness.kinds.screen.kind:RandomTap",
     "a tap at a point drawn uniformly from the picture",
 )
 POLICIES.add(
-    "screen-step/scroll-down", "harness.kinds.screen.policies:SCROLL_DOWN", "scrolls down always"
+    "screen-step/scroll-down", "harness.kinds.screen.kind:SCROLL_DOWN", "scrolls down always"
 )
-POLICIES.add("screen-step/wait", "harness.kinds.screen.policies:WAIT", "waits always")
+POLICIES.add("screen-step/wait", "harness.kinds.screen.kind:WAIT", "waits always")
 POLICIES.add(
     "screen-step/repeat",
-    "harness.kinds.screen.policies:Repeat",
+    "harness.kinds.screen.kind:Repeat",
     "the recorded action of the step before",
 )
 POLICIES.add(

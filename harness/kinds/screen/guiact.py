@@ -16,7 +16,7 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted, decoded
 from harness.benchmarks.parquet import column_names, opened, small_columns
-from harness.benchmarks.published import Rows
+from harness.benchmarks.published import Rows, reading
 from harness.errors import DataError
 from harness.kinds.screen.sets import Row, ScreenSet, by_episode, declaration
 from parsers.actions import Action, Value
@@ -137,10 +137,8 @@ def _row(folder: _Pages, one: Stored, where: str) -> Row:
     if not labels:
         raise DataError(f"{folder.root}/{where}: no actions")
     size = (one.image_size.width, one.image_size.height)
-    try:
+    with reading(f"{folder.root}/{where}"):
         action = several([_action(label, elements, size) for label in labels])
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{folder.root}/{where}: {error}") from error
     boxes: tuple[Edges, ...] = tuple(_edges(one) for one in elements)
     single = one.uid.rpartition("_")[2]
     return Row(
