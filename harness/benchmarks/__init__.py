@@ -122,11 +122,11 @@ _BUILT_IN = {
         "ScreenSpot-Pro (Li et al. 2025): 1,581 places in professional software, large pictures",
     ),
     "webclick": (
-        "harness.kinds.grounding.systems:WEBCLICK",
+        "harness.kinds.grounding.screenspot:WEBCLICK",
         "WebClick (H Company 2025): 1,639 places on web pages",
     ),
     "osworld-g": (
-        "harness.kinds.grounding.desktops:OSWORLD_G",
+        "harness.kinds.grounding.systems:OSWORLD_G",
         "OSWorld-G (Xie et al. 2025): 564 places on a Linux desktop, some of them absent",
     ),
     "mmbench-gui-l2": (
@@ -134,11 +134,11 @@ _BUILT_IN = {
         "MMBench-GUI L2 (Wang et al. 2025): 3,594 places on six systems",
     ),
     "ui-vision": (
-        "harness.kinds.grounding.desktops:UI_VISION",
+        "harness.kinds.grounding.systems:UI_VISION",
         "UI-Vision (Nayak et al. 2025): 5,479 places in desktop applications",
     ),
     "showdown-clicks": (
-        "harness.kinds.grounding.desktops:SHOWDOWN",
+        "harness.kinds.grounding.screenspot:SHOWDOWN",
         "Showdown-clicks (General Agents 2025): 557 clicks on a Mac",
     ),
     "venusbench-gd": (
@@ -162,15 +162,15 @@ _BUILT_IN = {
         "GUI-Odyssey (Lu et al. 2024): tasks across apps on six devices, four splits",
     ),
     "aitw": (
-        "harness.kinds.screen.aitw:BENCHMARK",
+        "harness.kinds.screen.aitw:WILD",
         "Android in the Wild (Rawles et al. 2023), the test steps of SeeClick",
     ),
     "aitz": (
-        "harness.kinds.screen.aitz:BENCHMARK",
+        "harness.kinds.screen.aitw:ZOO",
         "Android in the Zoo (Zhang et al. 2024): 4,724 steps on phones",
     ),
     "androidcontrol-curated": (
-        "harness.kinds.screen.curated:BENCHMARK",
+        "harness.kinds.screen.androidcontrol:CURATED",
         "AndroidControl-Curated (2025): 7,708 steps with points or boxes, in five files",
     ),
     "guiact-web": (
@@ -190,15 +190,15 @@ _BUILT_IN = {
         "VisualWebBench (Liu et al. 2024): 1,536 questions of seven tasks on pages",
     ),
     "websrc": (
-        "harness.kinds.question.websrc:BENCHMARK",
+        "harness.kinds.question.sets:WEBSRC",
         "WebSRC (Chen et al. 2021), pictures only: 52,826 questions on ten sites",
     ),
     "screenqa-short": (
-        "harness.kinds.question.screenqa:SHORT",
+        "harness.kinds.question.sets:SHORT",
         "ScreenQA-Short (Hsiao et al. 2022): 8,419 questions on screens of phones",
     ),
     "screenqa-complex": (
-        "harness.kinds.question.screenqa:COMPLEX",
+        "harness.kinds.question.sets:COMPLEX",
         "ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
     ),
     "sample-questions": (

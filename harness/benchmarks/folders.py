@@ -10,16 +10,17 @@ The pictures of a file and their sizes are remembered in the user's cache folder
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -55,10 +56,10 @@ _FACTS = msgspec.json.Decoder(tuple[int, list[tuple[int, int, str, tuple[int, in
 
 @dataclass
 class ParquetPictures:
-    """Reads the pictures of a column, best in the order of the files."""
+    """Reads the pictures of a column, best in the order of the files. Texts in it are base64."""
 
     column: str
-    _loaded: tuple[tuple[Path, int], list[bytes | None]] | None = None
+    _loaded: tuple[tuple[Path, int], list[bytes | str | None]] | None = None
 
     def __call__(self, cell: Cell) -> bytes:
         """Return the encoded picture of a row. Raises `DataError` if there is none."""
@@ -68,9 +69,12 @@ class ParquetPictures:
         data = loaded[1][cell.offset]
         if not data:
             raise DataError(f"{cell.path}, row group {cell.group}: a row has no picture")
-        return data
+        try:
+            return base64.b64decode(data, validate=True) if isinstance(data, str) else data
+        except ValueError:
+            raise DataError(f"{cell.path}: a picture is not base64") from None
 
-    def read(self, path: Path, group: int) -> list[bytes | None]:
+    def read(self, path: Path, group: int) -> list[bytes | str | None]:
         """Read the pictures of a row group; None for a row without one. Raises `DataError`."""
         with opened(path) as file:
             if self.column not in column_names(file):
@@ -106,7 +110,7 @@ class ParquetPictures:
         for group in range(groups):
             for offset, data in enumerate(self.read(path, group)):
                 try:
-                    size = read_size(data or b"")
+                    size = read_size(data if isinstance(data, bytes) else b"")
                 except PictureError as error:
                     raise DataError(
                         f"{path}, row {offset + 1} of group {group}: {error}"
@@ -293,19 +297,26 @@ def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
                 raise DataError(f"{path}, line {number}: {error}") from error
 
 
-def decoded_toml(path: Path, schema: type[T], hint: str) -> T:
+def decoded_toml(
+    path: Path,
+    schema: type[T],
+    hint: str = "",
+    check: Callable[[dict[str, Any]], None] = lambda found: None,
+) -> T:
     """Read the TOML file that declares a set; `hint` follows what is wrong with a value.
 
-    Raises `DataError`.
+    Raises `DataError`, also what `check` raises of its values.
     """
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), schema)
+        found = tomllib.loads(path.read_text("utf-8-sig"))
+        check(found)
+        return msgspec.convert(found, schema)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path} is not valid TOML: {error}") from error
     except msgspec.ValidationError as error:
-        raise DataError(f"{path}: {error}; {hint}") from error
+        raise DataError(f"{path}: {error}{hint and f'; {hint}'}") from error
 
 
 def converted(record: object, row: type[T], where: str) -> T:

@@ -9,18 +9,40 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from adapters.digests import cache_folder
 from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
+from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.folders import Folder, set_folder
+from harness.benchmarks.items import Items
 from harness.errors import DataError
 from harness.runs.records import Unit
 from harness.tables import counted, test_data_note
+
+
+class Rows(NamedTuple):
+    """The rows of a split, in order, and the files that they are from.
+
+    A kind whose rows come with more has its own.
+    """
+
+    rows: Sequence[Any]
+    files: Sequence[DataFile]
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Raise what is found to be wrong with a row as a `DataError` that begins with its place."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError) as error:
+        raise DataError(f"{where}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -33,7 +55,7 @@ class PublishedSet(Benchmark):
         repo, revision: the data set on the hub, and its commit (None for the newest, which goes on
             record); "" for a set that is on no hub.
         files: patterns of the files to download from there, except pictures that are downloaded
-            one by one.
+            one by one; `{split}` stands for the name of a split.
         folders: folders and zip files with pictures, relative to the set's own folder.
         folder_type: a folder whose pictures are stored in another way.
         elsewhere: what to do for a set that is on no hub.
@@ -57,10 +79,32 @@ class PublishedSet(Benchmark):
     note = test_data_note("a model that was trained on it cannot be measured with it")
     pictures: ClassVar[bool] = True
 
+    @property
+    def whole(self) -> str:
+        """The level whose units are selected together, a class attribute of most; "" for none."""
+        return ""
+
     def rows(self, folder: Folder, split: str) -> Any:
         """Return the rows of a split, in the order of the files. Raises `DataError`."""
         assert self.read is not None
         return self.read(folder, split)
+
+    def units(self, read: Mapping[str, Any], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+        """Yield the units of what `rows` returned for each split, with the names of their pictures.
+
+        Raises `DataError`.
+        """
+        raise NotImplementedError
+
+    def notices(
+        self, read: Mapping[str, Any], units: Sequence[Unit[Any]], folder: Folder
+    ) -> Sequence[str]:
+        """Return what everybody should know of the units. Raises `DataError` for wrong ones."""
+        return ()
+
+    def remarks(self, units: Sequence[Unit[Any]]) -> Sequence[str]:
+        """Return oddities of the units, for users who look at the data."""
+        return ()
 
     def holds(self, data: Path) -> bool:
         """Return whether a folder has the set's files, or is known by its name."""
@@ -69,13 +113,37 @@ class PublishedSet(Benchmark):
             return found is not None
         return any(any((found or data).glob(mark)) for mark in self.marks)
 
-    def folder(self, data: Path | None) -> Folder:
-        """Find the set's files: `data` is its folder or the one above it. Raises `DataError`."""
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open `data`, the set's folder or the one above it, or the copy on the hub."""
+        check_splits(splits, self.splits, self.name)
+        wanted = list(dict.fromkeys(splits or self.default_splits))
+        folder = self.folder(data, wanted)
+        read = {split: self.rows(folder, split) for split in wanted}
+        made = list(self.units(read, folder))
+        units, names = [unit for unit, _ in made], {unit.unit_id: name for unit, name in made}
+        for split in wanted:
+            self.check_counts([unit for unit in units if unit.split == split], split)
+        files = {file.name: file for found in read.values() for file in found.files}
+        return Items.of(
+            units,
+            whole=self.whole,
+            origin={**folder.origin, "files": fingerprint(list(files.values()))},
+            notices=self.notices(read, units, folder),
+            remarks=self.remarks(units),
+            pictures=lambda unit: (folder.picture(names[unit.unit_id]),),
+        )
+
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
+        """Find the files of splits: `data` is the set's folder or the one above it.
+
+        Raises `DataError`.
+        """
         if data is not None:
             return self.folder_type.given(data, self.name, self.folders)
-        if self.repo:
-            return self.folder_type.of_hub(self.repo, self.revision, self.files, self.folders)
-        raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
+        if not self.repo:
+            raise DataError(f"{self.name} is on no hub: {self.elsewhere}")
+        patterns = [one.format(split=split) for one in self.files for split in splits]
+        return self.folder_type.of_hub(self.repo, self.revision, patterns, self.folders)
 
     def check_counts(self, units: Sequence[Unit[Any]], split: str) -> None:
         """Raise `DataError` if a split has other counts than are published."""

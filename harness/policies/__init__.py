@@ -171,13 +171,13 @@ _BUILT_IN = {
         "a random option; nothing where there are none",
     ),
     "screen-step/random": (
-        "harness.kinds.screen.policies:RandomTap",
+        "harness.kinds.screen.kind:RandomTap",
         "a tap at a point drawn uniformly from the picture",
     ),
-    "screen-step/scroll-down": ("harness.kinds.screen.policies:SCROLL_DOWN", "scrolls down always"),
-    "screen-step/wait": ("harness.kinds.screen.policies:WAIT", "waits always"),
+    "screen-step/scroll-down": ("harness.kinds.screen.kind:SCROLL_DOWN", "scrolls down always"),
+    "screen-step/wait": ("harness.kinds.screen.kind:WAIT", "waits always"),
     "screen-step/repeat": (
-        "harness.kinds.screen.policies:Repeat",
+        "harness.kinds.screen.kind:Repeat",
         "the recorded action of the step before",
     ),
     "episode/oracle": (

@@ -56,7 +56,7 @@ _BUILT_IN = {
         "point at what an instruction means on a picture, in the form of the model's family",
     ),
     "question": (
-        "harness.kinds.question.protocol:Question",
+        "harness.kinds.question.kind:QuestionProtocol",
         "a question about pictures, answered in words or with the letter of an option",
     ),
     "visualwebbench": (

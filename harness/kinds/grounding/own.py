@@ -28,17 +28,19 @@ from harness.benchmarks.folders import (
 from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
 from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
-from harness.benchmarks.parquet import column_names, opened, small_columns
 from harness.errors import DataError, suggestion
-from harness.kinds.grounding.boxes import (
+from harness.kinds.grounding.sets import (
     CONVENTIONS,
     PICTURE,
     Convention,
+    GroundingSet,
+    Row,
+    Rows,
     Size,
     declaration,
     points_of,
+    table_rows,
 )
-from harness.kinds.grounding.sets import GroundingSet, Row, Rows
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
@@ -100,7 +102,7 @@ class GroundingItems(GroundingSet):
         """Return True for a folder with a schema, and for a schema."""
         return self.data is None and (data.name == SCHEMA or bool(_folders(data)))
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         data = data or self.data
         if data is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
@@ -142,7 +144,7 @@ class _HubItems(GroundingItems):
         splits = tuple(str(file.split) for file in self.copy.files)
         return GroundingSet.open(replace(self, splits=splits), splits=splits)
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         pictures = ParquetPictures("image")
         return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
 
@@ -189,16 +191,12 @@ def _labels(schema: Schema) -> list[str]:
 
 
 def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row]:
-    pictures = folder.parquet.facts(file.path)
-    with opened(file.path) as table:
-        names = [name for name in column_names(table) if name != "image"]
-        records = list(small_columns(table, names))
-    for number, (picture, (*_, record)) in enumerate(zip(pictures, records, strict=True), start=1):
-        where = f"{file.name}, row {number}"
+    for number, row in enumerate(table_rows(folder, file), start=1):
+        where, picture, size, record = row
         given = {name: value for name, value in record.items() if value is not None}
         labels = {
             name.removeprefix(LABEL): given.pop(name)
-            for name in names
+            for name in record
             if name.startswith(LABEL)
             if name in given
         }
@@ -206,11 +204,9 @@ def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row
             if name in given:
                 given[name] = _json(given[name], where, name)
         labels = {**(given.pop("labels", None) or {}), **labels}
-        shown = picture.digest[:16]
-        folder.stored.setdefault(shown, picture.cell)
-        usual = {"id": f"{file.split}-{number}", "image": shown}
+        usual = {"id": f"{file.split}-{number}", "image": picture}
         one = converted({**usual, **given, "labels": labels}, Stored, where)
-        yield _row(one, where, folder, schema, picture.size)
+        yield _row(one, where, folder, schema, size)
 
 
 def _json(text: str, where: str, name: str) -> object:

@@ -11,30 +11,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures
-from harness.benchmarks.parquet import opened, small_columns
 from harness.benchmarks.sample import refuse_data
 from harness.errors import DataError
-from harness.kinds.grounding.boxes import PICTURE, declaration
-from harness.kinds.grounding.clickables import (
-    BLOCK_ROW,
+from harness.kinds.grounding.sample_pages import (
+    SIZE,
     Clickable,
-    clickables,
+    View,
     direction,
     hash_of,
     jpeg_rows,
     outer,
+    views,
 )
-from harness.kinds.grounding.sets import GroundingSet, Row, Rows
-from harness.page import Page
-from harness.pictures import read_size
+from harness.kinds.grounding.sets import PICTURE, GroundingSet, Row, Rows, declaration
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import Target
 
-SIZE = (1280, 720)
 PER_PICTURE, ABSENT_EVERY = 2, 10
 REFINED = "-refined"
 """Suffix of splits with instructions that name a neighbour."""
@@ -83,7 +80,7 @@ class GroundingSample(GroundingSet):
     def holds(self, data: Path) -> bool:
         return False
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         from harness.sample import files
 
         refuse_data(self.name, data)
@@ -100,14 +97,10 @@ class GroundingSample(GroundingSet):
         return Rows(list(_rows(windows, refined=split != name)), "xyxy-px", [stored])
 
 
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """A part of a screenshot, and what can be clicked in it, all and those that are asked about."""
+class _Window(NamedTuple):
+    """What can be clicked in a window of a screenshot, all and those that are asked about."""
 
-    name: str
-    website: str
-    where: str
-    words: str
+    view: View
     shown: Sequence[Clickable]
     targets: Sequence[Clickable]
 
@@ -126,63 +119,34 @@ class _Windows(Folder):
 
 def _windows(folder: _Windows, file: Path) -> Iterator[_Window]:
     """Yield the window of every distinct screenshot, in the order of the file."""
-    columns = ["website", "cleaned_html", "pos_candidates", "neg_candidates", "screenshot"]
-    seen = set[str]()
-    with opened(file) as table:
-        for number, (group, offset, record) in enumerate(small_columns(table, columns), start=1):
-            data = (record["screenshot"] or {}).get("bytes")
-            if not data:
-                continue
-            size = read_size(data)
-            if size.digest in seen or size.height < SIZE[1]:
-                continue
-            seen.add(size.digest)
-            top = hash_of(size.digest) % ((size.height - SIZE[1]) // BLOCK_ROW + 1) * BLOCK_ROW
-            name = f"{record['website']}-{size.digest[:8]}"
-            folder.cells[name] = Cell(file, group, offset), top
-            page = Page.parse(record["cleaned_html"])
-            candidates = (*record["pos_candidates"], *record["neg_candidates"])
-            shown = clickables(page, candidates, top, SIZE)
-            words = page.text_of(_root(record["cleaned_html"]), 1_000_000).casefold()
-            yield _Window(
-                name,
-                record["website"],
-                f"{file.name}, row {number}",
-                words,
-                shown,
-                _chosen(shown, size.digest),
-            )
-
-
-def _root(html: str) -> str:
-    """Return the id of the first element of a page."""
-    return html.partition('backend_node_id="')[2].partition('"')[0]
-
-
-def _chosen(shown: Sequence[Clickable], digest: str) -> list[Clickable]:
-    return sorted(outer(shown), key=lambda one: hash_of(digest, one.id))[:PER_PICTURE]
+    for view in dict.fromkeys(view for view, _ in views(file)):
+        top = view.tops[hash_of(view.digest) % len(view.tops)]
+        folder.cells[view.id] = view.cell, top
+        shown = view.clickables(top)
+        targets = sorted(outer(shown), key=lambda one: hash_of(view.digest, one.id))
+        yield _Window(view, shown, targets[:PER_PICTURE])
 
 
 def _rows(windows: Sequence[_Window], *, refined: bool) -> Iterator[Row]:
-    names = [(w.website, one) for w in windows for one in w.targets]
+    names = [(w.view.website, one) for w in windows for one in w.targets]
     number = 0
     for window in windows:
         for place, one in enumerate(window.targets, start=1):
             number += 1
-            unit_id = f"{window.name}-{place}"
+            unit_id = f"{window.view.id}-{place}"
             absent = number % ABSENT_EVERY == 0
             asked = _of_another_site(unit_id, window, names, one) if absent else one
             text = _DOING[asked.role].format(asked.name)
             if refined and (next_to := direction(one, window.shown)):
                 text += f", {next_to}"
             yield Row(
-                where=window.where,
+                where=window.view.where,
                 unit_id=unit_id,
-                picture=window.name,
+                picture=window.view.id,
                 instruction=text,
                 box=Target("absent") if absent else one.box,
                 size=SIZE,
-                parents={"website": window.website},
+                parents={"website": window.view.website},
                 labels={
                     "role": asked.role,
                     "size": "absent" if absent else _size(one),
@@ -198,9 +162,9 @@ def _of_another_site(
     others = (
         one
         for website, one in sorted(names, key=lambda pair: hash_of(unit_id, pair[1].name))
-        if website != window.website
+        if website != window.view.website
         and one.role == instead.role
-        and one.name.casefold() not in window.words
+        and one.name.casefold() not in window.view.words
     )
     return next(others)
 

@@ -1,4 +1,4 @@
-"""ScreenSpot, ScreenSpot-v2 and ScreenSpot-Pro.
+"""ScreenSpot, ScreenSpot-v2 and ScreenSpot-Pro, WebClick and Showdown-clicks.
 
 ScreenSpot (Cheng et al. 2024, SeeClick) and version 2 (Wu et al. 2024, OS-Atlas) have the same
 pictures of phones, desktops and web pages, on which v2 corrected instructions and boxes. Version 1
@@ -8,10 +8,16 @@ the form of ScreenSpot-Pro (`screenspot_*_v2_convert.json`), a common conversion
 ScreenSpot-Pro (Li et al. 2025) has professional software in full resolution, in two languages.
 Every row has a separate picture, but those of an application look alike; therefore its 26
 applications are the clusters. Rows of the Chinese split are those of the English one.
+
+WebClick (H Company 2025) has web pages as agents and people see them, calendars among them; its
+pictures have no names, and equal ones are one picture. Showdown-clicks (General Agents 2025) has
+clicks of people at a Mac; where its file does not say which recording a row is from, each is its
+own.
 """
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -22,9 +28,15 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, converted, decoded
-from harness.benchmarks.parquet import opened, small_columns
-from harness.kinds.grounding.boxes import PICTURE, declaration
-from harness.kinds.grounding.sets import GroundingSet, Row, Rows
+from harness.errors import DataError
+from harness.kinds.grounding.sets import (
+    PICTURE,
+    GroundingSet,
+    Row,
+    Rows,
+    declaration,
+    table_rows,
+)
 from parsers.declaration import Group, Level
 
 PLATFORMS = ("mobile", "desktop", "web")
@@ -97,17 +109,12 @@ def _converted(folder: Folder, names: Mapping[str, str], known_as: str) -> Rows:
 
 def _of_table(folder: Folder, file: DataFile) -> Iterator[Row]:
     numbers = Counter[str]()
-    columns = ["file_name", "bbox", "instruction", "data_type", "data_source"]
-    pictures = folder.parquet.facts(file.path)
-    with opened(file.path) as table:
-        for picture, (*_, record) in zip(pictures, small_columns(table, columns), strict=True):
-            where = f"{file.name}, row {sum(numbers.values()) + 1}"
-            one = converted(record, Stored, where)
-            platform = _SYSTEMS.get(one.data_source, "web")
-            folder.stored.setdefault(one.file_name, picture.cell)
-            row = _row(file, numbers[platform], platform, one.file_name, one, picture.size)
-            numbers[platform] += 1
-            yield row
+    for where, picture, size, record in table_rows(folder, file):
+        one = converted(record, Stored, where)
+        platform = _SYSTEMS.get(one.data_source, "web")
+        folder.stored.setdefault(one.file_name, folder.stored[picture])
+        yield _row(file, numbers[platform], platform, one.file_name, one, size)
+        numbers[platform] += 1
 
 
 def _row(
@@ -219,5 +226,102 @@ PRO = GroundingSet(
         ),
         cells=("group", "ui_type"),
         shared=True,
+    ),
+)
+
+
+class WebClickItem(msgspec.Struct, frozen=True):
+    """A row without its picture: a box as `xyxy-unit`."""
+
+    instruction: str
+    bbox: tuple[float, float, float, float]
+    bucket: str
+
+
+def _read_webclick(folder: Folder, split: str) -> Rows:
+    files = folder.files("**/*.parquet", "the rows of webclick")
+    rows: list[Row] = []
+    for file in files:
+        for where, picture, size, record in table_rows(folder, file):
+            one = converted(record, WebClickItem, where)
+            row = Row(
+                where=where,
+                unit_id=f"webclick_{len(rows)}",
+                picture=picture,
+                instruction=one.instruction,
+                box=one.bbox,
+                size=size,
+                labels={"bucket": one.bucket},
+            )
+            rows.append(row)
+    return Rows(rows, "xyxy-unit", files)
+
+
+WEBCLICK = GroundingSet(
+    "webclick",
+    sizes=(SplitSize("test", None, 1639),),
+    read=_read_webclick,
+    repo="Hcompany/WebClick",
+    revision="9482a7d5aaa8f4cd5d28d9ed0c8e0c48d20b1e4a",
+    files=("*.parquet",),
+    declared=declaration(
+        groups=(Group("bucket", "who used the page, or calendars"),), cells=("bucket",)
+    ),
+)
+_DEV = "showdown-clicks-dev"
+
+
+class Click(msgspec.Struct, frozen=True):
+    """A row of `data.csv`: corners in pixels."""
+
+    id: str
+    image: str
+    instruction: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    width: int
+    height: int
+    recording_id: str = ""
+
+
+def _read_showdown(folder: Folder, split: str) -> Rows:
+    inner = f"{_DEV}/data.csv"
+    name = inner if (folder.root / inner).is_file() else "data.csv"
+    (file,) = folder.files(name, "the rows of showdown-clicks")
+    try:
+        with file.path.open(encoding="utf-8", newline="") as lines:
+            records = list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{file.path} cannot be read: {error}") from error
+    rows = []
+    for number, record in enumerate(records, start=1):
+        one = converted(record, Click, f"{file.path}, row {number}")
+        rows.append(
+            Row(
+                where=f"{file.name}, row {number}",
+                unit_id=one.id,
+                picture=one.image,
+                instruction=one.instruction,
+                box=(one.x1, one.y1, one.x2, one.y2),
+                size=(one.width, one.height),
+                parents={"recording": one.recording_id or one.image},
+            )
+        )
+    return Rows(rows, "xyxy-px", [file])
+
+
+SHOWDOWN = GroundingSet(
+    "showdown-clicks",
+    splits=("dev",),
+    default_splits=("dev",),
+    sizes=(SplitSize("dev", None, 557),),
+    read=_read_showdown,
+    repo="generalagents/showdown-clicks",
+    files=(f"{_DEV}/data.csv",),
+    folders=(_DEV, ""),
+    declared=declaration(
+        levels=(PICTURE, Level("recording", shared=True)), clusters=("recording", "picture")
     ),
 )

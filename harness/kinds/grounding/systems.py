@@ -1,28 +1,192 @@
-"""Sets of several systems or sites: MMBench-GUI L2, VenusBench-GD and WebClick.
+"""Sets of several systems or applications: OSWorld-G, UI-Vision, MMBench-GUI L2 and VenusBench-GD.
+
+OSWorld-G (Xie et al. 2025, Jedi) has a Linux desktop, with polygons and with nothing to find. Its
+refined split has the same items, asked about in other words, one of them in none. Items belong to
+several classes. UI-Vision (Nayak et al. 2025) has 83 applications, asked about in three ways.
 
 MMBench-GUI L2 (Wang et al. 2025) has six systems, with basic and advanced instructions; 354 of its
 rows are from ScreenSpot-v2, so results on both are never pooled. VenusBench-GD (inclusionAI 2025)
 has screens of 97 applications, with six tasks in two languages; a row of the refusal task, whose
 box is four times -1, asks for something that is not there, and rows of the Chinese split are those
-of the English one. WebClick (H Company 2025) has web pages as agents and people see them, calendars
-among them; its pictures have no names, and equal ones are one picture.
+of the English one.
 """
 
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import Literal
 
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
-from harness.benchmarks.folders import Folder, converted, decoded
-from harness.benchmarks.parquet import opened, small_columns
+from harness.benchmarks.folders import Folder, decoded
 from harness.errors import DataError
-from harness.kinds.grounding.boxes import PICTURE, declaration
-from harness.kinds.grounding.sets import GroundingSet, Row, Rows
+from harness.kinds.grounding.sets import PICTURE, GroundingSet, Row, Rows, declaration, target_of
 from parsers.declaration import Group, Level
 from parsers.grounding import Target
+
+_CLASSES = {
+    "text_matching": "text_matching",
+    "element_recognition": "element_recognition",
+    "layout_understanding": "layout_understanding",
+    "fine_grained_manipulation": "fine_grained",
+    "refusal": "refusal",
+}
+"""The classes of `classification_result.json`, with the names of their measures."""
+_FILES = {"original": "OSWorld-G.json", "refined": "OSWorld-G_refined.json"}
+_ELSEWHERE = (
+    "clone https://github.com/xlang-ai/OSWorld-G (commit daa6bd8e) and give its folder benchmark "
+    "with --data"
+)
+
+
+class OSWorldItem(msgspec.Struct, frozen=True):
+    """A row: a box as `xywh-px`, or a polygon as x and y of its corners."""
+
+    id: str
+    image_path: str
+    image_size: tuple[int, int]
+    instruction: str
+    box_type: Literal["bbox", "polygon", "refusal"]
+    box_coordinates: list[float] = []
+
+
+class Named(msgspec.Struct, frozen=True):
+    id: str
+
+
+class Classified(msgspec.Struct, frozen=True):
+    """`classification_result.json`."""
+
+    classified: dict[str, list[Named]]
+
+
+def _read_osworld(folder: Folder, split: str) -> Rows:
+    if lost := sorted(folder.root.glob("*_sspro_format.json")):
+        raise DataError(
+            f"{lost[0]} is OSWorld-G in the form of ScreenSpot-Pro, where its 40 polygons "
+            f"and 54 refusals are lost: {_ELSEWHERE}"
+        )
+    files = folder.files(_FILES[split], f"the instructions of the split {split}")
+    classes = folder.files("classification_result.json", "the classes of osworld-g")
+    found: dict[str, list[str]] = {}
+    for name, members in decoded(classes[0].path, Classified).classified.items():
+        if name not in _CLASSES:
+            raise DataError(f"{classes[0].path} has an unknown class '{name}'")
+        for member in members:
+            found.setdefault(member.id, []).append(_CLASSES[name])
+    rows = [
+        Row(
+            where=f"{files[0].name}, {one.id}",
+            unit_id=one.id,
+            picture=one.image_path,
+            instruction=one.instruction,
+            box=_target(one, f"{files[0].path}, {one.id}"),
+            size=one.image_size,
+            labels={"target": one.box_type},
+            classes=tuple(sorted(found.get(one.id, ()))),
+        )
+        for one in decoded(files[0].path, list[OSWorldItem])
+    ]
+    return Rows(rows, "xywh-px", [*files, *classes])
+
+
+def _target(one: OSWorldItem, where: str) -> Target:
+    if one.box_type == "refusal":
+        return Target("absent")
+    try:
+        if one.box_type == "bbox":
+            return target_of(one.box_coordinates, "xywh-px", one.image_size)
+        return Target("polygon", tuple(one.box_coordinates))
+    except ValueError as error:
+        raise DataError(f"{where}: {error}") from error
+
+
+OSWORLD_G = GroundingSet(
+    "osworld-g",
+    splits=("original", "refined"),
+    default_splits=("original",),
+    sizes=(SplitSize("original", 251, 564), SplitSize("refined", 251, 564)),
+    published="2025",
+    read=_read_osworld,
+    elsewhere=_ELSEWHERE,
+    declared=declaration(
+        groups=(Group("target", "a box, a polygon or nothing"),),
+        classes={
+            "text_matching": "the class text matching (an item may be in several)",
+            "element_recognition": "the class element recognition (an item may be in several)",
+            "layout_understanding": "the class layout understanding (an item may be in several)",
+            "fine_grained": "the class fine-grained manipulation (an item may be in several)",
+            "refusal": "the class refusal, where declining is right",
+        },
+        absent=True,
+        shared=True,
+    ),
+    known={"unasked": 1},
+    cell_labels=("target",),
+    cells={"original": {("bbox",): 470, ("polygon",): 40, ("refusal",): 54}},
+)
+SETTINGS = ("basic", "functional", "spatial")
+_ELEMENTS = "annotations/element_grounding/"
+
+
+class UIVisionItem(msgspec.Struct, frozen=True):
+    """A row: a box as `xyxy-px`, whose corners may be the other way round."""
+
+    image_path: str
+    image_size: tuple[int, int]
+    prompt_to_evaluate: str
+    bbox: tuple[float, float, float, float]
+    platform: str
+    category: str = ""
+
+
+def _read_ui_vision(folder: Folder, split: str) -> Rows:
+    at = _ELEMENTS if (folder.root / _ELEMENTS).is_dir() else ""
+    rows, files = [], []
+    for setting in SETTINGS:
+        name = f"{at}element_grounding_{setting}.json"
+        (file,) = folder.files(name, f"the setting {setting} of ui-vision")
+        files.append(file)
+        for number, one in enumerate(decoded(file.path, list[UIVisionItem])):
+            corners = one.bbox[:2], one.bbox[2:]
+            rows.append(
+                Row(
+                    where=f"{file.name}, row {number + 1}",
+                    unit_id=f"{setting}_{number}",
+                    picture=one.image_path,
+                    instruction=one.prompt_to_evaluate,
+                    box=(*map(min, *corners), *map(max, *corners)),
+                    size=one.image_size,
+                    parents={"application": one.platform},
+                    labels={"setting": setting, "category": one.category},
+                )
+            )
+    return Rows(rows, "xyxy-px", files)
+
+
+UI_VISION = GroundingSet(
+    "ui-vision",
+    sizes=(SplitSize("test", 1181, 5479),),
+    published="2025",
+    read=_read_ui_vision,
+    repo="ServiceNow/ui-vision",
+    files=tuple(f"{_ELEMENTS}element_grounding_{one}.json" for one in SETTINGS),
+    declared=declaration(
+        levels=(PICTURE, Level("application", shared=True)),
+        clusters=("picture", "application"),
+        groups=(
+            Group("setting", "how targets are described"),
+            Group("category", "the kind of application"),
+        ),
+        cells=("setting",),
+        headline="cells",
+    ),
+    cell_labels=("setting",),
+    cells={"test": {("basic",): 1772, ("functional",): 1772, ("spatial",): 1935}},
+    known={"outside": 77, "empty": 1},
+)
 
 
 class MMBenchItem(msgspec.Struct, frozen=True):
@@ -139,51 +303,5 @@ VENUSBENCH_GD = GroundingSet(
         cells=("category",),
         absent=True,
         shared=True,
-    ),
-)
-
-
-class WebClickItem(msgspec.Struct, frozen=True):
-    """A row without its picture: a box as `xyxy-unit`."""
-
-    instruction: str
-    bbox: tuple[float, float, float, float]
-    bucket: str
-
-
-def _read_webclick(folder: Folder, split: str) -> Rows:
-    files = folder.files("**/*.parquet", "the rows of webclick")
-    rows: list[Row] = []
-    for file in files:
-        pictures = folder.parquet.facts(file.path)
-        with opened(file.path) as table:
-            records = small_columns(table, ["instruction", "bbox", "bucket"])
-            for picture, (*_, record) in zip(pictures, records, strict=True):
-                where = f"{file.name}, row {len(rows) + 1}"
-                one = converted(record, WebClickItem, where)
-                name = picture.digest[:16]
-                folder.stored.setdefault(name, picture.cell)
-                row = Row(
-                    where=where,
-                    unit_id=f"webclick_{len(rows)}",
-                    picture=name,
-                    instruction=one.instruction,
-                    box=one.bbox,
-                    size=picture.size,
-                    labels={"bucket": one.bucket},
-                )
-                rows.append(row)
-    return Rows(rows, "xyxy-unit", files)
-
-
-WEBCLICK = GroundingSet(
-    "webclick",
-    sizes=(SplitSize("test", None, 1639),),
-    read=_read_webclick,
-    repo="Hcompany/WebClick",
-    revision="9482a7d5aaa8f4cd5d28d9ed0c8e0c48d20b1e4a",
-    files=("*.parquet",),
-    declared=declaration(
-        groups=(Group("bucket", "who used the page, or calendars"),), cells=("bucket",)
     ),
 )

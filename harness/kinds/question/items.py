@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.errors import DataError, suggestion
-from harness.kinds.question.pictures import Bad, Pictures
-from harness.kinds.question.presets import Read
-from harness.kinds.question.schema import (
+from harness.kinds.question.folder import (
     DECLINE,
     SCHEMA,
+    Bad,
+    Pictures,
     Schema,
     Template,
     check_metric,
     refused,
 )
-from harness.kinds.question.turns import Turn, given, pictures_of, turns_of
+from harness.kinds.question.rows import Read, Turn, given, pictures_of, turns_of
 from parsers.question import LETTERS, Asked, Earlier, Right
 from parsers.question.metrics import METRICS
 from parsers.question.reading import spell_answer

@@ -18,11 +18,11 @@ from typing import Any
 from harness.benchmarks import Benchmark
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.items import Items
+from harness.benchmarks.published import reading
 from harness.errors import DataError
+from harness.kinds.question.folder import SCHEMA, Pictures, Schema, read_schema
 from harness.kinds.question.items import Item, grouped, items_of
-from harness.kinds.question.pictures import Pictures
-from harness.kinds.question.schema import SCHEMA, Schema, read_schema
-from harness.kinds.question.tables import rows_of
+from harness.kinds.question.rows import rows_of
 from harness.runs import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, QuestionDetail
@@ -126,7 +126,7 @@ class QuestionItems(Benchmark):
         if problem is not None:
             raise DataError(problem[1])
         metrics = [name for name in METRICS if any(item.asked.metric == name for item in items)]
-        try:
+        with reading(SCHEMA):
             declared = declaration(
                 metrics,
                 average=schema.average or ("cells" if schema.cells else "micro"),
@@ -135,8 +135,6 @@ class QuestionItems(Benchmark):
                 cluster=schema.cluster or "picture",
                 turns=any(item.dialogue for item in items),
             )
-        except ValueError as error:
-            raise DataError(f"{SCHEMA}: {error}") from error
         named = {item.id: item.pictures for item in items}
         opened = Items.of(
             self._units(items, schema),

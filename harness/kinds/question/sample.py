@@ -16,20 +16,26 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lxml import etree
-
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.folders import ParquetPictures
 from harness.benchmarks.sample import refuse_data
-from harness.kinds.grounding.clickables import clickables, hash_of, jpeg_rows, outer
+from harness.kinds.grounding.sample_pages import (
+    SIZE,
+    Box,
+    View,
+    hash_of,
+    jpeg_rows,
+    outer,
+    shares_of,
+    text_of,
+    views,
+)
+from harness.kinds.question.folder import Pictures, Schema
 from harness.kinds.question.items import Item, items_of
 from harness.kinds.question.own import QuestionItems
-from harness.kinds.question.pictures import Pictures
-from harness.kinds.question.presets import Read, Row
-from harness.kinds.question.sample_views import SIZE, Box, View, shares_of, text_of, views
-from harness.kinds.question.schema import Schema
-from harness.page import Page, decode_candidates
+from harness.kinds.question.rows import Read, Row
+from harness.page import decode_candidates
 
 OPTIONS = 4
 ELEMENT_EVERY, BOX_EVERY, ABSENT_EVERY = 3, 3, 3
@@ -127,9 +133,9 @@ def which_boxes(shown: Sequence[View]) -> Iterator[Row]:
     number = 0
     for view in shown[1::BOX_EVERY]:
         top = view.top()
-        page = Page.parse(etree.tostring(view.root, encoding="unicode"))
-        there = clickables(page, view.candidates, top or 0, SIZE)
-        alone = sorted(outer(there), key=lambda one: hash_of(view.id, "which", one.id))
+        alone = sorted(
+            outer(view.clickables(top or 0)), key=lambda one: hash_of(view.id, "which", one.id)
+        )
         if len(alone) >= OPTIONS:
             number += 1
             one, *others = alone

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from harness.errors import DataError, suggestion
-from harness.kinds.question.pictures import Bad
+from harness.kinds.question.folder import Bad
 from harness.kinds.question.task_templates import check_template
 
 _LARGEST, _DEEPEST, _LONGEST_LINE = 2**17, 50, 300

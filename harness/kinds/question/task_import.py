@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import DataError, suggestion
+from harness.kinds.question.folder import CHOICE, SCHEMA, Bad, Pictures, Prompt, Schema
 from harness.kinds.question.items import grouped, items_of
-from harness.kinds.question.pictures import Bad, Pictures
-from harness.kinds.question.presets import Row, listed
-from harness.kinds.question.schema import CHOICE, SCHEMA, Prompt, Schema
-from harness.kinds.question.tables import rows_of
+from harness.kinds.question.rows import Row, listed, rows_of
 from harness.kinds.question.task_file import Refused, TaskFile, is_name, read_task
 from harness.kinds.question.task_templates import filled
 from harness.pictures import read_size

@@ -14,7 +14,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from harness.kinds.question.pictures import Bad
+from harness.kinds.question.folder import Bad
 
 _LONGEST, _LONGEST_TEMPLATE = 2**20, 20_000
 _FILTERS = (

@@ -5,18 +5,18 @@ The prompts are this project's; boxes and letters are drawn on the published pic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from adapters.conversation import Conversation, Reply, illustrated
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder
+from harness.benchmarks.published import Rows
 from harness.dialogue import Ask, Dialogue
 from harness.errors import DataError
-from harness.kinds.question.protocol import PLACE, Question
-from harness.kinds.question.sets import PublishedQuestions, Row, table_rows, texts
+from harness.kinds.question.kind import PLACE, QuestionProtocol
+from harness.kinds.question.sets import QuestionSet, Row, table_rows, texts
 from harness.protocols.contract import limit_of
 from harness.records import Item
 from parsers.declaration import Declaration, Group, Level, Measure
@@ -121,7 +121,7 @@ def worded(asked: Asked, *, options: str = "lettered", box: str = "both") -> str
 
 
 @dataclass(frozen=True)
-class WebBench(Question):
+class WebBench(QuestionProtocol):
     """A question of VisualWebBench in one call."""
 
     options: Literal["lettered", "listed"] = "lettered"
@@ -155,29 +155,28 @@ class WebBench(Question):
 
 
 @dataclass(frozen=True)
-class VisualWebBench(PublishedQuestions):
+class VisualWebBench(QuestionSet):
     """1,536 questions of seven tasks."""
 
     name: str = "visualwebbench"
-    splits: tuple[str, ...] = ("test",)
-    default_splits: tuple[str, ...] = ("test",)
     sizes: tuple[SplitSize, ...] = (SplitSize("test", None, sum(TASKS.values())),)
     declared: Declaration = DECLARED
     repo: str = "visualwebbench/VisualWebBench"
     revision: str | None = "9dace8acebf210929bd47256d7ded44439377946"
-    hub_splits: tuple[str, ...] = ("test",)
     files: tuple[str, ...] = ("*.parquet",)
-    cells: Mapping[str, int] = field(default_factory=lambda: TASKS)
+    cell_labels: tuple[str, ...] = ("task",)
+    cells: Mapping[str, Mapping[tuple[str, ...], int]] = field(
+        default_factory=lambda: {"test": {(task,): count for task, count in TASKS.items()}}
+    )
 
     protocol = "visualwebbench"
 
-    def rows(self, folder: Folder, split: str, files: list[DataFile]) -> Iterator[Row]:
+    def rows(self, folder: Folder, split: str) -> Rows:
+        files = folder.files("**/*.parquet", f"the tables of {self.name}")
+        needed = ("id", "task_type", "website", "answer")
         more = ("question", "bbox", "options", "elem_desc", "instruction")
-        for file in folder.files("**/*.parquet", f"the tables of {self.name}"):
-            files.append(file)
-            needed = ("id", "task_type", "website", "answer")
-            for where, cell, record in table_rows(file, needed, more, self.name):
-                yield _row(where, record)._replace(picture=cell)
+        found = table_rows(folder, files, needed, more, self.name)
+        return Rows([_row(where, picture, record) for where, picture, record in found], files)
 
     def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
         """Return the score of every variant, and that of the question's task."""
@@ -186,8 +185,8 @@ class VisualWebBench(PublishedQuestions):
         return {**found, **tasks}
 
 
-def _row(where: str, record: Mapping[str, Any]) -> Row:
-    """Return a row without its picture. Raises `DataError`."""
+def _row(where: str, picture: str, record: Mapping[str, Any]) -> Row:
+    """Return a row. Raises `DataError`."""
     task, answer = str(record["task_type"]), record["answer"]
     if task not in TASKS:
         raise DataError(f"{where}: '{task}' is no task of VisualWebBench")
@@ -219,7 +218,7 @@ def _row(where: str, record: Mapping[str, Any]) -> Row:
         f"{task}_{record['id']}",
         replace(asked, prompt=worded(asked)),
         Right(answers=golds),
-        "",
+        picture,
         {"website": str(record["website"])},
         {"task": task},
     )

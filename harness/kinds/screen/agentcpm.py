@@ -22,8 +22,9 @@ import msgspec
 
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, decoded, decoded_text
+from harness.benchmarks.published import reading
 from harness.errors import DataError
-from harness.kinds.screen.aitz import Touched
+from harness.kinds.screen.aitw import Touched
 from harness.kinds.screen.sets import Row
 from harness.kinds.screen.tfrecords import Features, chunks, example, fields, records, signed
 from parsers.actions import Action, Value
@@ -83,10 +84,8 @@ def rows(folder: Folder) -> tuple[list[Row], list[DataFile]]:
 def _compact(folder: Folder) -> Iterator[Row]:
     for number, one in decoded_text(folder.root / COMPACT, Stored):
         where = f"{COMPACT}, line {number}"
-        try:
+        with reading(f"{folder.root}/{where}"):
             action = from_object(one.action, one.size)
-        except ValueError as error:
-            raise DataError(f"{folder.root}/{where}: {error}") from error
         made = row(where, one.episode, one.step, one.goal, one.instruction, action, one.boxes)
         yield made._replace(size=one.size)
 
@@ -94,14 +93,12 @@ def _compact(folder: Folder) -> Iterator[Row]:
 def _converted(folder: Folder, file: DataFile) -> Iterator[Row]:
     for step in decoded(file.path, list[Converted]):
         where, size = f"{file.name}, step {step.step_id}", (step.image_width, step.image_height)
-        try:
+        with reading(f"{folder.root}/{where}"):
             action = _converted_action(step, size)
             boxes = [
                 (x * size[0], y * size[1], to_x * size[0], to_y * size[1])
                 for x, y, to_x, to_y in step.boxes()
             ]
-        except (ValueError, TypeError, LookupError) as error:
-            raise DataError(f"{folder.root}/{where}: {error}") from error
         made = row(
             where,
             step.episode_id,
@@ -176,13 +173,11 @@ def convert(source: Path, target: Path) -> int:
     written: dict[tuple[int, int], bytes] = {}
     for file in folder.files("android_control*", "TFRecords of AndroidControl"):
         for number, data in enumerate(records(file.path), start=1):
-            try:
+            with reading(f"{file.path}, record {number}"):
                 features = example(data)
                 episode = int(features["episode_id"][0])
                 if episode not in train:
                     written |= _episode(features, episode, target / "images")
-            except (ValueError, LookupError, TypeError) as error:
-                raise DataError(f"{file.path}, record {number}: {error}") from error
     lines = [line for _, line in sorted(written.items())]
     (target / COMPACT).write_bytes(b"".join(line + b"\n" for line in lines))
     return len(lines)

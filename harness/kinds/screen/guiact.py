@@ -6,8 +6,6 @@ parquet files, next to the elements of the page.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +16,9 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Cell, Folder, ParquetPictures, converted, decoded
 from harness.benchmarks.parquet import column_names, opened, small_columns
+from harness.benchmarks.published import Rows, reading
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, by_episode, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, by_episode, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Level
 from parsers.points.lines import places_in
@@ -103,7 +102,7 @@ class _Pages(Folder):
 
     elements: dict[str, list[Element]] = field(default_factory=dict, compare=False)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
-    texts: ParquetPictures = field(default_factory=lambda: ParquetPictures("base64"))
+    parquet: ParquetPictures = field(default_factory=lambda: ParquetPictures("base64"))
 
     def read_pages(self, path: Path) -> None:
         """Note where the pages of a file are, and what elements they have."""
@@ -121,10 +120,7 @@ class _Pages(Folder):
     def picture(self, name: str) -> bytes:
         if name not in self.stored:
             raise DataError(f"{self.root} has no page {name}")
-        try:
-            return base64.b64decode(self.texts(self.stored[name]), validate=True)
-        except (binascii.Error, ValueError) as error:
-            raise DataError(f"{self.root}: the picture of page {name} is not base64") from error
+        return self.parquet(self.stored[name])
 
     def size(self, name: str) -> tuple[int, int]:
         if name not in self.stored or name not in self.sizes:
@@ -141,10 +137,8 @@ def _row(folder: _Pages, one: Stored, where: str) -> Row:
     if not labels:
         raise DataError(f"{folder.root}/{where}: no actions")
     size = (one.image_size.width, one.image_size.height)
-    try:
+    with reading(f"{folder.root}/{where}"):
         action = several([_action(label, elements, size) for label in labels])
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{folder.root}/{where}: {error}") from error
     boxes: tuple[Edges, ...] = tuple(_edges(one) for one in elements)
     single = one.uid.rpartition("_")[2]
     return Row(

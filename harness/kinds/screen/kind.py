@@ -1,37 +1,37 @@
-"""Steps on screens as a run asks about them: whole pictures, chance, what a form cannot say."""
+"""Steps on screens as a run asks about them: whole pictures, earlier screens, chance, baselines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import AdapterInfo
+from adapters.contract import AdapterInfo, ImageRule
 from harness.benchmarks import Dataset, declared
-from harness.errors import UserError
+from harness.benchmarks.items import Items
+from harness.errors import DataError, UserError
 from harness.kinds.contract import Question
-from harness.kinds.scoring import (
-    Bound,
-    Bounds,
-    Extras,
-    Scorer,
-    UnitBounds,
-    key_of,
-    scorer_of,
-)
+from harness.kinds.replies import PastReplies
+from harness.kinds.scoring import Bound, Bounds, Extras, Scorer, UnitBounds, key_of, scorer_of
 from harness.kinds.screen.published import as_published
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
+from harness.pictures import PictureError, PicturePolicy, plan, read_size
+from harness.policies import Secret
 from harness.protocols import AskingProtocol
+from harness.records import Earlier, Item
 from harness.runs import Unit
-from harness.settings import EARLIER, RULES, Settings
+from harness.settings import EARLIER, RULES, History, Settings
 from harness.tables import counted
 from parsers import Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import KIND, ScreenDetail, gist, parts, told
+from parsers.screen import KIND, ScreenDetail, Task, gist, parts, told
 
 if TYPE_CHECKING:
     from harness.kinds.screen.predictions import ScreenPredictions
+
 
 ScreenRecord = Unit[ScreenDetail]
 
@@ -147,8 +147,6 @@ class ScreenSteps(WholePictures):
             self.replies.check(unit.unit_id for unit in whole.entries)
         elif not history.turns and history.pictures[1] == 1:
             return questions
-        from harness.kinds.screen.before import with_before
-
         return with_before(questions, whole, history, self.pictures, info.image_rule, self.replies)
 
     @property
@@ -193,3 +191,100 @@ def expected(detail: ScreenDetail, score: Scorer, drawn: int) -> Scores:
         values = [value for scores in found if (value := scores[name]) is not None]
         means[name] = sum(values) / len(values) if values else None
     return means
+
+
+Steps = Mapping[int, Unit[ScreenDetail]]
+
+
+def with_before(
+    questions: Iterable[Question],
+    whole: Dataset[ScreenDetail],
+    history: History,
+    policy: PicturePolicy,
+    rule: ImageRule | None,
+    replies: PastReplies | None,
+) -> Iterator[Question]:
+    """Yield questions with the earlier steps of their episodes.
+
+    Args:
+        whole: all steps of the episodes, selected or not.
+        policy: which pictures a screenshot gives.
+        replies: what another run replied; None for what was recorded.
+
+    Raises `DataError` for a picture that cannot be read.
+    """
+    if not isinstance(whole, Items):
+        raise TypeError("steps on screens come ready from their set")
+    episodes: dict[tuple[str, ...], dict[int, Unit[ScreenDetail]]] = {}
+    for unit in whole.entries:
+        episodes.setdefault((unit.split, *unit.parents.values()), {})[unit.position] = unit
+    units = {unit.unit_id: unit for unit in whole.entries}
+
+    @lru_cache(maxsize=history.pictures[1])
+    def screenshot(unit_id: str) -> bytes:
+        (data,) = whole.pictures(units[unit_id])
+        return data
+
+    for question in questions:
+        unit = question.record
+        steps = episodes[unit.split, *unit.parents.values()]
+        earlier = [steps[place] for place in sorted(steps) if place < unit.position]
+        _, pictured = history.of(len(earlier))
+        before, sources = list[Earlier](), dict(question.sources)
+        for left, one in zip(range(len(earlier), 0, -1), earlier, strict=True):
+            record = Earlier(index=one.position, page_size=one.detail.size)
+            if left <= pictured:
+                try:
+                    shown = read_size(screenshot(one.unit_id))
+                    record = replace(record, pictures=plan(policy, shown, (), rule))
+                except PictureError as error:
+                    raise DataError(f"{one.source or one.unit_id}: {error}") from error
+                sources[shown.digest] = screenshot(one.unit_id)
+            before.append(record if replies is None else replies.instead(one.unit_id, record))
+        (item,) = question.asked
+        yield replace(question, asked=(replace(item, before=tuple(before)),), sources=sources)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomTap:
+    """A tap at a uniformly random point."""
+
+    name: str = "random"
+    needs_gold: bool = False
+    kind: str = KIND
+
+    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+        width, height = item.content.size
+        point = chance.random() * width, chance.random() * height
+        return Prediction(Status.ANSWERED, Action("click", point=point))
+
+
+@dataclass(frozen=True, slots=True)
+class Always:
+    """The same action for every step."""
+
+    name: str
+    action: Action
+    needs_gold: bool = False
+    kind: str = KIND
+
+    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+        return Prediction(Status.ANSWERED, self.action)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The recorded action of the step before; a wait in the first step."""
+
+    name: str = "repeat"
+    needs_gold: bool = False
+    kind: str = KIND
+    first: Action = field(default=Action("wait"))
+
+    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+        before = item.content.before
+        return Prediction(Status.ANSWERED, before[-1].action if before else self.first)
+
+
+SCROLL_DOWN = Always("scroll-down", Action("scroll", arguments={"direction": "down"}))
+WAIT = Always("wait", Action("wait"))

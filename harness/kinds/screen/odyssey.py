@@ -14,8 +14,9 @@ import msgspec
 
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import Rows, reading
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Group
 from parsers.screen import OPPOSITE, Edges, finger_way
@@ -91,11 +92,9 @@ def _rows(file: DataFile) -> Iterator[Row]:
     size = (device.w, device.h)
     for number, step in enumerate(episode.steps):
         where = f"{file.name}, step {number}"
-        try:
+        with reading(f"{file.path.parent.parent}/{where}"):
             action = _action(step, size)
             boxes = _boxes(step.sam2_bbox, size)
-        except (TypeError, ValueError, IndexError) as error:
-            raise DataError(f"{file.path.parent.parent}/{where}: {error}") from error
         yield Row(
             where=where,
             episode=episode.episode_id,

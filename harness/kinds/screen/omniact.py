@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterator, Mapping
 import msgspec
 
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import Rows, reading
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, declaration
 from parsers.actions import Action, Value
 from parsers.declaration import Group, Level
 from parsers.screen import Edges, several, with_box
@@ -74,10 +75,8 @@ def _rows(folder: Folder, tasks: Mapping[str, Task]) -> Iterator[Row]:
             raise DataError(f"{folder.root}/{task.box}: {error}") from error
         boxes = [(*one.top_left, *one.bottom_right) for one in listed.values()]
         script = [line for line in lines if line.strip().lower().startswith("pyautogui")]
-        try:
+        with reading(f"{folder.root}/{where}"):
             actions = [_action(line, boxes) for line in script]
-        except ValueError as error:
-            raise DataError(f"{folder.root}/{where}: {error}") from error
         if not actions:
             raise DataError(f"{folder.root}/{where}: {task.task} has no line of pyautogui")
         yield Row(

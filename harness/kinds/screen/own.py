@@ -17,9 +17,10 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded_text, decoded_toml
 from harness.benchmarks.items import Items
+from harness.benchmarks.published import Rows, reading
 from harness.benchmarks.sample import refuse_data
 from harness.errors import DataError
-from harness.kinds.screen.sets import Row, Rows, ScreenSet, by_episode, declaration
+from harness.kinds.screen.sets import Row, ScreenSet, by_episode, declaration
 from harness.sample import SCREENS
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group
@@ -79,7 +80,7 @@ class OwnSteps(ScreenSet):
     def holds(self, data: Path) -> bool:
         return (data / SCHEMA).is_file()
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         if data is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
         if not (data / SCHEMA).is_file():
@@ -107,10 +108,8 @@ class OwnSteps(ScreenSet):
         judged = tuple(name for name in self.rules if boxed or not RULES[name].boxes)
         shown = replace(one, judged=dict.fromkeys(known, judged))
         main = shown.declared_for((*(splits or ()), *first)[0]).main.name
-        try:
+        with reading(f"{folder.root / SCHEMA}"):
             declared = declaration(judged, main, [Group(name) for name in schema.groups])
-        except ValueError as error:
-            raise DataError(f"{folder.root / SCHEMA}: {error}") from error
         return replace(opened, declared=declared, origin={**opened.origin, "set": schema.name})
 
     def rows(self, folder: Folder, split: str) -> Rows:
@@ -156,10 +155,8 @@ def _row(folder: Folder, schema: Schema, number: int, one: Stored) -> Row:
     listed = one.action if isinstance(one.action, list) else [one.action]
     if not listed:
         raise DataError(f"{folder.root}/{where}: no action is right")
-    try:
+    with reading(f"{folder.root}/{where}"):
         actions = tuple(_action(each, schema, scale[schema.points]) for each in listed)
-    except ValueError as error:
-        raise DataError(f"{folder.root}/{where}: {error}") from error
     boxes: tuple[Edges, ...] = tuple(one.boxes)
     return Row(
         where=where,
@@ -205,7 +202,7 @@ class SampleScreens(OwnSteps):
     def holds(self, data: Path) -> bool:
         return False
 
-    def folder(self, data: Path | None) -> Folder:
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
         refuse_data(self.name, data)
         return Folder(SCREENS, {"origin": "package"}, ("images.zip",))
 

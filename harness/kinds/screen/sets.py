@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
-from harness.benchmarks.published import PublishedSet
+from harness.benchmarks.published import PublishedSet, Rows
 from harness.errors import DataError
 from harness.kinds.screen import ScreenSettings
 from harness.runs.records import Unit
@@ -48,13 +47,6 @@ class Row(NamedTuple):
     labels: Mapping[str, str] = {}
     size: tuple[int, int] | None = None
     past: tuple[Past, ...] | None = None
-
-
-class Rows(NamedTuple):
-    """The rows of a split, episode by episode and in order, and the files that they are from."""
-
-    rows: Sequence[Row]
-    files: Sequence[DataFile]
 
 
 def declaration(
@@ -171,6 +163,7 @@ class ScreenSet(PublishedSet):
     elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
     protocol = "screen-agent"
+    whole = "episode"
 
     def score(self, prediction: Prediction, detail: ScreenDetail, settings: Settings) -> Scores:
         """Return the verdicts of every rule; an answer that could not be read is wrong."""
@@ -189,34 +182,8 @@ class ScreenSet(PublishedSet):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open the folder of the set, or the one above it. Raises `DataError`."""
-        check_splits(splits, self.splits, self.name)
-        folder = self.folder(data)
-        units: list[Unit[Any]] = []
-        names: dict[str, str] = {}
-        files: dict[str, DataFile] = {}
-        wanted = list(dict.fromkeys(splits or self.default_splits))
-        read = {split: self.rows(folder, split) for split in wanted}
-        pictured = _pictured(folder, read[wanted[0]].rows)
-        for split, found in read.items():
-            files |= {file.name: file for file in found.files}
-            made = []
-            for unit, name in self._units(found.rows, folder, split, pictured=pictured):
-                names[unit.unit_id] = name
-                made.append(unit)
-            self.check_counts(made, split)
-            units += made
-        notices = [
-            f"{folder.root} has no pictures: places are judged as on screens of "
-            f"{PHONE[0]} x {PHONE[1]} pixels, and no model can be asked"
-        ]
-        opened = Items.of(
-            units,
-            whole="episode",
-            origin={**folder.origin, "files": fingerprint(list(files.values()))},
-            notices=() if pictured else notices,
-            pictures=lambda unit: (folder.picture(names[unit.unit_id]),),
-        )
-        return replace(opened, declared=self.declared_for(wanted[0]))
+        opened = super().open(splits=splits, data=data)
+        return replace(opened, declared=self.declared_for((splits or self.default_splits)[0]))
 
     def of_run(self, settings: Settings) -> Self:
         """Return the set with the rule that a run has chosen for its headline."""
@@ -237,49 +204,60 @@ class ScreenSet(PublishedSet):
         cells = self.averaged.get(split, ()) if headline == usual else ()
         return declaration(rules, headline, self.declared.groups[2:], level, cells)
 
-    def _units(
-        self, rows: Sequence[Row], folder: Folder, split: str, *, pictured: bool
-    ) -> Iterator[tuple[Unit[Any], str]]:
-        """The units of a split, each with the name of its picture."""
-        before: list[Past] = []
-        episode = None
-        for row in rows:
-            if row.episode != episode:
-                before, episode = [], row.episode
-            name = _found(folder, row, pictured=pictured)
-            size = row.size or (folder.size(name) if pictured else PHONE)
-            self._check_places(row, size, folder, pictured=pictured)
-            task = Task(
-                goal=row.goal,
-                instruction=row.instruction,
-                size=size,
-                before=tuple(before) if row.past is None else row.past,
-                stored=self.stored,
-                script=self.script,
-            )
-            gold = Answers(
-                actions=row.actions, boxes=row.boxes, boxed=self.boxed, stored=self.stored
-            )
-            unit = self.unit(
-                f"{row.episode}_{row.step}",
-                ScreenDetail(asked=task, gold=gold),
-                split,
-                parents={"episode": row.episode},
-                labels={"action": row.actions[0].name, **row.labels},
-                goal=row.goal,
-                position=len(task.before),
-                source=f"{row.where} {name}",
-            )
-            yield unit, name
-            before.append(Past(row.actions[0], row.instruction))
+    def notices(
+        self, read: Mapping[str, Rows], units: Sequence[Unit[Any]], folder: Folder
+    ) -> list[str]:
+        """Say that there are no pictures."""
+        if _pictured(folder, read):
+            return []
+        return [
+            f"{folder.root} has no pictures: places are judged as on screens of "
+            f"{PHONE[0]} x {PHONE[1]} pixels, and no model can be asked"
+        ]
 
-    def _check_places(
-        self, row: Row, size: tuple[int, int], folder: Folder, *, pictured: bool
-    ) -> None:
+    def units(self, read: Mapping[str, Rows], folder: Folder) -> Iterator[tuple[Unit[Any], str]]:
+        """Yield the steps, episode by episode. Without any pictures, screens are like `PHONE`."""
+        pictured = _pictured(folder, read)
+        for split, found in read.items():
+            before: list[Past] = []
+            episode = None
+            for row in found.rows:
+                if row.episode != episode:
+                    before, episode = [], row.episode
+                name = _found(folder, row) if pictured else row.pictures[0]
+                size = row.size or (folder.size(name) if pictured else PHONE)
+                if pictured:
+                    self._check_places(row, size, folder)
+                past = tuple(before) if row.past is None else row.past
+                yield self._step(row, name, size, split, past), name
+                before.append(Past(row.actions[0], row.instruction))
+
+    def _step(
+        self, row: Row, name: str, size: tuple[int, int], split: str, past: tuple[Past, ...]
+    ) -> Unit[Any]:
+        task = Task(
+            goal=row.goal,
+            instruction=row.instruction,
+            size=size,
+            before=past,
+            stored=self.stored,
+            script=self.script,
+        )
+        gold = Answers(actions=row.actions, boxes=row.boxes, boxed=self.boxed, stored=self.stored)
+        return self.unit(
+            f"{row.episode}_{row.step}",
+            ScreenDetail(asked=task, gold=gold),
+            split,
+            parents={"episode": row.episode},
+            labels={"action": row.actions[0].name, **row.labels},
+            goal=row.goal,
+            position=len(past),
+            source=f"{row.where} {name}",
+        )
+
+    def _check_places(self, row: Row, size: tuple[int, int], folder: Folder) -> None:
         for action in (one for several in row.actions for one in parts(several)):
-            if action.point is None or not pictured:
-                continue
-            if not all(
+            if action.point is not None and not all(
                 -SLACK_PX <= one <= side + SLACK_PX
                 for one, side in zip(action.point, size, strict=True)
             ):
@@ -301,18 +279,16 @@ def _number(verdict: bool | float | None) -> float | None:
     return None if verdict is None else float(verdict)
 
 
-def _pictured(folder: Folder, rows: Sequence[Row]) -> bool:
+def _pictured(folder: Folder, read: Mapping[str, Rows]) -> bool:
     """Return whether the folder has any pictures: in a place for them, or that of the first row."""
     places = [place for place in folder.pictures if place]
     if "" in folder.pictures:
-        places += [name for row in rows[:1] for name in row.pictures]
+        places += [name for row in next(iter(read.values())).rows[:1] for name in row.pictures]
     return any((folder.root / place).exists() for place in places)
 
 
-def _found(folder: Folder, row: Row, *, pictured: bool) -> str:
+def _found(folder: Folder, row: Row) -> str:
     """Return the name of a step's picture among those that it may have."""
-    if not pictured:
-        return row.pictures[0]
     for name in row.pictures:
         with suppress(DataError):
             folder.size(name)

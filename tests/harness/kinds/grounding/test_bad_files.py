@@ -13,13 +13,13 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
 from harness.benchmarks.contract import SplitSize
 from harness.errors import DataError
-from harness.kinds.grounding import desktops, screenspot
+from harness.kinds.grounding import screenspot, systems
 from harness.kinds.grounding.sets import GroundingSet
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.grounding import _files as files
 from tests.harness.kinds.grounding._files import pro_row, small, write
 
-PRO, V2, WORLD = (small(one) for one in (screenspot.PRO, screenspot.V2, desktops.OSWORLD_G))
+PRO, V2, WORLD = (small(one) for one in (screenspot.PRO, screenspot.V2, systems.OSWORLD_G))
 
 
 def of_rows(**more: object) -> Callable[[Path], Path]:

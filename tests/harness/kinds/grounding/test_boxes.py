@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.kinds.grounding.boxes import (
+from harness.kinds.grounding.sets import (
     CONVENTIONS,
     Convention,
     as_shares,

@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 
 from harness.benchmarks import Items, benchmark, open_benchmark
 from harness.errors import DataError
-from harness.kinds.grounding.clickables import Clickable, direction, jpeg_rows
+from harness.kinds.grounding.sample_pages import Clickable, direction, jpeg_rows
 from harness.pictures import read_size
 from harness.recording.columns import jpeg
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.kinds.grounding.screenspot import V2
-from harness.kinds.grounding.systems import MMBENCH_GUI, WEBCLICK
+from harness.kinds.grounding.screenspot import V2, WEBCLICK
+from harness.kinds.grounding.systems import MMBENCH_GUI
 from tests.harness.benchmarks._hub import REVISION, Hub, serving
 from tests.harness.kinds.grounding import _files as files
 from tests.programs import completed

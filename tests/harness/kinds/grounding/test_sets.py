@@ -12,9 +12,14 @@ import pytest
 
 from harness.benchmarks.items import Items
 from harness.errors import DataError
-from harness.kinds.grounding.desktops import OSWORLD_G, SETTINGS, SHOWDOWN, UI_VISION
-from harness.kinds.grounding.screenspot import PLATFORMS, PRO, SCREENSPOT, V2
-from harness.kinds.grounding.systems import MMBENCH_GUI, VENUSBENCH_GD, WEBCLICK
+from harness.kinds.grounding.screenspot import PLATFORMS, PRO, SCREENSPOT, SHOWDOWN, V2, WEBCLICK
+from harness.kinds.grounding.systems import (
+    MMBENCH_GUI,
+    OSWORLD_G,
+    SETTINGS,
+    UI_VISION,
+    VENUSBENCH_GD,
+)
 from parsers.grounding import Target
 from tests.harness.kinds.grounding import _files as files
 from tests.harness.kinds.grounding._files import SIZE, png, small, write

@@ -15,7 +15,7 @@ import yaml
 from PIL import Image
 
 import harness
-from harness.kinds.question.pictures import Bad
+from harness.kinds.question.folder import Bad
 from harness.kinds.question.task_templates import check_template, filled
 from tests import clock
 from tests.harness.commands.tool import Called, call, isolate

@@ -108,7 +108,7 @@ def test_visualwebbench_every_way_to_ask_can_be_answered(options: str, frames: s
 def test_visualwebbench_prompts_have_box_and_options() -> None:
     webbench()
     opened = small("visualwebbench").open(data=Path("visualwebbench"))
-    assert len(opened) == 14 and opened.pictures(opened.entries[0]) == [png()]
+    assert len(opened) == 14 and opened.pictures(opened.entries[0]) == (png(),)
     units = {unit.unit_id: unit for unit in opened.entries}
     predicted, ocr = units["action_prediction_0"], units["element_ocr_0"]
     assert predicted.parents == {"website": "shop0"}
@@ -137,8 +137,11 @@ def test_visualwebbench_refuses_rows(task: str, changed: dict[str, Any], reason:
 
 def test_other_counts_are_refused() -> None:
     webbench()
+    whole: Any = benchmark("visualwebbench")
+    with pytest.raises(DataError, match="14 questions where 1,536 are published"):
+        whole.open(data=Path())
     with pytest.raises(DataError, match="2 questions of web_caption where 134 are published"):
-        benchmark("visualwebbench").open(data=Path())
+        replace(whole, sizes=()).open(data=Path())
 
 
 def test_websrc_has_base64_pictures_and_sites() -> None:
@@ -154,7 +157,7 @@ def test_websrc_has_base64_pictures_and_sites() -> None:
         {"page": "au03-0300542", "website": "au03"},
         {"page": "bo01-0100001", "website": "bo01"},
     ]
-    assert opened.pictures(opened.entries[1]) == [png()]
+    assert opened.pictures(opened.entries[1]) == (png(),)
     found = scores("oracle", bench, "websrc")
     assert (found["f1"], found["exact"], found["f1-sets"]) == (1.0, 1.0, 1.0)
     assert found["floor"]["f1"] == 0.0

@@ -16,7 +16,7 @@ import harness
 from adapters import PictureSource, Reply, Request
 from harness.errors import DataError, UserError
 from harness.kinds.protocols import as_oracle
-from harness.kinds.screen.aitw import BENCHMARK as AITW
+from harness.kinds.screen.aitw import WILD as AITW
 from harness.kinds.screen.androidcontrol import BENCHMARK, RULES
 from harness.kinds.screen.kind import ScreenSteps
 from harness.kinds.screen.odyssey import BENCHMARK as GUI_ODYSSEY

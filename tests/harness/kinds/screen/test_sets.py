@@ -19,10 +19,9 @@ import pytest
 
 from harness.errors import DataError
 from harness.kinds.screen import agentcpm
-from harness.kinds.screen.aitz import BENCHMARK as AITZ
+from harness.kinds.screen.aitw import ZOO as AITZ
 from harness.kinds.screen.androidcontrol import BENCHMARK as ANDROID_CONTROL
-from harness.kinds.screen.curated import BENCHMARK as CURATED
-from harness.kinds.screen.curated import FILES
+from harness.kinds.screen.androidcontrol import CURATED, FILES
 from harness.kinds.screen.guiact import BENCHMARK as GUIACT
 from harness.kinds.screen.kind import ScreenSteps
 from harness.kinds.screen.omniact import BENCHMARK as OMNIACT

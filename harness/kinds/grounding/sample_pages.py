@@ -1,9 +1,9 @@
-"""Lists clickable elements in a part of a recorded page, under unambiguous names.
+"""The screenshots of the recorded sample with their pages, and windows of them.
 
-Cuts a band of a JPEG picture without decoding it: its bytes are the same everywhere.
-
-A restart marker must follow every row of blocks, as in the screenshots of the sample
-(`harness.recording.columns.jpeg`): the rows are then independent (ISO/IEC 10918-1, E.1.4).
+The samples of places and of questions are made from these windows. What can be clicked in one is
+listed under unambiguous names. A window is cut from the JPEG without decoding it: its bytes are the
+same everywhere. A restart marker must follow every row of blocks, as in the screenshots of the
+sample (`harness.recording.columns.jpeg`): the rows are then independent (ISO/IEC 10918-1, E.1.4).
 """
 
 from __future__ import annotations
@@ -12,11 +12,23 @@ import hashlib
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from lxml import etree
+
+from harness.benchmarks.folders import Cell
+from harness.benchmarks.parquet import opened, small_columns
 from harness.page import Candidate, Page, decode_candidates
+from harness.pictures import read_size
 
+SIZE = (1280, 720)
+"""Width and height of a window."""
+BLOCK_ROW = 16
+"""Pixels in a row of blocks, with colours at half the resolution (4:2:0)."""
 LEAST_PX, MOST_WORDS = 8, 8
 """Smallest side of an element that is asked about, and most words of its name."""
 
@@ -32,6 +44,13 @@ _ROLES = {
 _INPUTS = {"checkbox": "checkbox", "radio": "radio", "submit": "button", "button": "button"}
 _KNOWN = frozenset((*_ROLES.values(), *_INPUTS.values(), "tab"))
 _CLICKABLE = '\\"is_clickable\\": \\"true\\"'
+_COLUMNS = [
+    *("website", "cleaned_html", "pos_candidates", "neg_candidates", "screenshot"),
+    *("annotation_id", "target_action_index", "operation"),
+]
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, in pixels."""
 
 
 class Clickable(NamedTuple):
@@ -40,7 +59,7 @@ class Clickable(NamedTuple):
     id: str
     role: str
     name: str
-    box: tuple[float, float, float, float]
+    box: Box
 
     def holds(self, other: Clickable) -> bool:
         """Return whether the other one's box lies inside."""
@@ -48,35 +67,113 @@ class Clickable(NamedTuple):
         return mine[0] <= its[0] and mine[1] <= its[1] and its[2] <= mine[2] and its[3] <= mine[3]
 
 
-def clickables(
-    page: Page, candidates: Iterable[str], top: int, size: tuple[int, int]
-) -> list[Clickable]:
-    """Elements wholly inside a window of the page, with names that no other one there has.
+@dataclass(frozen=True, eq=False)
+class View:
+    """A distinct screenshot with its page.
 
-    Boxes are from the top left corner of the window, whose first row of pixels is `top`. Elements
-    that are smaller than `LEAST_PX` or have no name of `MOST_WORDS` words or less are left out.
+    Attributes:
+        id: site and beginning of the screenshot's digest.
+        where: file and row.
+        height: of the screenshot, in pixels.
     """
-    there = list(_there(page, candidates, top, size))
-    counts = Counter(one.name.casefold() for one in there)
-    return [
-        one
-        for one in there
-        if counts[one.name.casefold()] == 1
-        and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) >= LEAST_PX
-        and one.box[0] >= 0
-        and one.box[1] >= 0
-        and one.box[2] <= size[0]
-        and one.box[3] <= size[1]
-    ]
+
+    id: str
+    website: str
+    where: str
+    cell: Cell
+    digest: str
+    height: int
+    html: str
+    candidates: Sequence[str]
+
+    @cached_property
+    def root(self) -> Any:
+        return etree.fromstring(self.html)
+
+    @cached_property
+    def words(self) -> str:
+        """All words of the page, in small letters."""
+        return text_of(self.root).casefold()
+
+    @cached_property
+    def boxes(self) -> Mapping[str, Box]:
+        """Left, top, right, bottom of each visible element, by id, in pixels of the page."""
+        return {
+            one.id: (one.box.x, one.box.y, one.box.right, one.box.bottom)
+            for one in decode_candidates(self.candidates)
+            if one.box is not None and one.box.is_visible
+        }
+
+    @property
+    def heading(self) -> str:
+        return next(map(text_of, self.root.iter("h1")), "")
+
+    @property
+    def tops(self) -> range:
+        """The rows of pixels at which windows begin."""
+        return range(0, self.height - SIZE[1] + 1, BLOCK_ROW)
+
+    def box(self, element: Any) -> Box | None:
+        return self.boxes.get(element.get("backend_node_id", ""))
+
+    def top(self, *boxes: Box) -> int | None:
+        """Return the first row of a window that has all of the boxes, drawn by hash; None for
+        none."""
+        least = max(box[3] for box in boxes) - SIZE[1] if boxes else 0
+        most = min(box[1] for box in boxes) if boxes else self.height
+        rows = [row for row in self.tops if least <= row <= most]
+        inside = all(box[0] >= 0 and box[2] <= SIZE[0] for box in boxes)
+        return rows[hash_of(self.id, str(boxes)) % len(rows)] if rows and inside else None
+
+    def clickables(self, top: int) -> list[Clickable]:
+        """List elements wholly inside a window, with names that no other one there has.
+
+        Boxes are from the top left corner of the window, whose first row of pixels is `top`.
+        Elements that are smaller than `LEAST_PX` or have no name of `MOST_WORDS` words or less are
+        left out.
+        """
+        there = list(_there(Page.parse(self.html), self.candidates, top))
+        counts = Counter(one.name.casefold() for one in there)
+        return [
+            one
+            for one in there
+            if counts[one.name.casefold()] == 1
+            and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) >= LEAST_PX
+            and one.box[0] >= 0
+            and one.box[1] >= 0
+            and one.box[2] <= SIZE[0]
+            and one.box[3] <= SIZE[1]
+        ]
 
 
-def _there(
-    page: Page, candidates: Iterable[str], top: int, size: tuple[int, int]
-) -> Iterator[Clickable]:
+def views(file: Path) -> Iterator[tuple[View, Mapping[str, Any]]]:
+    """Yield the view of each row of a file with the row; rows with one screenshot share a view."""
+    seen: dict[str, View] = {}
+    with opened(file) as table:
+        for number, (group, offset, row) in enumerate(small_columns(table, _COLUMNS), start=1):
+            data = (row["screenshot"] or {}).get("bytes")
+            size = read_size(data) if data else None
+            if size is None or size.height < SIZE[1]:
+                continue
+            if size.digest not in seen:
+                seen[size.digest] = View(
+                    f"{row['website']}-{size.digest[:8]}",
+                    row["website"],
+                    f"{file.name}, row {number}",
+                    Cell(file, group, offset),
+                    size.digest,
+                    size.height,
+                    row["cleaned_html"],
+                    (*row["pos_candidates"], *row["neg_candidates"]),
+                )
+            yield seen[size.digest], row
+
+
+def _there(page: Page, candidates: Iterable[str], top: int) -> Iterator[Clickable]:
     """Named elements with a part in the window."""
     for one in decode_candidates(text for text in candidates if _CLICKABLE in text):
         box = one.box
-        if box is None or not box.is_visible or box.bottom <= top or box.y >= top + size[1]:
+        if box is None or not box.is_visible or box.bottom <= top or box.y >= top + SIZE[1]:
             continue
         named = _named(page, one)
         if named is not None:
@@ -111,6 +208,18 @@ def hash_of(*parts: str) -> int:
     return int.from_bytes(hashlib.sha256("/".join(parts).encode()).digest()[:8], "big")
 
 
+def text_of(element: Any) -> str:
+    """Return the text of an element on one line."""
+    return " ".join("".join(element.itertext()).split())
+
+
+def shares_of(box: Box, top: int) -> list[float]:
+    """Return a box of a page as shares of the window that begins at `top`."""
+    return [
+        round((one - top * odd) / SIZE[odd], 3) for odd, one in zip((0, 1, 0, 1), box, strict=True)
+    ]
+
+
 def direction(one: Clickable, others: Sequence[Clickable]) -> str:
     """Return the direction of an element from its nearest neighbour; "" without one.
 
@@ -142,9 +251,6 @@ def _away(one: Clickable, other: Clickable) -> tuple[float, float]:
         centres += (one.box[side] + one.box[side + 2] - other.box[side] - other.box[side + 2]) ** 2
     return gap, centres
 
-
-BLOCK_ROW = 16
-"""Pixels in a row of blocks, with colours at half the resolution (4:2:0)."""
 
 _RESTART = re.compile(rb"\xff[\xd0-\xd7]")
 _FRAMES, _SCAN, _INTERVAL = frozenset({0xC0, 0xC1}), 0xDA, 0xDD

@@ -1,9 +1,10 @@
-"""`questions.toml`: the settings of a set of questions."""
+"""A folder of questions: its settings (`questions.toml`), and its pictures."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from harness.benchmarks.folders import decoded_toml
 from harness.errors import DataError, suggestion
+from harness.pictures import PictureError, read_size
 from parsers.question.metrics import METRICS
 
 SCHEMA = "questions.toml"
@@ -89,19 +92,7 @@ def read_schema(root: Path) -> Schema:
     path = root / SCHEMA
     if not path.is_file():
         raise DataError(f"{root} has no {SCHEMA}, which names the set and its metric")
-    try:
-        found = tomllib.loads(path.read_text("utf-8-sig"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is not valid TOML: {error}") from error
-    _refuse(found, Schema)
-    for part, kind in (("prompt", Prompt), ("tolerance", Tolerance)):
-        _refuse(found.get(part), kind)
-    try:
-        schema = msgspec.convert(found, Schema)
-    except msgspec.ValidationError as error:
-        raise DataError(f"{SCHEMA}: {error}") from error
+    schema = decoded_toml(path, Schema, check=_refuse_unknown)
     for name in (schema.metric, *(m for each in schema.metric_of.values() for m in each.values())):
         check_metric(name, SCHEMA)
     if schema.average == "cells" and not schema.cells:
@@ -121,12 +112,14 @@ def refused(name: str) -> str:
     return _HINTS.get(words.get(name, name), "")
 
 
-def _refuse(found: object, kind: type[msgspec.Struct]) -> None:
-    known = kind.__struct_fields__
-    for name in found if isinstance(found, dict) else ():
-        if name not in known:
-            why = refused(name) or f"unknown key '{name}'; {suggestion(name, known)}"
-            raise DataError(f"{SCHEMA}: {why}")
+def _refuse_unknown(found: dict[str, Any]) -> None:
+    parts = (found, Schema), (found.get("prompt"), Prompt), (found.get("tolerance"), Tolerance)
+    for part, kind in parts:
+        known = kind.__struct_fields__
+        for name in part if isinstance(part, dict) else ():
+            if name not in known:
+                why = refused(name) or f"unknown key '{name}'; {suggestion(name, known)}"
+                raise DataError(f"{SCHEMA}: {why}")
 
 
 def check_metric(name: str, where: str) -> None:
@@ -157,3 +150,68 @@ class Template:
             if filled.strip() or not PLACEHOLDER.search(line):
                 lines.append(filled)
         return "\n".join(lines).strip()
+
+
+_LARGEST = 256 * 2**20
+
+
+class Bad(Exception):
+    """A problem of a row: its kind, and what is wrong."""
+
+
+@dataclass
+class Pictures:
+    """The pictures of a set: files in its folder, or bytes of its rows."""
+
+    root: Path
+    _held: dict[str, bytes] = field(default_factory=dict)
+    _known: dict[str, str] = field(default_factory=dict)
+
+    def add(self, value: object) -> tuple[str, str]:
+        """Return the name of a picture and its digest. Raises `Bad`."""
+        if isinstance(value, Mapping):
+            value = value.get("bytes") or value.get("path")
+        if isinstance(value, str) and not value.startswith("data:"):
+            return value, self._of_file(value)
+        data = _decoded(value) if isinstance(value, str) else value
+        if not isinstance(data, bytes):
+            raise Bad("picture", "a picture is a path, a data URL or bytes")
+        digest = _digest(data, "a picture")
+        self._held[digest] = data
+        return digest, digest
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a picture."""
+        return self._held[name] if name in self._held else self._path(name).read_bytes()
+
+    def _of_file(self, name: str) -> str:
+        if name not in self._known:
+            try:
+                data = self._path(name).read_bytes()
+            except OSError:
+                raise Bad("picture", f"{name} is not in {self.root}") from None
+            self._known[name] = _digest(data, name)
+        return self._known[name]
+
+    def _path(self, name: str) -> Path:
+        path = (self.root / name).resolve() if "\0" not in name else self.root.parent
+        if not path.is_relative_to(self.root.resolve()):
+            raise Bad("picture", f"{name} lies outside of {self.root}")
+        return path
+
+
+def _decoded(url: str) -> bytes:
+    _, comma, text = url.partition(",")
+    try:
+        return base64.b64decode(text if comma else "?", validate=True)
+    except (ValueError, binascii.Error):
+        raise Bad("picture", "its data URL is not base64") from None
+
+
+def _digest(data: bytes, name: str) -> str:
+    if len(data) > _LARGEST:
+        raise Bad("picture", f"{name} has {len(data):,} bytes")
+    try:
+        return read_size(data, name).digest
+    except PictureError:
+        raise Bad("picture", f"{name} cannot be decoded") from None
