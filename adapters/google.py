@@ -242,8 +242,9 @@ class GoogleAdapter(ApiAdapter):
     def _send(self, body: Json) -> Awaitable[httpx2.Response]:
         from google.genai import types
 
-        # The whole body goes as an extra: what Google signed goes back unchanged, with fields that
-        # the SDK does not know. Tiers are documented for the older version only.
+        # The whole body goes as an extra, in place of an empty content: the SDK types nothing anew,
+        # and what Google signed goes back unchanged, with fields that the SDK does not know. Tiers
+        # are documented for the older version only.
         options = types.HttpOptions(
             extra_body=body, api_version="v1beta" if self.tier_field in body else None
         )
@@ -258,10 +259,11 @@ class GoogleAdapter(ApiAdapter):
     async def _generated(self, config: types.GenerateContentConfig) -> httpx2.Response:
         import httpx2
         from google.auth.exceptions import GoogleAuthError, TransportError
+        from google.genai import types
 
         try:
             answer = await self.client.aio.models.generate_content(
-                model=self._info.model, contents="", config=config
+                model=self._info.model, contents=types.Content(), config=config
             )
         except (GoogleAuthError, ValueError) as error:
             if isinstance(error, TransportError):
