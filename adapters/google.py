@@ -135,7 +135,7 @@ class GoogleAdapter(ApiAdapter):
     ) -> None:
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
-        self._endpoint, self._api_key, self._on_vertex = endpoint, api_key, on_vertex
+        self._api_key, self._on_vertex = api_key, on_vertex
         # A part's own resolution and the moving aliases exist in the older version only.
         beta = media_resolution or model.endswith("-latest")
         self._version = "v1beta1" if on_vertex else "v1beta" if beta else "v1"
