@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 from harness.runs import Run
 from parsers import Declaration, Measure
-from reports.errors import DEFAULT_LABELS, Label, classify_run, read_labels
 from reports.errors import classes_of as all_classes
+from reports.errors import classify_run
+from reports.errors.labels import DEFAULT_LABELS, Label, read_labels
 from reports.load import notes_of
 from reports.settings import settings_of
 from reports.view.parts import main_of

@@ -214,7 +214,7 @@ def verdicts(runs: Mapping[str, Run]) -> list[str]:
     compared."""
     if len(runs) < 2:
         return []
-    from reports.comparison import compare_runs
+    from reports.comparison.compare import compare_runs
 
     first, *others = runs.values()
     try:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from harness.ranker_models.measure import PAPER, Ranked, ranked, recall
-from reports.published import published_rows
+from reports.published.source import published_rows
 
 
 def test_recall_by_hand() -> None:

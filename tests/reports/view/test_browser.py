@@ -11,7 +11,7 @@ import pytest
 
 from harness.runs import open_run
 from harness.tables import TEST_DATA_NOTE
-from reports.errors import import_labels, read_labels
+from reports.errors.labels import import_labels, read_labels
 from reports.view import POLICY
 from reports.view.folder import ViewError
 from reports.view.single import write_single
