@@ -16,7 +16,7 @@ from harness.runs import RunError
 from harness.tables import POOLED, cluster_note, interval_record
 from parsers import Average, Declaration, ScoredUnit, mean_interval
 from parsers.aggregation import unmeasured
-from parsers.intervals import clustered_values
+from parsers.clusters import clustered_values
 from parsers.parents import Parent, cluster_above, parent_of, prefix
 from parsers.rates import mean
 from reports.frames.rows import InvalidRule, RunRows, run_rows

@@ -19,7 +19,6 @@ from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
 from reports.load import RunLike, corrupt_lines, declarations, open_runs
 from reports.settings import compare, unranked
-from reports.spending import AMOUNTS, of_success, worked
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
@@ -174,6 +173,8 @@ def by_table(
 
 def _spending(rows: RunRows) -> dict[str, float | None]:
     """Return what a success takes; nothing for policies, which take no tokens."""
+    from reports.spending import AMOUNTS, of_success, worked
+
     if not rows.frame["output_tokens"].notna().any():
         return {}
     made = worked(rows)

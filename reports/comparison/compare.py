@@ -19,7 +19,7 @@ from parsers import (
     Metrics,
     ScoredUnit,
 )
-from parsers.bootstrap import clustered
+from parsers.clusters import clustered
 from parsers.parents import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
