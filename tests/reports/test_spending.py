@@ -17,8 +17,7 @@ from reports.formats import render
 from reports.load import open_runs
 from reports.spending import per_success, ratio_difference
 from reports.tables import by_table, leaderboard
-from reports.view.efforts import ladders
-from reports.view.plots import effort_plot
+from reports.view.plots import effort_plot, ladders
 from reports.view.tables import summarise
 from tests.reports.runs import call, setup, step, worked, write
 
