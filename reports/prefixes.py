@@ -98,10 +98,9 @@ def prefix_table(
     declared = declarations(opened.values())
     used = (rows.declared.level(rows.rules.cluster).many for rows in evaluated)
     clusters = " or ".join(dict.fromkeys(used))
-    known = {field.name: field for one in declared for field in fields(one)}
     return described(
         records,
-        tuple(known.values()),
+        (field for one in declared for field in fields(one)),
         title="Steps before the first failure",
         about=about_runs(opened, own_rules=True),
         notes=(*_notes(evaluated), *notes),

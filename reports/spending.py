@@ -14,6 +14,7 @@ from harness.tables import NumberStyle
 from parsers.intervals import Interval, check_level, special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
+from reports.grid import interval as interval_fields
 
 AMOUNTS = {"tokens": "tokens out", "latency": "s", "price": "$"}
 """What is counted, by the first word of its columns, with its unit for readers. The price is that
@@ -162,11 +163,7 @@ def of_success(made: Worked, name: str, column: str) -> dict[str, float | None]:
 
 def success_fields(column: str, style: Style, head: str, meaning: str) -> tuple[Field, ...]:
     """Return the columns of what a success takes (`of_success`)."""
-    return (
-        Field(column, "float64", style, head, meaning),
-        Field(f"{column}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
-        Field(f"{column}_high", "float64", "hidden", head, "upper end"),
-    )
+    return (Field(column, "float64", style, head, meaning), *interval_fields(column, head)[:2])
 
 
 def worked(rows: RunRows) -> Worked:

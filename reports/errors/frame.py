@@ -131,8 +131,7 @@ def errors_frame(runs: RunLike | Iterable[RunLike], *, pages: bool = True) -> pd
         labels = read_labels(run)
         problems += labels.problems
         rows += _rows(label, run, labels.by_step(), pages)
-    data = {name: [row.get(name) for row in rows] for name in described}
-    frame = typed(data, list(described.values()))
+    frame = typed(rows, list(described.values()))
     frame.attrs = {"problems": tuple(problems)}
     return frame
 
