@@ -22,8 +22,7 @@ from harness.kinds.question.sets import PublishedQuestions, Row, table_rows, tex
 from harness.kinds.question.websrc import MEASURES
 from parsers.declaration import Declaration, Group, Level
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, Right, text_of
-from parsers.question.official import plain, screenqa
-from parsers.question.words import f1_sets
+from parsers.question.metrics import f1_sets, screenqa, websrc_plain
 from parsers.records import Prediction, Scores
 
 NO_ANSWER = "<no answer>"
@@ -116,7 +115,7 @@ def _row(
     asked = Asked(prompt=WORDS.fill(values), question=question, no_answer=NO_ANSWER)
     # Those without words, which official F1 never finds, come last: the oracle gives the first.
     answers = tuple(
-        sorted((one for one in golds if one != NO_ANSWER), key=lambda one: not plain(one))
+        sorted((one for one in golds if one != NO_ANSWER), key=lambda one: not websrc_plain(one))
     )
     gold = Right(answers=answers, unanswerable=len(answers) < len(golds), no_answer=NO_ANSWER)
     return Row(where, id, asked, gold, picture, {"screen": screen})

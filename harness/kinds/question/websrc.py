@@ -19,8 +19,7 @@ from harness.kinds.question.schema import OPEN, Template
 from harness.kinds.question.sets import PublishedQuestions, Row, table_rows, texts
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, Right, text_of
-from parsers.question.official import exact, f1
-from parsers.question.words import f1_sets
+from parsers.question.metrics import f1_sets, websrc_exact, websrc_f1
 from parsers.records import Prediction, Scores
 
 MEASURES = (
@@ -92,8 +91,8 @@ class WebSRC(PublishedQuestions):
         said = text_of(prediction)
         golds = detail.gold.answers if said is not None else ()
         return {
-            "f1": max((f1(one, said or "") for one in golds), default=0.0),
-            "exact": max((exact(one, said or "") for one in golds), default=0.0),
+            "f1": max((websrc_f1(one, said or "") for one in golds), default=0.0),
+            "exact": max((websrc_exact(one, said or "") for one in golds), default=0.0),
             "f1-sets": max((f1_sets(one, said or "") for one in golds), default=0.0),
         }
 
