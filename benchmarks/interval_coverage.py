@@ -27,16 +27,9 @@ import numpy as np
 
 from benchmarks.simulated_steps import Clustered, clustered, lengths, sites_of_tasks, successes
 from parsers import clopper_pearson
-from parsers.bootstrap import (
-    Floats,
-    accelerated,
-    draws,
-    generator,
-    mean_and_error,
-    special,
-    studentised,
-    t_quantile,
-)
+from parsers.bootstrap import accelerated, draws, generator, studentised
+from parsers.clusters import Floats, mean_and_error, t_quantile
+from parsers.intervals import special
 from parsers.rates import ASSUMED
 
 TASKS = (15, 30, 142, 694)

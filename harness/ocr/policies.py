@@ -22,7 +22,7 @@ from parsers.grounding import CLICK
 from parsers.grounding import KIND as GROUNDING
 from parsers.question import KIND as QUESTION
 from parsers.question import LETTERS, Asked, answered
-from parsers.question.words import number_of
+from parsers.question.metrics import number_of
 from parsers.records import Prediction, Status
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, Task
 from parsers.screen import KIND as SCREEN

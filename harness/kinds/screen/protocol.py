@@ -38,7 +38,7 @@ from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.screen import KIND, SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import Family
-from parsers.screen.forms import FAMILIES
+from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import spell_action
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from harness.ranker_models.recall import PAPER, Ranked, ranked, recall_by_split
-from reports.published import published_rows
+from reports.published.source import published_rows
 
 
 def test_recall_by_hand() -> None:

@@ -18,21 +18,14 @@ from harness.runs import DataGone, RunError, StepData, StepUnit, open_run
 from harness.tables import FORMATS
 from parsers import Status
 from reports import steps_frame
-from reports.errors import (
-    Label,
-    add_labels,
-    classify_run,
-    errors_frame,
-    errors_table,
-    merge_into,
-    read_labels,
-)
+from reports.errors import classify_run
 from reports.errors.command import errors
-from reports.errors.frame import columns, keys
+from reports.errors.frame import columns, errors_frame, keys, merge_into
+from reports.errors.labels import Label, add_labels, read_labels
 from reports.errors.table import columns as table_columns
-from reports.errors.table import render
+from reports.errors.table import errors_table, render
 from reports.frames.units import schema
-from reports.kinds.step.errors import ErrorClass
+from reports.kinds.step.error_classes import ErrorClass
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import write
 from tests.units import changed
