@@ -234,6 +234,14 @@ def test_the_command_prints_counts_and_examples(run: Path) -> None:
     assert "'Ohi'," in done.output and "'Ohio'" in done.output
 
 
+def test_shares_are_printed_of_the_rows_that_they_are_of(run: Path) -> None:
+    table = errors_table(open_run(run, _page))
+    printed = {" ".join(line.split()) for line in render(table).splitlines()}
+    # Eight of the ten rows are valid and were answered, and six of these failed.
+    assert printed >= {"success 2 25.0", "no answer: empty 1 12.5 16.7"}
+    assert printed >= {"invalid row 1", "not answered 1"}
+
+
 def test_the_command_writes_json_to_a_file(run: Path, tmp_path: Path) -> None:
     out = tmp_path / "errors.json"
     done = _call(run, "--no-pages", "--format", "json", "--examples", "1", "--out", out)
