@@ -27,7 +27,8 @@ from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Req
 from adapters.conversation import Conversation, Picture, Reply, Usage, system, user
 from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
-from harness.engine import Engine, Job, Lane, Outcome, ReplyCache
+from harness.engine import Engine, Job, Lane, Outcome
+from harness.engine.cache import ReplyCache
 from harness.pictures import PictureStore
 from harness.runs import CallRecord, RunDirectory, Setup
 from parsers.mind2web import MIND2WEB

@@ -32,7 +32,7 @@ LIBRARIES = (
     *("pyarrow.json", "lxml.html", "PIL.Image", "tiktoken", "platformdirs", "filelock", "psutil"),
 )
 PACKAGE = (
-    *("harness.commands.run", "harness.session.run", "harness.session.report", "harness.planning"),
+    *("harness.commands.run", "harness.session.run", "harness.session.brief", "harness.planning"),
     *("harness.benchmarks.sample", "harness.benchmarks.mind2web", "harness.kinds.step.kind"),
     *("harness.protocols.seeact", "harness.session.progress", "adapters.openai"),
     *("harness.commands.main", "harness.tables.text", "harness.planning.spending", "reports"),

@@ -21,7 +21,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     from harness.runs import RunDirectory, open_run
     from harness.runs.finding import settings_of
     from harness.runs.shards import merge as merge_shards
-    from harness.session.report import print_result
+    from harness.session.brief import print_result
     from harness.session.rescoring import grid_of
     from harness.session.summary import summarise
 

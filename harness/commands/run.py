@@ -132,8 +132,7 @@ def conclude(
     Returns the exit code.
     """
     from harness.runs import open_run
-    from harness.session.brief import brief_grid
-    from harness.session.report import print_result, redo_hint, result_grid
+    from harness.session.brief import brief_grid, print_result, redo_hint
 
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
@@ -144,6 +143,8 @@ def conclude(
         summary = {"directory": str(done.directory), **open_run(done.directory).summary}
         say(json.dumps(summary, indent=2))
     elif details:
+        from harness.session.report import result_grid
+
         grid = result_grid(
             done.records,
             plan.settings,

@@ -7,10 +7,10 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.cache import ReplyCache, default_cache_path, model_key, request_key
 from harness.engine.calls import CallLog
 from harness.engine.dialogues import Environment, Job, Jobs
 from harness.engine.engine import Engine
+from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import Answered, Caller, Lane, PromptTokens, first_request
 from harness.engine.limits import Budget, EnginePolicy, Pricing, RetryPolicy
 from harness.engine.observer import Observer, Outcome
@@ -43,11 +43,9 @@ __all__ = [
     "PromptTokens",
     "ProtocolError",
     "ReplayMismatch",
-    "ReplyCache",
     "RetryPolicy",
     "Stopped",
     "TooManyFailures",
-    "default_cache_path",
     "first_request",
     "model_key",
     "on_interrupt",

@@ -24,8 +24,9 @@ from adapters.embedding import (
     to_bytes,
 )
 from harness.dialogue import Act, Embed, Observation
-from harness.engine.cache import MAX_BYTES, Cache, model_key, request_key
+from harness.engine.cache import MAX_BYTES, Cache
 from harness.engine.dialogues import Made, Pending
+from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, Lane, OpenLane, Session
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
 from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Ask
-from harness.engine.cache import Kept, ReplyCache, request_key
 from harness.engine.dialogues import Made, OpenDialogue, Pending
+from harness.engine.keys import request_key
 from harness.engine.lanes import Answered, AnyLane, AskLane
 from harness.engine.stopping import ProtocolError, Refusals
 from harness.runs import MessageRecord
+
+if TYPE_CHECKING:
+    from harness.engine.cache import Kept, ReplyCache
 
 
 class Asking:

@@ -1,13 +1,7 @@
 """Replies and vectors of earlier runs, kept on disk and shared by processes.
 
-A reply is found by the hash of everything it depends on, which is also the `request` of a recorded
-call: provider, model, revision, endpoint, everything the adapter declares in `settings`, every
-generation parameter (the seed among them), the repeat index, the sample, the trial where an episode
-was started anew, and the conversation, whose digest covers texts, native parts, and pictures by
-source digest and recipe. Where decoding is not known to be greedy, the unit and the name of the
-call count, too: equal calls of a run are all made, and a later run may reuse their replies. API
-keys, time limits, concurrency and marks for the provider's prompt cache do not count. A vector is
-found by the same facts of its model and by its text, whatever it was sent together with.
+A reply is found by the hash of its call (`harness.engine.keys`), a vector by the same facts of its
+model and by its text, whatever it was sent together with.
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
 wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
@@ -28,13 +22,8 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import UNSET
 
-from adapters.contract import Generation, ModelInfo
-from adapters.conversation import Finish, Reply, canonical_json
-
-FORM = 1
-"""Version of the key, raised when a request gets another hash or a stored reply another meaning."""
+from adapters.conversation import Finish, Reply
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
@@ -43,34 +32,6 @@ LOCK_TIMEOUT_S = 10.0
 FILE = "replies.sqlite"
 
 T = TypeVar("T")
-
-
-def model_key(info: ModelInfo, generation: Generation | None = None) -> str:
-    """Return the part of the key that all calls of a model share, with this generation if any."""
-    return canonical_json(
-        {
-            "form": FORM,
-            "provider": info.provider,
-            "model": info.model,
-            "revision": info.revision,
-            "endpoint": info.endpoint,
-            "settings": dict(info.settings),
-            **({"generation": generation.plain()} if generation else {}),
-        }
-    )
-
-
-def request_key(
-    model: str, conversation: str, repeat: int, trial: int = 0, sample: int = 0, of: str = ""
-) -> str:
-    """Return the hash of a call, from its `model_key` and the conversation's digest.
-
-    `of` is whose call it is, where decoding is not known to be greedy: equal calls differ by it.
-    """
-    attempt = f"\n{trial}" if trial else ""
-    drawn = f"\nsample {sample} {of}" if sample or of else ""
-    text = f"{model}\n{conversation}\n{repeat}{attempt}{drawn}"
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def default_cache_path() -> Path:
@@ -269,10 +230,7 @@ class ReplyCache(Cache[Kept]):
 
 
 def _encoded(kept: Kept) -> bytes:
-    reply = kept.reply
-    # Without a tier, as entries were before replies had one.
-    without: Any = {} if reply.tier else {"tier": UNSET}
-    data: dict[str, Any] = msgspec.to_builtins(replace(reply, sent=dict(reply.sent), **without))
+    data: dict[str, Any] = msgspec.to_builtins(replace(kept.reply, sent=dict(kept.reply.sent)))
     return msgspec.json.encode({**data, **({"asked_by_run": kept.run} if kept.run else {})})
 
 

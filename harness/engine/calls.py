@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
 from harness.engine.asks import Asking
-from harness.engine.cache import ReplyCache
 from harness.engine.dialogues import Made, OpenDialogue, Pending
 from harness.engine.lanes import AnyLane
 from harness.engine.limits import EnginePolicy
@@ -32,6 +31,7 @@ from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
+    from harness.engine.cache import ReplyCache
 
 
 class CallLog(Protocol):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
 from adapters.contract import Session as AdapterSession
 from adapters.conversation import Finish, Picture, Reply
-from harness.engine.cache import ReplyCache
 from harness.engine.calls import CallLog, Calls
 from harness.engine.dialogues import Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
@@ -44,6 +43,7 @@ from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
+    from harness.engine.cache import ReplyCache
 
 MOST_OPEN = 64
 """Open dialogues where neither the model nor the user limits them."""

@@ -20,7 +20,7 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Conversation, Finish, Picture, Reply, user
-from harness.engine.cache import model_key
+from harness.engine.keys import model_key
 from harness.engine.limits import (
     UNPRICED,
     Budget,

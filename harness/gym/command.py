@@ -49,7 +49,8 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     Python: docs/environment.md.
     """
     from harness.gym.recorded import RecordedEnv
-    from harness.session.report import print_result, result_grid
+    from harness.session.brief import print_result
+    from harness.session.report import result_grid
 
     settings = given_settings()
     name = settings.pop("model")

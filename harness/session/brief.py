@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
-from harness.runs import Manifest
+from harness.planning.model import limits_of
+from harness.runs import Manifest, Unit
 from harness.runs.on_record import reused_replies
-from harness.session.report import (
-    ORACLE_NOTE,
-    headline_row,
-    number_of,
-    result_grid,
-    unsettled,
-    warnings_of,
-)
+from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
 from harness.settings import Settings
-from harness.tables import FEW_MARK, Cell, Column, Grid, Row, Section, percent, repeats_text
-from parsers import Declaration, Measure
+from harness.tables import (
+    ABSENT,
+    FEW_MARK,
+    Cell,
+    Column,
+    Grid,
+    Row,
+    Section,
+    counted,
+    percent,
+    quartile_cells,
+    rate_cell,
+    record_bounds,
+    render,
+    repeats_text,
+    result_records,
+)
+from parsers import Counts, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.records import STATUS_WORDS, Status
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 MOST = 4
 """Measures shown."""
+ORACLE_NOTE = "the pictures were cropped around the right answer; an upper bound, not a result"
+
+
+def print_result(console: Console, grid: Grid) -> None:
+    """Print a grid as wide as the console."""
+    shown = render(grid, width=console.width, note="")
+    console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
+
+
+def empty_grid(declared: Declaration) -> Grid:
+    """The result of a run without units."""
+    return Grid("", (Column("", "left"),), (), footnotes=(f"no {declared.units}",))
 
 
 def brief_grid(
@@ -43,7 +70,7 @@ def brief_grid(
     """
     declared = manifest.declaration
     if not records:
-        return result_grid(records, settings, declared, task_rows)
+        return empty_grid(declared)
     rules = aggregation_rules(settings, declared)
     bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
     total = part(records, declared, rules, task_rows, bounds=bounds)
@@ -96,8 +123,8 @@ def _scored(total: Part) -> str:
     counts, declared = total.metrics.counts, total.metrics.declared
     level = declared.innermost
     times = f", {total.repeats} times each" if total.repeats > 1 else ""
-    units = number_of(counts.n_settled // total.repeats, declared.unit, declared.units)
-    return f"{units} of {number_of(counts.n_parents, level.one, level.many)}{times}"
+    units = counted(counts.n_settled // total.repeats, declared.unit, declared.units)
+    return f"{units} of {counted(counts.n_parents, level.one, level.many)}{times}"
 
 
 def _legend(cells: Sequence[str | Cell], total: Part, others: int) -> str:
@@ -138,7 +165,7 @@ def _left_out(records: Records, total: Part) -> Iterator[str]:
             for reason, n in counts.invalid.items()
         )
         number = counts.n_invalid // total.repeats
-        parts.append(f"not scored: {number_of(number, declared.unit, declared.units)} ({why})")
+        parts.append(f"not scored: {counted(number, declared.unit, declared.units)} ({why})")
     if counts.n_unsettled:
         parts.append(f"without an answer so far: {unsettled(records, counts)}")
     if failed := {name: n for name, n in counts.statuses.items() if name not in FINE}:
@@ -146,3 +173,76 @@ def _left_out(records: Records, total: Part) -> Iterator[str]:
         parts.append(f"no usable answer, so wrong: {sum(failed.values())} ({why})")
     if parts:
         yield "; ".join(parts)
+
+
+def headline_row(group: Part) -> Row:
+    """The row of the headline: every measure in its own first average."""
+    declared = group.metrics.declared
+    headline = next(one for one in result_records(group.metrics) if one["headline"])
+    values: dict[str, str | Cell] = {}
+    for measure in declared.in_tables:
+        values[measure.name] = rate_cell(headline, measure, measure.averages[0], declared)
+    return values_row("", values | whole_cells(headline, declared), declared)
+
+
+def whole_cells(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
+    """The cells of measures that have no average of their own: of parents, and quartiles."""
+    named = [measure.name for measure in declared.spread if measure.in_tables]
+    quartiles = zip(named, quartile_cells(record, declared), strict=True)
+    return _parent_values(record, declared) | dict(quartiles)
+
+
+def _parent_values(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
+    values = {}
+    for measure in declared.of_parents:
+        if (total := record[f"{measure.key}_total"]) is not None:
+            shown = rate_of_parents(
+                record[measure.result], record[f"{measure.key}_complete"], total
+            )
+            values[measure.name] = Cell(shown, record_bounds(record, measure.result))
+    return values
+
+
+def values_row(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
+    """A row with these values by the names of measures."""
+    return Row((label, *(values.get(measure.name, "") for measure in declared.shown)))
+
+
+def rate_of_parents(value: float | None, complete: int, total: int) -> str:
+    """The rate, or how many parents are complete where some are not."""
+    return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
+
+
+def unsettled(records: Records, totals: Counts) -> str:
+    """Count the units without an outcome, by the errors that they ended with."""
+    errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
+    why = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
+    return f"{totals.n_unsettled}" + (f" ({why})" if why else "")
+
+
+def warnings_of(
+    records: Records, settings: Settings, declared: Declaration, manifest: Manifest | None
+) -> Iterator[str]:
+    """Say what is wrong with many replies, or what mistake in the settings they suggest.
+
+    `manifest` is the run's, None if no model was asked.
+    """
+    limited = manifest is not None and not manifest.of_policy
+    if limited and (unusable := unusable_replies(records, limits_of(settings), declared.units)):
+        yield f"warning: {unusable}"
+    if mistake := unit_kind(declared.kind).extras.warning(records, settings):
+        yield f"warning: {mistake}"
+
+
+def redo_hint(
+    directory: Path, records: Sequence[Unit[Any]], settings: Settings, units: str
+) -> str | None:
+    """Say how to ask truncated units of a run again, if there are many."""
+    cut = any(r.prediction and r.prediction.status is Status.TRUNCATED for r in records)
+    limits = limits_of(settings)
+    if not cut or unusable_replies(records, limits) is None:
+        return None
+    return (
+        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from {directory} "
+        f"--max-tokens {higher(limits)} --out NEW"
+    )

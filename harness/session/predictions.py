@@ -21,7 +21,8 @@ from harness.kinds.scoring import Records, scored, scorer_of
 from harness.printing import say
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
-from harness.session.report import print_result, result_grid
+from harness.session.brief import print_result
+from harness.session.report import result_grid
 from harness.session.rescoring import rescored
 from harness.session.summary import (
     aggregation_rules,

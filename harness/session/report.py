@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +11,27 @@ from adapters import Usage
 from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import Bounds, Records
 from harness.pictures import show_answers
-from harness.planning.model import limits_of
-from harness.runs import Manifest, Unit, by_role, by_tier
+from harness.runs import Manifest, by_role, by_tier
 from harness.runs.on_record import reused_replies
-from harness.session.reply_limit import higher, unusable_replies
+from harness.session.brief import (
+    ORACLE_NOTE,
+    empty_grid,
+    rate_of_parents,
+    unsettled,
+    values_row,
+    warnings_of,
+    whole_cells,
+)
 from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
 from harness.tables import (
-    ABSENT,
     POOLED,
     Cell,
     Column,
     Grid,
     Row,
     Section,
+    counted,
     coverage_notes,
     few_notes,
     finer_clusters,
@@ -34,12 +40,9 @@ from harness.tables import (
     invalid_label,
     open_notes,
     percent,
-    quartile_cells,
     quartiles_notes,
     rate_cell,
     rates_note,
-    record_bounds,
-    render,
     repeat_notes,
     repeat_rows,
     result_records,
@@ -47,21 +50,13 @@ from harness.tables import (
 from parsers import Average, Counts, Declaration
 from parsers.declaration import SPLIT
 from parsers.metrics import EXCLUDED
-from parsers.records import LOST, Status
+from parsers.records import LOST
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-ORACLE_NOTE = "the pictures were cropped around the right answer; an upper bound, not a result"
+    pass
 
 Notes = Callable[[Mapping[str, int]], Sequence[str]]
 """Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
-
-
-def print_result(console: Console, grid: Grid) -> None:
-    """Print a grid as wide as the console."""
-    shown = render(grid, width=console.width, note="")
-    console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
 
 
 def result_grid(
@@ -82,7 +77,7 @@ def result_grid(
     worked out here if they are not known yet. `directory` is that of the run, None without one.
     """
     if not records:
-        return Grid("", (Column("", "left"),), (), footnotes=(f"no {declared.units}",))
+        return empty_grid(declared)
     rules = aggregation_rules(settings, declared)
     bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
     by_split = parts(records, SPLIT, declared, rules, task_rows, bounds=bounds)
@@ -114,20 +109,6 @@ def result_grid(
     )
 
 
-def warnings_of(
-    records: Records, settings: Settings, declared: Declaration, manifest: Manifest | None
-) -> Iterator[str]:
-    """Say what is wrong with many replies, or what mistake in the settings they suggest.
-
-    `manifest` is the run's, None if no model was asked.
-    """
-    limited = manifest is not None and not manifest.of_policy
-    if limited and (unusable := unusable_replies(records, limits_of(settings), declared.units)):
-        yield f"warning: {unusable}"
-    if mistake := unit_kind(declared.kind).extras.warning(records, settings):
-        yield f"warning: {mistake}"
-
-
 def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
     """The rows of one set of units: all averages, the other rule for invalid rows, the bounds.
 
@@ -140,15 +121,15 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
     first, *others = _averages(declared)
     times = f" x {group.repeats}" if group.repeats > 1 else ""
     counts = {
-        "macro": number_of(headline[level.many], level.one, level.many),
-        "micro": number_of(headline[declared.units] // group.repeats, declared.unit, declared.units)
+        "macro": counted(headline[level.many], level.one, level.many),
+        "micro": counted(headline[declared.units] // group.repeats, declared.unit, declared.units)
         + times,
         "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
     }
     yield _rates(f"{first}, {counts[first]}", headline, first, declared, parents=True)
     over, spread = group.over_repeats, group.repeat_sd
     for label, values in repeat_rows(over, spread, group.repeats, declared):
-        yield _values(label, values, declared)
+        yield values_row(label, values, declared)
     for average in others:
         yield _rates(f"{average}, {counts[average]}", headline, average, declared)
     for many, same in finer.items():
@@ -158,37 +139,22 @@ def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
         yield _rates(invalid_label("strict"), records["strict"], first, declared, parents=True)
         for name, rates in metrics.parents.items():
             clean = Cell(
-                _of_parents(rates.clean.value, rates.clean.complete, rates.clean.total),
+                rate_of_parents(rates.clean.value, rates.clean.complete, rates.clean.total),
                 interval_text(rates.clean.interval),
             )
             many = declared.level(declared[name].over).many
             number = rates.clean.total // group.repeats
-            yield _values(f"{number} valid {many}", {name: clean}, declared)
+            yield values_row(f"{number} valid {many}", {name: clean}, declared)
     for label, bound in (("chance", group.floor), ("ceiling", group.oracle)):
         if bound is not None:
             values = {name: percent(value) for name, value in bound.items()}
-            yield _values(label, values, declared)
-
-
-def headline_row(group: Part) -> Row:
-    """The row of the headline: every measure in its own first average."""
-    declared = group.metrics.declared
-    headline = next(one for one in result_records(group.metrics) if one["headline"])
-    values: dict[str, str | Cell] = {}
-    for measure in declared.in_tables:
-        values[measure.name] = rate_cell(headline, measure, measure.averages[0], declared)
-    return _values("", values | _of_whole(headline, declared), declared)
+            yield values_row(label, values, declared)
 
 
 def _averages(declared: Declaration) -> list[Average]:
     """The averages of the measures in the table, that of the main measure first."""
     measures = sorted(declared.in_tables, key=lambda measure: not measure.main)
     return list(dict.fromkeys(average for measure in measures for average in measure.averages))
-
-
-def number_of(number: int, one: str, many: str) -> str:
-    """Return a count with its word."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _rates(
@@ -205,34 +171,8 @@ def _rates(
         if average in measure.averages:
             values[measure.name] = rate_cell(record, measure, average, declared)
     if parents:
-        values |= _of_whole(record, declared)
-    return _values(label, values, declared)
-
-
-def _of_whole(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
-    """The cells of measures that have no average of their own: of parents, and quartiles."""
-    named = [measure.name for measure in declared.spread if measure.in_tables]
-    quartiles = zip(named, quartile_cells(record, declared), strict=True)
-    return _parent_values(record, declared) | dict(quartiles)
-
-
-def _parent_values(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
-    values = {}
-    for measure in declared.of_parents:
-        if (total := record[f"{measure.key}_total"]) is not None:
-            shown = _of_parents(record[measure.result], record[f"{measure.key}_complete"], total)
-            values[measure.name] = Cell(shown, record_bounds(record, measure.result))
-    return values
-
-
-def _values(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
-    """A row with these values by the names of measures."""
-    return Row((label, *(values.get(measure.name, "") for measure in declared.shown)))
-
-
-def _of_parents(value: float | None, complete: int, total: int) -> str:
-    """The rate, or how many parents are complete where some are not."""
-    return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
+        values |= whole_cells(record, declared)
+    return values_row(label, values, declared)
 
 
 def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration) -> Iterator[str]:
@@ -267,10 +207,10 @@ def counts(
     totals, kind = total.metrics.counts, unit_kind(declared.kind).extras
     lines = [_rows_line(totals, total.repeats)]
     if short := _parents_with_missing_rows(records, declared, task_rows):
-        counted = ", ".join(measure.meaning for measure in declared.of_parents)
+        measured = ", ".join(measure.meaning for measure in declared.of_parents)
         lines.append(
             f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
-            f"than rows; {counted} counts the rows only"
+            f"than rows; {measured} counts the rows only"
         )
     lines += kind.answers(records, totals, settings.top_k)
     lines += notes(totals.flags) if notes is not None else ()
@@ -289,7 +229,7 @@ def counts(
     costs = [record.cost for record in records if record.cost is not None]
     if any(costs) or unrecorded:
         unpriced = sum(record.settled and record.cost is None for record in asked)
-        without = number_of(unpriced, declared.unit, declared.units)
+        without = counted(unpriced, declared.unit, declared.units)
         but = f" (without {without} of unknown cost)" if unpriced else ""
         upto = f", at most ${unrecorded:.4f} of it for calls without a record" if unrecorded else ""
         lines.append(f"cost: ${sum(costs) + unrecorded:.4f} billed in this run{but}{upto}")
@@ -300,13 +240,6 @@ def counts(
     if tiers and (settings.tier or tiers.keys() != {"default"}):
         lines.append(f"served: {', '.join(f'{n:,} on {tier}' for tier, n in tiers.items())}")
     return lines
-
-
-def unsettled(records: Records, totals: Counts) -> str:
-    """Count the units without an outcome, by the errors that they ended with."""
-    errors = Counter(r.error.partition(":")[0] for r in records if r.error and not r.settled)
-    why = ", ".join(f"{reason}: {n}" for reason, n in sorted(errors.items()))
-    return f"{totals.n_unsettled}" + (f" ({why})" if why else "")
 
 
 def _rows_line(totals: Counts, repeats: int) -> str:
@@ -340,17 +273,3 @@ def _parents_with_missing_rows(
         actions[parent] = max(actions.get(parent, 0), record.total)
     # Counts of the data, where known: an interrupted run has not seen every row.
     return sum(task_rows.get(parent, len(rows[parent])) < actions[parent] for parent in rows)
-
-
-def redo_hint(
-    directory: Path, records: Sequence[Unit[Any]], settings: Settings, units: str
-) -> str | None:
-    """Say how to ask truncated units of a run again, if there are many."""
-    cut = any(r.prediction and r.prediction.status is Status.TRUNCATED for r in records)
-    limits = limits_of(settings)
-    if not cut or unusable_replies(records, limits) is None:
-        return None
-    return (
-        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from {directory} "
-        f"--max-tokens {higher(limits)} --out NEW"
-    )

@@ -35,7 +35,8 @@ from harness.runs import (
     shared_unit,
 )
 from harness.runs.finding import settings_of
-from harness.session.report import Notes, print_result, result_grid
+from harness.session.brief import print_result
+from harness.session.report import Notes, result_grid
 from harness.session.summary import summarise
 from harness.settings import Settings
 from harness.tables import Grid, counted

@@ -17,12 +17,9 @@ from harness.engine import (
     Engine,
     EnginePolicy,
     Lane,
-    ReplyCache,
     Stopped,
-    default_cache_path,
     on_interrupt,
 )
-from harness.engine.cache import FILE
 from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStore, built_in_picture
 from harness.planning.model import limits_of
@@ -39,6 +36,7 @@ from parsers.records import Status
 
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
+    from harness.engine.cache import ReplyCache
     from harness.pictures.disk import DiskPictures
 
 ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
@@ -261,6 +259,8 @@ def _lanes(plan: Plan) -> dict[str, Lane | None]:
 
 
 def _cache_folder(settings: Settings) -> Path:
+    from harness.engine.cache import default_cache_path
+
     return Path(settings.cache_dir) if settings.cache_dir else default_cache_path().parent
 
 
@@ -288,6 +288,8 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
     folder, replies, vectors = _cache_folder(settings), None, None
     # A policy is quicker than a database, and a script is edited between runs.
     if plan.model.info.provider not in ("policy", "scripted"):
+        from harness.engine.cache import FILE, ReplyCache
+
         replies = ReplyCache(folder / FILE, say, run=_named(plan.directory))
     if not plan.roles:
         return replies, None

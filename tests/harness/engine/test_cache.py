@@ -26,11 +26,11 @@ from harness.engine import (
     Engine,
     Job,
     Lane,
-    ReplyCache,
     model_key,
     request_key,
 )
 from harness.engine.acts_and_embeds import VectorCache, text_key
+from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, say
 
 PICTURE = Picture("d", "jpeg-85", 8, 9)

@@ -14,8 +14,8 @@ from harness.engine import (
     Job,
     Outcome,
     Pricing,
-    ReplyCache,
 )
+from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import (
     BatchModel,
     Log,

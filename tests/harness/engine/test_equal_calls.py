@@ -12,8 +12,9 @@ import pytest
 from adapters.contract import Fault, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Act, Ask, Asks, Dialogue, Embed
-from harness.engine import Engine, Job, Outcome, ReplayMismatch, ReplyCache
+from harness.engine import Engine, Job, Outcome, ReplayMismatch
 from harness.engine.acts_and_embeds import VectorCache
+from harness.engine.cache import ReplyCache
 from parsers.records import Prediction, Status
 from tests.harness.engine.roles import Room, Texts, lanes, opens, priced
 from tests.harness.engine.support import Log, Model, echo, engine, run, say

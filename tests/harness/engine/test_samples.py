@@ -13,8 +13,9 @@ import pytest
 from adapters.contract import Generation, Request
 from adapters.conversation import Reply
 from harness.dialogue import Ask
-from harness.engine import Engine, ProtocolError, ReplyCache
+from harness.engine import Engine, ProtocolError
 from harness.engine.acts_and_embeds import VectorCache
+from harness.engine.cache import ReplyCache
 from tests.harness.engine.support import Log, Model, engine, run, say
 from tests.harness.engine.test_equal_calls import asking, with_caches
 
