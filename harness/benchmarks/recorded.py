@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -23,9 +23,6 @@ from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
 from parsers.records import OPERATIONS, F1Variant, Operation, Scores
-
-if TYPE_CHECKING:
-    from harness.records import Row
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
 """Settings that stored data can fix: number and seed of sampled negatives, the listed choices,

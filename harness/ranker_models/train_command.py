@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.benchmarks import Benchmark
+from harness.benchmarks import Benchmark, recorded_steps, step_benchmark
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
 from harness.printing import say
@@ -88,7 +88,6 @@ def train_ranker(**values: Any) -> int:
     --benchmark multimodal-mind2web --split train, and measure on its test splits with vlm-eval
     recall.
     """
-    from harness.benchmarks import recorded_steps, step_benchmark
     from harness.planning.plan import open_data
     from harness.ranker_models.cross_encoder import Checkpoint, library
     from harness.ranker_models.training import Recipe, check, train
