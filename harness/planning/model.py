@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from adapters import (
@@ -35,10 +35,12 @@ from harness.errors import UserError
 from harness.planning.resolve import refuse_without_effect
 from harness.planning.tiers import Tariff, check_tiers
 from harness.policies import POLICIES, Policy, policies_for, policy_named
-from harness.policies.as_model import PolicyAdapter
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, Settings, written
 from parsers import count_tokens
+
+if TYPE_CHECKING:
+    from harness.policies.as_model import PolicyAdapter
 
 UPPER_TEXT = 1.25
 """Upper bound for the tokens of a text, as a multiple of the adapter's estimate."""
@@ -143,6 +145,8 @@ def open_policy(
             f"the policy '{policy.name}' {does}, and {benchmark} is of kind "
             f"'{protocol.kind}': ask a model, or a policy for them ({others})"
         )
+    from harness.policies.as_model import PolicyAdapter
+
     adapter = PolicyAdapter(
         policy,
         protocol,
@@ -189,7 +193,7 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
         Unasked(info),
         None,
         sheet,
-        described.load if wrapper is None else _around(wrapper, described.load),
+        described.load if wrapper is None else lambda: wrapper.around(described.load()),
         on_this_machine=here,
         tiers=settings.tier,
     )
@@ -231,10 +235,6 @@ def with_wrapper(settings: Settings) -> Settings:
     """Complete settings that ask for a wrapper around the model. Raises `UserError`."""
     wrapper = _wrapper(settings)
     return settings if wrapper is None else wrapper.settings
-
-
-def _around(wrapper: Wrapper, load: Callable[[], Adapter]) -> Callable[[], Adapter]:
-    return lambda: wrapper.around(load())
 
 
 def prices_of(file: str | None) -> PriceSheet:
