@@ -16,7 +16,7 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile, check_splits
-from harness.benchmarks.index import Address, StoredStep, stored_step, with_lengths
+from harness.benchmarks.index import Address, Group, StoredStep, stored_step, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
 from harness.benchmarks.parquet import Record
@@ -65,14 +65,11 @@ class OriginalLayout:
     counts: bool = False
 
     def records(
-        self,
-        path: Path,
-        group: int,
-        offsets: Collection[int],
-        columns: Sequence[str] | None = None,
+        self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         """Yield actions of a task, decoded one at a time; `raw_html` is never decoded."""
-        span = self.spans[path][group]
+        path, number = group
+        span = self.spans[path][number]
         where = f"{path}, {span.where}"
         task = _decoded(_TASK, _bytes(path, span), where)
         pictures: Mapping[str, bytes] = {}

@@ -91,19 +91,19 @@ class StepDataset(Dataset[Address]):
         column = self.layout.negatives_column
         if column is None:
             return
-        for (path, group), entries in groupby(self.entries, lambda e: e.detail.group):
+        for group, entries in groupby(self.entries, lambda e: e.detail.group):
             offsets = {entry.detail.offset for entry in entries}
-            for _, record in self.layout.records(path, group, offsets, [column]):
+            for _, record in self.layout.records(group, offsets, [column]):
                 yield len(record[column] or ())
 
     def goals(self) -> Iterator[str]:
         """Yield the task of each row in words, reading only that; "" where that is not possible."""
         column = self.layout.goal_column
-        for (path, group), entries in groupby(self.entries, lambda e: e.detail.group):
+        for group, entries in groupby(self.entries, lambda e: e.detail.group):
             offsets = [entry.detail.offset for entry in entries]
             known: dict[int, str] = {}
             if column is not None:
-                records = self.layout.records(path, group, set(offsets), [column])
+                records = self.layout.records(group, set(offsets), [column])
                 known = {offset: record[column] or "" for offset, record in records}
             yield from (known.get(offset, "") for offset in offsets)
 
@@ -118,7 +118,7 @@ class StepDataset(Dataset[Address]):
 
     def _group(self, entries: list[StoredStep]) -> Iterator[tuple[StoredStep, Record]]:
         by_offset = {entry.detail.offset: entry for entry in entries}
-        records = self.layout.records(*entries[0].detail.group, by_offset)
+        records = self.layout.records(entries[0].detail.group, by_offset)
         for offset, record in records:
             yield by_offset[offset], record
 
