@@ -1,7 +1,8 @@
 """Sets of units that others have published: where their files are, and their published counts.
 
-The files lie in a folder or on the hub, with the splits in their names (`files_of`) or as a set of
-its own declares (`PublishedSet`); or at a fixed address of their authors (`fetch_released`).
+Files in a folder or on the hub are found by the splits in their names (`files_of`), or by patterns
+that a set declares (`PublishedSet`). `fetch_released` downloads files from a fixed address of their
+authors.
 """
 
 from __future__ import annotations
