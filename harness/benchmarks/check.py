@@ -184,7 +184,7 @@ def _add_faults(layout: StepsLayout, path: Path, scanned: Scanned, checked: Chec
     """Note everything that is wrong with a row that cannot be read."""
     where = f"{path}, row {scanned.row}"
     try:
-        ((_, record),) = layout.records(path, scanned.group, {scanned.offset})
+        ((_, record),) = layout.records((path, scanned.group), {scanned.offset})
     except DataError:
         return  # Not a record; reported already.
     if not layout.is_table(path):
@@ -227,7 +227,7 @@ def _entries(
 def _check_row(layout: StepsLayout, entry: StoredStep, checked: Checked) -> None:
     at, where = entry.detail, str(entry.detail)
     try:
-        ((_, record),) = layout.records(*at.group, {at.offset})
+        ((_, record),) = layout.records(at.group, {at.offset})
         row = layout.decode(record, entry)
     except DataError:
         scanned = Scanned(at.row, at.row_group, at.offset, {})

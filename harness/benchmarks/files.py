@@ -1,4 +1,4 @@
-"""Data files: their splits, read from their names, and their digests."""
+"""Data files: which there are, the splits in their names, and their digests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from pathlib import Path
 
 from adapters.digests import digests
 from harness.errors import DataError, suggestion
-
-LOCAL_SPLIT = "local"
-"""The split of files whose names contain none, unless the user asks for one."""
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})")
 
@@ -85,58 +82,6 @@ def local_files(data: Path, *suffixes: str) -> list[DataFile]:
         DataFile(path, None, name, path.stat().st_size)
         for path, name in zip(paths, names, strict=True)
     ]
-
-
-def by_split(
-    files: Sequence[DataFile],
-    requested: Sequence[str] | None,
-    known: Sequence[str],
-    default: Sequence[str],
-    where: str,
-) -> tuple[list[DataFile], list[str]]:
-    """Return the files of the requested splits (None: the `default` splits present), and notices.
-
-    If no name contains a split, all files belong to the one requested split, or to `LOCAL_SPLIT`.
-
-    Raises:
-        DataError: a requested split has no file.
-    """
-    splits = [(file, split_of(file.name, known)) for file in files]
-    present = {split for _, split in splits if split}
-    if not present:
-        split = requested[0] if requested is not None and len(requested) == 1 else LOCAL_SPLIT
-        if requested is not None and len(requested) > 1:
-            raise DataError(
-                f"no file name in {where} contains a split (such as test_task-....parquet); "
-                "ask for one split"
-            )
-        return [_with_split(file, split) for file in files], []
-    notices = []
-    unnamed = [file.name for file, split in splits if split is None]
-    if unnamed:
-        notices.append(f"skipped because their names contain no split: {', '.join(unnamed)}")
-    for split in requested or ():
-        if split not in present:
-            raise DataError(
-                f"{where} has no file for split '{split}'; {suggestion(split, present)}"
-            )
-    selected = list(requested) if requested is not None else [s for s in default if s in present]
-    if not selected:
-        raise DataError(
-            f"{where} has none of the splits {', '.join(default)}; "
-            f"available splits: {', '.join(sorted(present))}"
-        )
-    missing = [s for s in default if s not in present] if requested is None else []
-    if missing:
-        notices.append(f"{where} has no file for {', '.join(missing)}")
-    chosen = [_with_split(f, split) for split in selected for f, of in splits if of == split]
-    if missing_shards([f.name for f in chosen]):
-        notices.append(f"{where} is missing some shards of {', '.join(selected)}")
-    return chosen, notices
-
-
-def _with_split(file: DataFile, split: str) -> DataFile:
-    return DataFile(file.path, split, file.name, file.size, file.sha256)
 
 
 def fingerprint(files: Sequence[DataFile]) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""Files of data sets at a fixed revision of the Hugging Face hub, or of a user's folder.
+"""Data sets of the Hugging Face hub: their addresses, and their files at a fixed revision.
 
 The files are kept in the hub's own cache and read there like any local file; the `datasets` library
 would write a second, uncompressed copy. If the cache already has every file, the hub is not
@@ -15,21 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from adapters.digests import cache_folder
 from adapters.hub import OFFLINE, hub_error, hub_page
-from harness.benchmarks.files import (
-    LOCAL_SPLIT,
-    DataFile,
-    by_split,
-    check_splits,
-    local_files,
-    missing_shards,
-    split_of,
-)
+from harness.benchmarks.files import DataFile, missing_shards
 from harness.errors import DataError
 
 PATIENCE_S = 10.0
@@ -95,46 +86,6 @@ def fetch(
             )
         found = tuple(_download(repo, str(info.sha), file) for file in files)
         return HubCopy(found, repo, str(info.sha))
-
-
-class Found(NamedTuple):
-    """The files of some splits, notices for the user, and where the files come from."""
-
-    files: list[DataFile]
-    notices: list[str]
-    origin: dict[str, object]
-
-
-def files_of(
-    benchmark: str,
-    requested: Sequence[str] | None,
-    known: Sequence[str],
-    default: Sequence[str],
-    data: Path | None,
-    *,
-    repo: str,
-    revision: str | None = None,
-    suffix: str = ".parquet",
-) -> Found:
-    """Return the files of the requested splits in `data`, else from the hub.
-
-    `LOCAL_SPLIT` is the split of local files whose names contain none. Raises `DataError`.
-    """
-    requested = tuple(requested) if requested else None
-    if requested != (LOCAL_SPLIT,) or data is None:
-        check_splits(requested, known, benchmark)
-    if data is not None:
-        listed, where = local_files(data, suffix), str(data)
-        origin: dict[str, object] = {"origin": "local"}
-    else:
-        requested = requested or tuple(default)
-        copy = fetch(repo, revision, [partial(_is_of, known, s) for s in requested], suffix=suffix)
-        listed, where, origin = list(copy.files), f"{repo} on the hub", copy.origin
-    return Found(*by_split(listed, requested, known, default, where), origin)
-
-
-def _is_of(known: Sequence[str], split: str, name: str) -> bool:
-    return split_of(name, known) == split
 
 
 def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:

@@ -42,6 +42,10 @@ Measured (`benchmarks/reading_memory.py`): 0.25 GB for groups of 100 MB, 0.76 GB
 """
 
 
+Group = tuple[Path, int]
+"""Rows that are read together: their file, and the number of the row group in it, from 0."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """The place of a row in its files: the detail of a step until its row is decoded.
@@ -61,8 +65,8 @@ class Address:
         return f"{self.file}, row {self.row}"
 
     @property
-    def group(self) -> tuple[Path, int]:
-        """The file and the row group in it, which are opened together."""
+    def group(self) -> Group:
+        """Its group of rows."""
         return self.file, self.row_group
 
 
@@ -113,11 +117,7 @@ class Layout(Protocol):
         ...
 
     def records(
-        self,
-        path: Path,
-        group: int,
-        offsets: Collection[int],
-        columns: Sequence[str] | None = None,
+        self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         """Yield the rows at some offsets of a group, in order, one at a time.
 
@@ -179,14 +179,11 @@ class TableLayout(Layout, Protocol):
             return max(group_sizes(file, self.wide(file)), default=0)
 
     def records(
-        self,
-        path: Path,
-        group: int,
-        offsets: Collection[int],
-        columns: Sequence[str] | None = None,
+        self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
+        path, number = group
         with opened(path) as file:
-            yield from wide_rows(file, group, columns or self.wide(file), offsets)
+            yield from wide_rows(file, number, columns or self.wide(file), offsets)
 
 
 def build_index(

@@ -20,9 +20,6 @@ def step_data(
     In the order of the data, which reads each row group once; then the steps that it no longer
     has. The caller compares digests. Raises `DataGone` if the data is no longer available.
     """
-    # Imported here to read runs without benchmarks, and benchmarks without runs.
-    from harness.runs import DataGone, StepData
-
     data, splits = _same_data(dataset), dataset.get("splits_asked")
     given = sorted(dataset.get("options", {}).items())
     options = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in given)
@@ -59,7 +56,6 @@ def _pictures_of(
 ) -> Iterator[tuple[str, StepData | DataGone]]:
     """Yield the first picture of finished units, which have no page."""
     from harness.pictures import PictureError
-    from harness.runs import DataGone, StepData
 
     units = {entry.unit_id: entry for entry in items.entries}
     for unit_id in wanted:

@@ -158,17 +158,9 @@ class Mind2Web(StepBenchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`local` is the split of files whose names contain none."""
-        from harness.benchmarks.hub import files_of
+        from harness.benchmarks.published import files_of
 
-        found = files_of(
-            self.name,
-            splits,
-            self.splits,
-            self.default_splits,
-            data,
-            repo=REPO,
-            revision=REVISION,
-        )
+        found = files_of(self, splits, data, repo=REPO, revision=REVISION)
         return open_files(self.name, Mind2WebLayout(), found.files, found.origin, found.notices)
 
     def holds(self, data: Path) -> bool:

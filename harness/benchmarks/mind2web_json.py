@@ -16,11 +16,11 @@ import msgspec
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile, check_splits
-from harness.benchmarks.hub import files_of
-from harness.benchmarks.index import Address, StoredStep, stored_step, with_lengths
+from harness.benchmarks.index import Address, Group, StoredStep, stored_step, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
 from harness.benchmarks.parquet import Record
+from harness.benchmarks.published import files_of
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_row
 from harness.errors import DataError
 from harness.records import Row
@@ -65,14 +65,11 @@ class OriginalLayout:
     counts: bool = False
 
     def records(
-        self,
-        path: Path,
-        group: int,
-        offsets: Collection[int],
-        columns: Sequence[str] | None = None,
+        self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
         """Yield actions of a task, decoded one at a time; `raw_html` is never decoded."""
-        span = self.spans[path][group]
+        path, number = group
+        span = self.spans[path][number]
         where = f"{path}, {span.where}"
         task = _decoded(_TASK, _bytes(path, span), where)
         pictures: Mapping[str, bytes] = {}
@@ -133,9 +130,7 @@ class OriginalMind2Web(StepBenchmark):
             raise DataError(f"the test set of mind2web {_ARCHIVE}")
         if data is not None and data.suffix == ".zip":
             raise DataError(f"{data} is an archive: the test set {_ARCHIVE}")
-        files, notices, origin = files_of(
-            self.name, splits, self.splits, self.default_splits, data, repo=REPO, suffix=".json"
-        )
+        files, notices, origin = files_of(self, splits, data, repo=REPO, suffix=".json")
         spans = {file.path: task_spans(file) for file in files}
         return StepDataset(
             benchmark=self.name,

@@ -1,7 +1,8 @@
-"""Sets of units that others have published: their files, counted against what is published.
+"""Sets of units that others have published: where their files are, and their published counts.
 
-The files lie in a folder or on the hub (`PublishedSet`), or at a fixed address of their authors
-(`fetch_released`).
+Files in a folder or on the hub are found by the splits in their names (`files_of`), or by patterns
+that a set declares (`PublishedSet`). `fetch_released` downloads files from a fixed address of their
+authors.
 """
 
 from __future__ import annotations
@@ -11,19 +12,118 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from adapters.digests import cache_folder
 from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.files import DataFile, check_splits, fingerprint
+from harness.benchmarks.files import (
+    DataFile,
+    check_splits,
+    fingerprint,
+    local_files,
+    missing_shards,
+    split_of,
+)
 from harness.benchmarks.folders import Folder, set_folder
+from harness.benchmarks.hub import fetch
 from harness.benchmarks.items import Items
-from harness.errors import DataError
+from harness.errors import DataError, suggestion
 from harness.runs.records import Unit
 from harness.tables import counted, test_data_note
+
+LOCAL_SPLIT = "local"
+"""The split of files whose names contain none, unless the user asks for one."""
+
+
+class Found(NamedTuple):
+    """The files of some splits, notices for the user, and where the files come from."""
+
+    files: list[DataFile]
+    notices: list[str]
+    origin: dict[str, object]
+
+
+def files_of(
+    benchmark: Benchmark,
+    requested: Sequence[str] | None,
+    data: Path | None,
+    *,
+    repo: str,
+    revision: str | None = None,
+    suffix: str = ".parquet",
+) -> Found:
+    """Return the files of the requested splits of a benchmark in `data`, else from the hub.
+
+    `LOCAL_SPLIT` is the split of local files whose names contain none. Raises `DataError`.
+    """
+    known, default = benchmark.splits, benchmark.default_splits
+    requested = tuple(requested) if requested else None
+    if requested != (LOCAL_SPLIT,) or data is None:
+        check_splits(requested, known, benchmark.name)
+    if data is not None:
+        listed, where = local_files(data, suffix), str(data)
+        origin: dict[str, object] = {"origin": "local"}
+    else:
+        requested = requested or default
+        copy = fetch(repo, revision, [partial(_is_of, known, s) for s in requested], suffix=suffix)
+        listed, where, origin = list(copy.files), f"{repo} on the hub", copy.origin
+    return Found(*by_split(listed, requested, known, default, where), origin)
+
+
+def _is_of(known: Sequence[str], split: str, name: str) -> bool:
+    return split_of(name, known) == split
+
+
+def by_split(
+    files: Sequence[DataFile],
+    requested: Sequence[str] | None,
+    known: Sequence[str],
+    default: Sequence[str],
+    where: str,
+) -> tuple[list[DataFile], list[str]]:
+    """Return the files of the requested splits (None: the `default` splits present), and notices.
+
+    If no name contains a split, all files belong to the one requested split, or to `LOCAL_SPLIT`.
+
+    Raises:
+        DataError: a requested split has no file.
+    """
+    splits = [(file, split_of(file.name, known)) for file in files]
+    present = {split for _, split in splits if split}
+    if not present:
+        split = requested[0] if requested is not None and len(requested) == 1 else LOCAL_SPLIT
+        if requested is not None and len(requested) > 1:
+            raise DataError(
+                f"no file name in {where} contains a split (such as test_task-....parquet); "
+                "ask for one split"
+            )
+        return [replace(file, split=split) for file in files], []
+    notices = []
+    unnamed = [file.name for file, split in splits if split is None]
+    if unnamed:
+        notices.append(f"skipped because their names contain no split: {', '.join(unnamed)}")
+    for split in requested or ():
+        if split not in present:
+            raise DataError(
+                f"{where} has no file for split '{split}'; {suggestion(split, present)}"
+            )
+    selected = list(requested) if requested is not None else [s for s in default if s in present]
+    if not selected:
+        raise DataError(
+            f"{where} has none of the splits {', '.join(default)}; "
+            f"available splits: {', '.join(sorted(present))}"
+        )
+    missing = [s for s in default if s not in present] if requested is None else []
+    if missing:
+        notices.append(f"{where} has no file for {', '.join(missing)}")
+    chosen = [replace(f, split=split) for split in selected for f, of in splits if of == split]
+    if missing_shards([f.name for f in chosen]):
+        notices.append(f"{where} is missing some shards of {', '.join(selected)}")
+    return chosen, notices
 
 
 class Rows(NamedTuple):

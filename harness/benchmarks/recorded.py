@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -23,9 +23,6 @@ from harness.settings import Settings
 from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
 from parsers.records import OPERATIONS, F1Variant, Operation, Scores
-
-if TYPE_CHECKING:
-    from harness.records import Row
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
 """Settings that stored data can fix: number and seed of sampled negatives, the listed choices,
@@ -94,19 +91,19 @@ class StepDataset(Dataset[Address]):
         column = self.layout.negatives_column
         if column is None:
             return
-        for (path, group), entries in groupby(self.entries, lambda e: e.detail.group):
+        for group, entries in groupby(self.entries, lambda e: e.detail.group):
             offsets = {entry.detail.offset for entry in entries}
-            for _, record in self.layout.records(path, group, offsets, [column]):
+            for _, record in self.layout.records(group, offsets, [column]):
                 yield len(record[column] or ())
 
     def goals(self) -> Iterator[str]:
         """Yield the task of each row in words, reading only that; "" where that is not possible."""
         column = self.layout.goal_column
-        for (path, group), entries in groupby(self.entries, lambda e: e.detail.group):
+        for group, entries in groupby(self.entries, lambda e: e.detail.group):
             offsets = [entry.detail.offset for entry in entries]
             known: dict[int, str] = {}
             if column is not None:
-                records = self.layout.records(path, group, set(offsets), [column])
+                records = self.layout.records(group, set(offsets), [column])
                 known = {offset: record[column] or "" for offset, record in records}
             yield from (known.get(offset, "") for offset in offsets)
 
@@ -121,7 +118,7 @@ class StepDataset(Dataset[Address]):
 
     def _group(self, entries: list[StoredStep]) -> Iterator[tuple[StoredStep, Record]]:
         by_offset = {entry.detail.offset: entry for entry in entries}
-        records = self.layout.records(*entries[0].detail.group, by_offset)
+        records = self.layout.records(entries[0].detail.group, by_offset)
         for offset, record in records:
             yield by_offset[offset], record
 

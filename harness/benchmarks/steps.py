@@ -25,6 +25,7 @@ from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.hub import hub_data
 from harness.benchmarks.hub_copies import Wanted, copied
 from harness.benchmarks.index import (
+    Group,
     Key,
     Scanned,
     StoredStep,
@@ -130,12 +131,9 @@ class StepsLayout(TableLayout):
         return 0
 
     def records(
-        self,
-        path: Path,
-        group: int,
-        offsets: Collection[int],
-        columns: Sequence[str] | None = None,
+        self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:
+        path, start = group
         if self.loader is not None:
             last = max(offsets, default=-1)
             for offset, record in enumerate(islice(_loaded(self.loader, path), last + 1)):
@@ -143,16 +141,16 @@ class StepsLayout(TableLayout):
                     yield offset, record
             return
         if path.suffix == ".parquet":
-            yield from TableLayout.records(self, path, group, offsets, columns)
+            yield from TableLayout.records(self, group, offsets, columns)
             return
         try:
             with path.open("rb") as lines:
-                lines.seek(group)
+                lines.seek(start)
                 record, problem = _decoded(lines.readline())
         except OSError as error:
             raise DataError(f"{path} cannot be read: {error.strerror}") from error
         if problem:
-            raise DataError(f"{path}, at byte {group}: {problem}")
+            raise DataError(f"{path}, at byte {start}: {problem}")
         yield 0, record
 
     def with_actions(self, entries: Sequence[StoredStep]) -> StepsLayout:

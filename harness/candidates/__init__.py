@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from harness.candidates.selection import (
     CandidateOptions,
@@ -28,13 +28,10 @@ from harness.candidates.selection import (
 )
 from harness.errors import DataError
 from harness.page import Page, PageError
-from harness.records import Choice
+from harness.records import Choice, Row
 from parsers.option_text import letter
 from parsers.records import Description
 from parsers.token_scores import count_tokens
-
-if TYPE_CHECKING:
-    from harness.records import Row
 
 __all__ = [
     "CandidateOptions",

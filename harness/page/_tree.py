@@ -31,7 +31,6 @@ class UnknownNode(ValueError):
 
     def __init__(self, node_id: str) -> None:
         super().__init__(f"the page has no node {node_id!r}")
-        self.node_id = node_id
 
 
 class TextNodeCandidate(ValueError):
@@ -39,7 +38,6 @@ class TextNodeCandidate(ValueError):
 
     def __init__(self, node_id: str) -> None:
         super().__init__(f"node {node_id!r} is a text node; only elements can be choices")
-        self.node_id = node_id
 
 
 @dataclass(frozen=True, slots=True)

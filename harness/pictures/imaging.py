@@ -10,17 +10,13 @@ import io
 import warnings
 from pickle import PickleBuffer
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PIL import Image, ImageDraw, ImageFont
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from adapters.processes.child import Receive, Send
-    from harness.pictures.recipe import Crop
-
-    Mark = tuple[str, Crop, tuple[int, int]]
+    from harness.pictures.recipe import Crop, Recipe
 
 _LOWEST_QUALITY = 30
 # The same numbers as in `recipe.py`, which such a process does not import.
@@ -30,26 +26,7 @@ _LINE = (220, 20, 60)
 _PAGES = ("JPEG", "PNG", "WEBP")
 
 
-class Instructions(Protocol):
-    """The fields of a `Recipe` that this module reads."""
-
-    @property
-    def box(self) -> Crop: ...
-    @property
-    def size(self) -> tuple[int, int]: ...
-    @property
-    def draft(self) -> int: ...
-    @property
-    def encoder(self) -> str: ...
-    @property
-    def quality(self) -> int: ...
-    @property
-    def max_bytes(self) -> int: ...
-    @property
-    def marks(self) -> Sequence[Mark]: ...
-
-
-def pixels(source: bytes, recipe: Instructions) -> Image.Image:
+def pixels(source: bytes, recipe: Recipe) -> Image.Image:
     """Make the picture of a recipe as RGB pixels.
 
     Raises ValueError if the screenshot does not decode or is not the planned one.
@@ -79,7 +56,7 @@ def pixels(source: bytes, recipe: Instructions) -> Image.Image:
     return picture
 
 
-def _draw(picture: Image.Image, recipe: Instructions) -> None:
+def _draw(picture: Image.Image, recipe: Recipe) -> None:
     """Draw all boxes and then all tags: no line crosses a letter.
 
     A box is a red line two pixels wide with a white line around it for dark pages. All white lines
@@ -102,7 +79,7 @@ def _draw(picture: Image.Image, recipe: Instructions) -> None:
             pen.text((middle, y + _TAG_HEIGHT - 4), letter, "white", font, anchor="ms")
 
 
-def _in_picture(box: Crop, recipe: Instructions) -> Crop:
+def _in_picture(box: Crop, recipe: Recipe) -> Crop:
     left, top, right, bottom = recipe.box
     across, down = recipe.size[0] / (right - left), recipe.size[1] / (bottom - top)
     return (
@@ -129,7 +106,7 @@ def _draw_box(
         pen.rectangle((left, top, right, bottom), outline=colour)
 
 
-def prepare(source: bytes, recipe: Instructions) -> tuple[bytes, str]:
+def prepare(source: bytes, recipe: Recipe) -> tuple[bytes, str]:
     """Make the encoded picture of a recipe and its media type. Raises ValueError, see `pixels`."""
     picture = pixels(source, recipe)
     if recipe.encoder == "png":
@@ -228,7 +205,7 @@ def serve(receive: Receive, send: Send) -> None:
 def _made(source: bytes, fields: dict[str, Any], form: str) -> tuple[PickleBuffer, str]:
     """Return a picture and its media type; RGB values row by row and "" for the form `pixels`."""
     # Built-in types only: the process need not import this package.
-    recipe = cast("Instructions", SimpleNamespace(**fields))
+    recipe = cast("Recipe", SimpleNamespace(**fields))
     if form == "pixels":
         return PickleBuffer(pixels(source, recipe).tobytes()), ""
     data, media_type = prepare(source, recipe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from adapters import (
@@ -36,10 +36,12 @@ from harness.planning.pricing import (
 )
 from harness.planning.resolve import refuse_without_effect
 from harness.policies import POLICIES, Policy, policies_for, policy_named
-from harness.policies.as_model import PolicyAdapter
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, Settings, written
 from parsers.actions import ActionSpace
+
+if TYPE_CHECKING:
+    from harness.policies.as_model import PolicyAdapter
 
 THINKING = 8192
 """The limit of a model that thinks: enough for most thoughts about one page."""
@@ -137,6 +139,8 @@ def open_policy(
             f"the policy '{policy.name}' {does}, and {settings.benchmark} is of kind "
             f"'{protocol.kind}': ask a model, or a policy for them ({others})"
         )
+    from harness.policies.as_model import PolicyAdapter
+
     adapter = PolicyAdapter(
         policy, protocol, settings.seed, space=space, identified=own is not None
     )
@@ -180,7 +184,7 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         Unasked(described.info),
         None,
         sheet,
-        described.load if wrapper is None else _around(wrapper, described.load),
+        described.load if wrapper is None else lambda: wrapper.around(described.load()),
         on_this_machine=here,
         tiers=settings.tier,
     )
@@ -222,10 +226,6 @@ def with_wrapper(settings: Settings) -> Settings:
     """Complete settings that ask for a wrapper around the model. Raises `UserError`."""
     wrapper = _wrapper(settings)
     return settings if wrapper is None else wrapper.settings
-
-
-def _around(wrapper: Wrapper, load: Callable[[], Adapter]) -> Callable[[], Adapter]:
-    return lambda: wrapper.around(load())
 
 
 def options_of(settings: Settings) -> dict[str, Any]:

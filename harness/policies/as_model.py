@@ -45,10 +45,9 @@ class PolicyAdapter:
         self._seed = seed
         self._space = space
         self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
-        # Replies to all calls of a unit: a policy is asked once per unit and sample.
-        self._spelled: dict[AnswerKey, Mapping[str, str]] = {}
-        # The step of these replies, for units with several steps.
-        self._steps: dict[AnswerKey, str] = {}
+        # The step ("" for units of one step) and the replies to all of its calls: a policy is asked
+        # once per step and sample.
+        self._spelled: dict[AnswerKey, tuple[str, Mapping[str, str]]] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
@@ -93,7 +92,7 @@ class PolicyAdapter:
 
     def forget(self, unit_id: str) -> None:
         """Drop a unit when all its repeats are done."""
-        by_units: tuple[dict[Any, Any], ...] = (self._units, self._spelled, self._steps)
+        by_units: tuple[dict[Any, Any], ...] = (self._units, self._spelled)
         for by_unit in by_units:
             for key in [key for key in by_unit if key[0] == unit_id]:
                 del by_unit[key]
@@ -102,15 +101,14 @@ class PolicyAdapter:
         """Spell the policy's answer by the protocol. Raises `Fatal` for an unknown step."""
         key = request.unit_id, request.repeat, request.sample
         step, _, place = request.place.rpartition("/" if request.about is not None else "\0")
-        if step != self._steps.get(key, ""):
-            self._steps[key] = step
-            self._spelled.pop(key, None)
-        if key not in self._spelled:
-            self._spelled[key] = await self._settle(*key, step, request.about, pictures)
-        if place not in self._spelled[key]:
+        if key not in self._spelled or self._spelled[key][0] != step:
+            replies = await self._settle(*key, step, request.about, pictures)
+            self._spelled[key] = step, replies
+        _, replies = self._spelled[key]
+        if place not in replies:
             name = self._policy.name
             raise Fatal(f"policy '{name}': its protocol spells no reply for '{request.place}'")
-        return Reply(self._spelled[key][place], model=self._policy.name)
+        return Reply(replies[place], model=self._policy.name)
 
     async def _settle(
         self,

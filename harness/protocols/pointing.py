@@ -8,18 +8,14 @@ centre. The picture's recipe converts the point to pixels of the original.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from adapters.contract import AdapterInfo
 from adapters.conversation import Picture
 from harness.errors import UserError
-from harness.pictures import Recipe
+from harness.pictures import PicturePolicy, Recipe
 from parsers.points import CONVENTIONS, Convention, Form, PointAnswer, from_pixels, to_pixels
 from parsers.records import Status
-
-if TYPE_CHECKING:
-    from harness.pictures import PicturePolicy
-
 
 T = TypeVar("T")
 Point = tuple[float, float]

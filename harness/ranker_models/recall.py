@@ -12,7 +12,7 @@ import click
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
 from harness.printing import say
-from harness.ranker_models.rank_command import with_options
+from harness.ranker_models.commands import with_options
 from harness.tables import (
     FORMATS,
     Cell,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 import mmap
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,17 +58,27 @@ _ABSENT, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
 _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
 
 
-@dataclass(frozen=True)
-class StoredRanks:
-    """`Ranks` read from a file."""
+class StoredRanks(ABC):
+    """`Ranks` read from a file, with a number per step and candidate.
+
+    ranker: the ranker named in the file, or "".
+    """
 
     path: Path
-    store: RankTable | JsonScores
+    ranker: str
+
+    @abstractmethod
+    def __contains__(self, step_id: object) -> bool:
+        """Return True if the file has the step."""
+
+    @abstractmethod
+    def values(self, step_id: str) -> Mapping[str, float]:
+        """Return a number per candidate of a step in the file; lower is better."""
 
     @property
     def name(self) -> str:
         """The ranker named in the file, else the file's name."""
-        return self.store.ranker or self.path.stem
+        return self.ranker or self.path.stem
 
     @cached_property
     def digest(self) -> str:
@@ -77,9 +88,9 @@ class StoredRanks:
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
         """Candidates without a number come last; ties go by document order."""
-        values = self.store.values(row.unit_id)
-        if values is None:
+        if row.unit_id not in self:
             raise DataError(f"{self.path} has no ranks for step {row.unit_id}")
+        values = self.values(row.unit_id)
         present, absent = candidates(row, page)
         known = [*present, *absent]
         if known and not any(node_id in values for node_id in known):
@@ -90,7 +101,7 @@ class StoredRanks:
         return sorted(known, key=lambda node_id: values.get(node_id, math.inf))
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
-        return [step_id for step_id in step_ids if step_id not in self.store]
+        return [step_id for step_id in step_ids if step_id not in self]
 
 
 def from_file(text: str) -> Ranks:
@@ -109,17 +120,16 @@ def from_file(text: str) -> Ranks:
             f"convert it once: vlm-eval rank convert {path} -o ranks.parquet"
         )
     if start == _PARQUET:
-        return StoredRanks(path, RankTable(path))
-    return StoredRanks(path, JsonScores(path))
+        return RankTable(path)
+    return JsonScores(path)
 
 
-class JsonScores:
+class JsonScores(StoredRanks):
     """A JSON file of scores or ranks. Raises `DataError` if it is something else."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ranker = ""
-        """The ranker named in the file, or ""."""
         self._parts: dict[str, tuple[int, msgspec.Raw]] = {}
         """By step, a sign (1: ranks, -1: scores) and undecoded numbers; lower is then better."""
         try:
@@ -140,10 +150,7 @@ class JsonScores:
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._parts
 
-    def values(self, step_id: str) -> Mapping[str, float] | None:
-        """Return a number per candidate, lower is better; None if the step is not in the file."""
-        if step_id not in self._parts:
-            return None
+    def values(self, step_id: str) -> Mapping[str, float]:
         sign, numbers = self._parts[step_id]
         try:
             decoded = _NUMBERS.decode(numbers)
@@ -205,7 +212,7 @@ class Entry:
     scores: Sequence[float] | None = None
 
 
-class RankTable:
+class RankTable(StoredRanks):
     """A parquet file of ranks, indexed by step and read on demand.
 
     Raises:
@@ -220,15 +227,11 @@ class RankTable:
             require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rank)")
             self._columns = [name for name in _COLUMNS if name in column_names(file)]
             self.settings = _settings(file.schema_arrow.metadata)
+            self.ranker = str(self.settings.get("ranker") or "")
             for group, offset, record in small_columns(file, ["step_id"]):
                 if record["step_id"] in self._places:
                     raise DataError(f"{path} has step {record['step_id']} twice")
                 self._places[record["step_id"]] = (group, offset)
-
-    @property
-    def ranker(self) -> str:
-        """The ranker named in the file, or ""."""
-        return str(self.settings.get("ranker") or "")
 
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._places
@@ -246,10 +249,7 @@ class RankTable:
                 raise DataError(f"{self.path}, step {step_id}: {name} and ids differ in length")
         return Entry(step_id, record["ids"], record.get("ranks"), record.get("scores"))
 
-    def values(self, step_id: str) -> Mapping[str, float] | None:
-        """Return a number per candidate, lower is better; None if the step is not in the file."""
-        if step_id not in self._places:
-            return None
+    def values(self, step_id: str) -> Mapping[str, float]:
         entry = self.entry(step_id)
         if entry.ranks is not None:
             return dict(zip(entry.ids, entry.ranks, strict=True))

@@ -203,7 +203,8 @@ _COSTS = ("cost", "at most")
 
 def _row(label: str, cells: Sequence[Counted]) -> tuple[str, ...]:
     estimates = [one.estimate for one in cells]
-    least, most = (sum(map(of, estimates)) for of in (_least, _most))
+    least = sum(one.calls_at_least for one in estimates)
+    most = sum(one.calls_at_most for one in estimates)
     tokens = (
         sum(getattr(e.cases["expected"], way) for e in estimates) for way in ("input", "output")
     )
@@ -217,14 +218,6 @@ def _row(label: str, cells: Sequence[Counted]) -> tuple[str, ...]:
         *(f"{number:,}" for number in tokens),
         *(_sum(of_case) if billed else "not priced" for of_case in costs),
     )
-
-
-def _least(one: Estimate) -> int:
-    return one.calls_at_least
-
-
-def _most(one: Estimate) -> int:
-    return one.calls_at_most
 
 
 def _sum(costs: Sequence[float | None]) -> str:

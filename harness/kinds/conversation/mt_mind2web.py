@@ -19,12 +19,12 @@ from typing import Any
 from adapters.digests import cache_folder, write_cached
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile, local_files, split_of
-from harness.benchmarks.hub import files_of
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.json_tasks import TaskSpan, task_spans, turns_of
 from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
 from harness.benchmarks.mind2web_json import OriginalLayout, indexed
+from harness.benchmarks.published import files_of
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, scoring_rules
 from harness.benchmarks.sample import shipped
 from harness.errors import DataError
@@ -70,9 +70,7 @@ class MTMind2Web(Conversations):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`local` is the split of files whose names contain none."""
-        files, notices, origin = files_of(
-            self.name, splits, self.splits, self.default_splits, data, repo=REPO, suffix=".json"
-        )
+        files, notices, origin = files_of(self, splits, data, repo=REPO, suffix=".json")
         pictures = [] if data is None else parquet_files(data)
         opened = open_conversations(self.name, files, pictures, origin, notices)
         return replace(opened, notices=(*opened.notices, *_missing(opened, self.sizes)))
