@@ -143,7 +143,7 @@ POLICIES.add(
 )
 POLICIES.add(
     "episode/oracle",
-    "harness.kinds.episode.miniwob.oracles.policy:ORACLE",
+    "harness.kinds.episode.miniwob.policy:ORACLE",
     "scripted solutions of tasks of MiniWoB++",
 )
 POLICIES.add(
