@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,6 +60,16 @@ class Policy(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ItemPolicy:
+    """A baseline about items: its name, their kind, and the function that answers."""
+
+    name: str
+    kind: str
+    predict: Callable[[Any, random.Random, Secret | None], Prediction]
+    needs_gold: bool = False
+
+
 def chance_for(seed: int, repeat: int, unit_id: str, label: str, sample: int = 0) -> random.Random:
     """Return a random generator for one unit, independent of other units and of their order.
 
@@ -72,6 +83,7 @@ def chance_for(seed: int, repeat: int, unit_id: str, label: str, sample: int = 0
 
 __all__ = [
     "POLICIES",
+    "ItemPolicy",
     "Policy",
     "Secret",
     "chance_for",
@@ -114,22 +126,22 @@ for _kind, _class in (
     )
 POLICIES.add(
     "grounding/random",
-    "harness.kinds.grounding.kind:RandomPoint",
+    "harness.kinds.grounding.kind:RANDOM",
     "a point drawn uniformly from the picture",
 )
 POLICIES.add(
     "grounding/centre",
-    "harness.kinds.grounding.kind:Centre",
+    "harness.kinds.grounding.kind:CENTRE",
     "the middle of every picture",
 )
 POLICIES.add(
     "question/random",
-    "harness.kinds.question.kind:RandomOption",
+    "harness.kinds.question.kind:RANDOM",
     "a random option; nothing where there are none",
 )
 POLICIES.add(
     "screen-step/random",
-    "harness.kinds.screen.kind:RandomTap",
+    "harness.kinds.screen.kind:RANDOM",
     "a tap at a point drawn uniformly from the picture",
 )
 POLICIES.add(
@@ -138,7 +150,7 @@ POLICIES.add(
 POLICIES.add("screen-step/wait", "harness.kinds.screen.kind:WAIT", "waits always")
 POLICIES.add(
     "screen-step/repeat",
-    "harness.kinds.screen.kind:Repeat",
+    "harness.kinds.screen.kind:REPEAT",
     "the recorded action of the step before",
 )
 POLICIES.add(

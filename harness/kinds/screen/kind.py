@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from harness.kinds.replies import PastReplies
 from harness.kinds.scoring import Bound, Bounds, Extras, Scorer, UnitBounds, key_of, scorer_of
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
-from harness.policies import Secret
+from harness.policies import ItemPolicy, Secret
 from harness.protocols import AskingProtocol
 from harness.records import Earlier, Item
 from harness.runs import Unit
@@ -245,51 +245,24 @@ def with_before(
         yield replace(question, asked=(replace(item, before=tuple(before)),), sources=sources)
 
 
-@dataclass(frozen=True, slots=True)
-class RandomTap:
-    """A tap at a uniformly random point."""
-
-    name: str = "random"
-    needs_gold: bool = False
-    kind: str = KIND
-
-    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
-        width, height = item.content.size
-        point = chance.random() * width, chance.random() * height
-        return Prediction(Status.ANSWERED, Action("click", point=point))
+def random_tap(item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return a tap at a uniformly random point."""
+    width, height = item.content.size
+    point = chance.random() * width, chance.random() * height
+    return Prediction(Status.ANSWERED, Action("click", point=point))
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
-    """The same action for every step."""
-
-    name: str
-    action: Action
-    needs_gold: bool = False
-    kind: str = KIND
-
-    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
-        return Prediction(Status.ANSWERED, self.action)
+def repeat(item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return the recorded action of the step before; a wait in the first step."""
+    before = item.content.before
+    return Prediction(Status.ANSWERED, before[-1].action if before else Action("wait"))
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """The recorded action of the step before; a wait in the first step."""
-
-    name: str = "repeat"
-    needs_gold: bool = False
-    kind: str = KIND
-    first: Action = field(default=Action("wait"))
-
-    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
-        before = item.content.before
-        return Prediction(Status.ANSWERED, before[-1].action if before else self.first)
-
-
-SCROLL_DOWN = Always("scroll-down", Action("scroll", arguments={"direction": "down"}))
-WAIT = Always("wait", Action("wait"))
-
-
+DOWN = Action("scroll", arguments={"direction": "down"})
+RANDOM = ItemPolicy("random", KIND, random_tap)
+REPEAT = ItemPolicy("repeat", KIND, repeat)
+SCROLL_DOWN = ItemPolicy("scroll-down", KIND, lambda *_: Prediction(Status.ANSWERED, DOWN))
+WAIT = ItemPolicy("wait", KIND, lambda *_: Prediction(Status.ANSWERED, Action("wait")))
 Sums = Callable[[Sequence[ScreenRecord]], float | None]
 
 
