@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -21,14 +22,23 @@ import msgspec
 from adapters import prices
 from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
 from adapters.catalog import BATCHES
-from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
+from adapters.contract import (
+    Adapter,
+    AdapterInfo,
+    Fatal,
+    Generation,
+    ImageRule,
+    PictureSource,
+    Request,
+)
 from adapters.conversation import Conversation, Finish, Message, Prefixes, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure, retry_after
+from adapters.sdk_client import SdkClient
 from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
-    import httpx2
+    from anthropic import AsyncAnthropic
 
 FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
@@ -119,7 +129,7 @@ class _Answer(msgspec.Struct):
     usage: _Usage | None = None
 
 
-class AnthropicAdapter(ApiAdapter):
+class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
     """One Claude model.
 
     An effort of "none" switches thinking off; other efforts are sent unchanged, and switch it on
@@ -133,14 +143,14 @@ class AnthropicAdapter(ApiAdapter):
         "output_config": ("effort",),
     }
     answers = _Answer
+    sdk = "anthropic"
+    path = "/v1/messages"
     # "auto" uses priority capacity if the account has bought any.
     tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 
     def __init__(
         self, model: str, endpoint: Endpoint, *, timeout_s: float, concurrency: int
     ) -> None:
-        from anthropic import AsyncAnthropic
-
         self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
         info = hosted(
@@ -156,15 +166,20 @@ class AnthropicAdapter(ApiAdapter):
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
         super().__init__(info, endpoint, timeout_s=timeout_s)
-        key = endpoint.key or "none"
-        self.client = AsyncAnthropic(
+
+    @cached_property
+    def client(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic
+
+        key = self._endpoint.key or "none"
+        return AsyncAnthropic(
             api_key=key,
             # The SDK adds /v1 by itself.
-            base_url=endpoint.url.rstrip("/").removesuffix("/v1"),
+            base_url=self._endpoint.url.rstrip("/").removesuffix("/v1"),
             max_retries=0,
             http_client=self.http,
             # Gateways that know only the older header; the SDK sends the key as a bearer token.
-            default_headers=None if endpoint.is_official else {"x-api-key": key},
+            default_headers=None if self._endpoint.is_official else {"x-api-key": key},
             open_telemetry=False,
         )
 
@@ -242,42 +257,17 @@ class AnthropicAdapter(ApiAdapter):
                 wanted["thinking"] = {"type": "adaptive"}
         return wanted
 
-    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
-        import httpx2
-
-        return self.client.post(
-            "/v1/messages", content=msgspec.json.encode(body), cast_to=httpx2.Response
-        )
-
     def _done(self, request: Request, reply: Reply) -> None:
         if request.continues and self._worth_caching(request.conversation):
             self._prefixes.wrote(request.conversation)
 
-    def _failure(self, error: Exception) -> Failure | None:
-        from anthropic import APIConnectionError, APIError, APIStatusError, APITimeoutError
-
-        if isinstance(error, APITimeoutError):
-            return Failure("no answer in time", kind="timeout")
-        if isinstance(error, APIConnectionError):
-            return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
-        if isinstance(error, APIStatusError):
-            return Failure(
-                str(error.api_message or error.body or error),
-                status=error.status_code,
-                code=str(error.error_code or error.type or ""),
-                retry_after_s=retry_after(error.response.headers),
-            )
-        if isinstance(error, APIError):
-            return Failure(f"reply cannot be read ({error})", kind="malformed")
-        return None
-
-    def failed(self, status: int, body: object) -> Failure:
-        import httpx2
-        from anthropic import APIStatusError
-
-        response = httpx2.Response(status, request=httpx2.Request("POST", "/v1/messages"))
-        error = APIStatusError("", response=response, body=body)
-        return self._failure(error) or Failure(str(body), status=status)
+    def _answered(self, error: Any) -> Failure:
+        return Failure(
+            str(error.api_message or error.body or error),
+            status=error.status_code,
+            code=str(error.error_code or error.type or ""),
+            retry_after_s=retry_after(error.response.headers),
+        )
 
     def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
         text = "".join(block.text for block in _blocks(answer, "text", _Text))

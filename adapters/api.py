@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -32,9 +32,9 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Finish, Reply, Tier
-from adapters.endpoints import Endpoint, is_private
+from adapters.endpoints import Endpoint
 from adapters.faults import Failure, cleaner, error_line, judge, refused
-from adapters.secrets import masked, secrets
+from adapters.secrets import secrets
 from adapters.thinking import thinking_of
 
 if TYPE_CHECKING:
@@ -43,15 +43,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Info = TypeVar("Info", bound=ModelInfo)
 T = TypeVar("T")
-R = TypeVar("R", covariant=True)
-
-
-class Read(Protocol[R]):
-    """Read one answer. Raises ValueError if it lacks a result."""
-
-    def __call__(
-        self, answer: Any, headers: Mapping[str, str], *, sent: Json, latency_s: float
-    ) -> R: ...
+R = TypeVar("R")
+Read = Callable[[Any, Mapping[str, str], Json, float], R]
+"""Reads an answer, given its headers, the parameters sent and the seconds it took. Raises
+ValueError if it lacks a result."""
 
 
 class ApiClient(ABC, Generic[Info]):
@@ -82,7 +77,7 @@ class ApiClient(ABC, Generic[Info]):
 
         self.http = HostedClient(timeout_s, strict=self.strict)
         self._info = info
-        self._address = endpoint.address
+        self._endpoint = endpoint
         self._timeout_s = timeout_s
         self.clean = cleaner(endpoint.key, *secrets(options))
         self._refused: set[str] = set()
@@ -107,7 +102,7 @@ class ApiClient(ABC, Generic[Info]):
         """Ask once, and again only to leave out a parameter that the model refused.
 
         compose: the content of the body, and the parameters that are wanted in it.
-        read: the result, of an answer, its headers, the parameters sent and the seconds it took.
+        read: the result in an answer.
         end: what it means that the model will not take the content; it is also given the failure
             and the parameters sent.
 
@@ -119,8 +114,7 @@ class ApiClient(ABC, Generic[Info]):
             started = time.monotonic()
             response = await self.attempt(call, self._timeout_s)
             if not isinstance(response, Failure):
-                seconds = time.monotonic() - started
-                return self._parsed(response, partial(read, sent=sent, latency_s=seconds))
+                return self._parsed(response, read, sent, time.monotonic() - started)
             verdict = self.verdict(response, sent)
             if isinstance(verdict, Finish):
                 return end(verdict, response, sent)
@@ -155,7 +149,7 @@ class ApiClient(ABC, Generic[Info]):
     @property
     def speaker(self) -> str:
         """Who answers, for messages: the address if the user gave one, since it may be wrong."""
-        return self._address or self._info.provider
+        return self._endpoint.address or self._info.provider
 
     async def close(self) -> None:
         await self.http.aclose()
@@ -191,11 +185,11 @@ class ApiClient(ABC, Generic[Info]):
             self._notified.add(notice)
             self._notices.append(notice)
 
-    def _parsed(self, response: httpx2.Response, read: Callable[[Any, Mapping[str, str]], R]) -> R:
+    def _parsed(self, response: httpx2.Response, read: Read[R], sent: Json, latency_s: float) -> R:
         # A proxy's page with status 200, another server's idea of the format, or worse.
         try:
             answer: Any = read_json(response.content, self.answers)
-            return read(answer, response.headers)
+            return read(answer, response.headers, sent, latency_s)
         except (ValueError, msgspec.ValidationError) as error:
             beginning = response.content[:4096].decode(errors="replace")
             reason = self.clean(f"{error}; it begins {beginning!r}")
@@ -258,7 +252,6 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         request: Request,
         answer: Any,
         headers: Mapping[str, str],
-        *,
         sent: Json,
         latency_s: float = 0.0,
     ) -> Reply:
@@ -346,23 +339,5 @@ def hosted(
     The model's name says when it thinks, unless `more` does.
     """
     return AdapterInfo(
-        **{"thinking": thinking_of(model), **facts_of_endpoint(endpoint, model, settings), **more}
+        **{"thinking": thinking_of(model), **endpoint.facts(model, settings), **more}
     )
-
-
-def facts_of_endpoint(endpoint: Endpoint, model: str, settings: Mapping[str, object]) -> Json:
-    """Return the fields of `ModelInfo` that follow from where a model is hosted.
-
-    At another address than the provider's own the price is unknown, unless that is on the user's
-    own machine or network.
-    """
-    shown = endpoint.recorded_as or endpoint.address
-    return {
-        "name": f"{endpoint.provider}:{model}",
-        "model": model,
-        "provider": endpoint.provider,
-        "endpoint": shown,
-        "billed": endpoint.is_official or not is_private(endpoint.url),
-        "price_ref": model if endpoint.is_official else None,
-        "settings": {**masked(settings), "endpoint": shown},
-    }

@@ -27,7 +27,7 @@ from adapters.conversation import Finish, Message, Reply, Text, Tier, Usage
 from adapters.endpoints import Endpoint
 from adapters.faults import Failure
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
-from adapters.openai_client import OpenAIClient
+from adapters.sdk_client import OpenAIClient
 
 FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from adapters.contract import Fatal
+from adapters.secrets import masked
 
 DISTRIBUTION = "vlm-web-eval"
 
@@ -40,6 +42,23 @@ class Endpoint:
     def address(self) -> str | None:
         """The address if the user gave one, without what may be secret in it."""
         return public(self.custom_url) if self.custom_url else None
+
+    def facts(self, model: str, settings: Mapping[str, object]) -> dict[str, Any]:
+        """Return the fields of `ModelInfo` that follow from where a model is hosted.
+
+        At another address than the provider's own the price is unknown, unless that is on the
+        user's own machine or network.
+        """
+        shown = self.recorded_as or self.address
+        return {
+            "name": f"{self.provider}:{model}",
+            "model": model,
+            "provider": self.provider,
+            "endpoint": shown,
+            "billed": self.is_official or not is_private(self.url),
+            "price_ref": model if self.is_official else None,
+            "settings": {**masked(settings), "endpoint": shown},
+        }
 
 
 def find_endpoint(

@@ -135,7 +135,7 @@ class GoogleAdapter(ApiAdapter):
     ) -> None:
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
-        self._endpoint, self._api_key, self._on_vertex = endpoint, api_key, on_vertex
+        self._api_key, self._on_vertex = api_key, on_vertex
         # A part's own resolution and the moving aliases exist in the older version only.
         beta = media_resolution or model.endswith("-latest")
         self._version = "v1beta1" if on_vertex else "v1beta" if beta else "v1"
@@ -242,8 +242,9 @@ class GoogleAdapter(ApiAdapter):
     def _send(self, body: Json) -> Awaitable[httpx2.Response]:
         from google.genai import types
 
-        # The whole body goes as an extra: what Google signed goes back unchanged, with fields that
-        # the SDK does not know. Tiers are documented for the older version only.
+        # The whole body goes as an extra, in place of an empty content: the SDK types nothing anew,
+        # and what Google signed goes back unchanged, with fields that the SDK does not know. Tiers
+        # are documented for the older version only.
         options = types.HttpOptions(
             extra_body=body, api_version="v1beta" if self.tier_field in body else None
         )
@@ -258,10 +259,11 @@ class GoogleAdapter(ApiAdapter):
     async def _generated(self, config: types.GenerateContentConfig) -> httpx2.Response:
         import httpx2
         from google.auth.exceptions import GoogleAuthError, TransportError
+        from google.genai import types
 
         try:
             answer = await self.client.aio.models.generate_content(
-                model=self._info.model, contents="", config=config
+                model=self._info.model, contents=types.Content(), config=config
             )
         except (GoogleAuthError, ValueError) as error:
             if isinstance(error, TransportError):

@@ -1,10 +1,10 @@
 """Whatever users name: models, benchmarks, protocols and so on, loaded when asked for.
 
     POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
-    POLICIES.add("random", "harness.policies.baselines:RandomPolicy", "element by chance")
+    POLICIES.add("random", "harness.policies:RandomPolicy", "element by chance")
 
     POLICIES.names()           # {"random": "element by chance"}; imports nothing
-    POLICIES.make("random")    # imports harness.policies.baselines now, and makes a policy
+    POLICIES.make("random")    # imports its module now, and makes a policy
 
 Packages add names through the entry-point group, which is read only if a name is not built in, or
 for a listing. A built-in name wins over an entry point of the same name. A name may

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parsers.bootstrap import Floats, generator
+from parsers.bootstrap import generator
+from parsers.clusters import Floats
 from parsers.rates import WITHIN_GROUPS, WITHIN_TASKS
 
 

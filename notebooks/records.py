@@ -2,7 +2,7 @@
 
     python -m notebooks.records
 
-writes `docs/records.md`.
+writes `docs/reference/records.md`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from harness.runs.steps import StepDetail
 from parsers.actions import Action
 from parsers.records import Gold, Prediction
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "records.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "records.md"
 
 INTRO = """\
 # What a record holds
 
 The fields of what a run writes and of what a protocol, a scorer or a judge is given, written from
 their types by `python -m notebooks.records`. A line of `steps.jsonl` is a unit, a line of
-`calls.jsonl` a call; fields at their usual value may be left out of a line.
-[Extending](extending.md) has examples, [runs in pandas](runs-in-pandas.md) the columns of frames.
+`calls.jsonl` a call; fields with their default value may be left out of a line.
+[Extending](../extending.md) has examples, [runs in pandas](../runs-in-pandas.md) the columns of
+frames.
 """
 
 PARTS: dict[str, tuple[type[Any], ...]] = {
@@ -56,14 +57,21 @@ def page() -> str:
 def _table(kind: type[Any]) -> Iterator[str]:
     doc = inspect.cleandoc(kind.__doc__ or "")
     known = meanings(doc)
+    types = {one.name: str(one.type).replace("|", "or") for one in fields(kind)}
+    explained = [name for name in types if name in known]
+    others = [f"`{name}` (`{text}`)" for name, text in types.items() if name not in known]
     yield f"`{kind.__module__}.{kind.__name__}`: {_first(doc)}"
     yield ""
-    yield "| field | type | meaning |"
-    yield "|---|---|---|"
-    for one in fields(kind):
-        text = known.get(one.name, "").replace("|", "\\|")
-        yield f"| `{one.name}` | `{str(one.type).replace('|', 'or')}` | {text} |"
-    yield ""
+    if explained:
+        yield "| field | type | meaning |"
+        yield "|---|---|---|"
+        for name in explained:
+            meaning = known[name].replace("|", "\\|")
+            yield f"| `{name}` | `{types[name]}` | {meaning} |"
+        yield ""
+    if others:
+        yield f"{'Also' if explained else 'Fields:'} {', '.join(others)}."
+        yield ""
 
 
 def _first(doc: str) -> str:

@@ -18,14 +18,9 @@ if TYPE_CHECKING:
         mean_of_groups,
     )
     from parsers.answers import read_answer, spell_answer
+    from parsers.clusters import cluster_t, t_interval
     from parsers.declaration import Average, Declaration, Group, Level, Measure
-    from parsers.intervals import (
-        FEW,
-        Interval,
-        clopper_pearson,
-        cluster_t,
-        t_interval,
-    )
+    from parsers.intervals import FEW, Interval, clopper_pearson
     from parsers.metrics import (
         AggregationRules,
         Counts,
@@ -127,7 +122,8 @@ _NAMES = {
     "parsers.aggregation": "PARSE_FAILURES aggregate by mean_of_groups",
     "parsers.answers": "read_answer spell_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
-    "parsers.intervals": "FEW Interval clopper_pearson cluster_t t_interval",
+    "parsers.clusters": "cluster_t t_interval",
+    "parsers.intervals": "FEW Interval clopper_pearson",
     "parsers.option_text": "index_of letter letters_for",
     "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
     "ParentRate Rate Unattempted UnitMetrics",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reports.frames.tasks import tasks_frame
     from reports.load import open_runs
     from reports.prefixes import prefix_table
-    from reports.published import published_beside, published_table
+    from reports.published.beside import published_beside, published_table
     from reports.statuses import status_table
     from reports.tables import by_table, main_table
 
@@ -39,8 +39,8 @@ _HOMES = {
     "clean": "reports.formats",
     "cost_table": "reports.costs",
     "prefix_table": "reports.prefixes",
-    "published_beside": "reports.published",
-    "published_table": "reports.published",
+    "published_beside": "reports.published.beside",
+    "published_table": "reports.published.beside",
     "status_table": "reports.statuses",
     "main_table": "reports.tables",
     "open_runs": "reports.load",

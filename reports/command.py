@@ -209,7 +209,7 @@ def _beside_published(
     from harness.tables import json_content, to_json
     from reports.formats import grid, grids
 
-    published_tables = load("reports.published:published_beside")(
+    published_tables = load("reports.published.beside:published_beside")(
         runs, average=average, by=by, invalid=invalid, f1=f1
     )
     published = [grid(one, average) for one in published_tables]

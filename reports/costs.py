@@ -68,7 +68,8 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     opened = open_runs(runs)
     records = [_record(rows) for rows in run_rows(opened.values())]
     declared = declarations(opened.values())
-    unit, units = (" or ".join(dict.fromkeys(words)) for words in _words(declared))
+    unit = " or ".join(dict.fromkeys(one.unit for one in declared))
+    units = " or ".join(dict.fromkeys(one.units for one in declared))
     untimed = [record["run"] for record in records if not record["timed"]]
     partly = [r["run"] for r in records if r["timed"] and r["timed"] < r["asked"]]
     notes = [
@@ -121,12 +122,8 @@ def cost_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             notes.append(f"{record['run']} by role, as billed: {'; '.join(parts)}.")
     about = about_runs(opened)
     title = f"Cost, tokens and latency per {unit}"
-    columns = {field.name: field for one in declared for field in fields(one)}
-    return described(records, tuple(columns.values()), title=title, about=about, notes=notes)
-
-
-def _words(declared: Sequence[Declaration]) -> tuple[list[str], list[str]]:
-    return [one.unit for one in declared], [one.units for one in declared]
+    columns = (field for one in declared for field in fields(one))
+    return described(records, columns, title=title, about=about, notes=notes)
 
 
 def _record(rows: RunRows) -> dict[str, Any]:

@@ -42,7 +42,6 @@ from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
 from reports.settings import about
-from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
 
 __all__ = [
     "FORMATS",
@@ -193,6 +192,8 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
 def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     """Arrange a `reports.tables.leaderboard`: a row per run, with the splits pooled."""
+    from reports.spending import AMOUNTS, STYLES, SUCCESS_NOTE
+
     records = plain_records(table)
     facts = {fact["run"]: fact for fact in table.attrs["runs"]}
     declared = table.attrs["declared"]

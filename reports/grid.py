@@ -6,7 +6,7 @@ with rounded numbers. CSV, JSON and parquet hold the frame itself, with shares b
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 import pandas as pd
@@ -52,25 +52,26 @@ class Field(NamedTuple):
 
 def described(
     records: Iterable[Mapping[str, Any]],
-    fields: Sequence[Field],
+    fields: Iterable[Field],
     *,
     title: str,
     about: Iterable[str] = (),
     notes: Iterable[str] = (),
     **more: Any,
 ) -> pd.DataFrame:
-    """Make a frame with these columns; `attrs` has title, lines above and below it, and `more`.
+    """Make a frame with these columns, each once.
 
+    `attrs` has title, lines above and below it, and `more`.
     `section` among `more` names a column whose values head sections of rows for readers.
     """
     rows = list(records)
-    columns = [Column(field.name, field.kind, field.meaning) for field in fields]
-    frame = typed({c.name: [row.get(c.name) for row in rows] for c in columns}, columns)
+    known = {field.name: field for field in fields}.values()
+    frame = typed(rows, [Column(field.name, field.kind, field.meaning) for field in known])
     facts: dict[Hashable, Any] = {
         "title": title,
         "about": list(about),
         "notes": list(notes),
-        "fields": [(field.name, field.head, field.style) for field in fields],
+        "fields": [(field.name, field.head, field.style) for field in known],
     }
     for name, value in more.items():
         facts[name] = value

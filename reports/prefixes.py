@@ -16,7 +16,7 @@ from harness.runs import RunError
 from harness.tables import POOLED, cluster_note, interval_record
 from parsers import Average, Declaration, ScoredUnit, mean_interval
 from parsers.aggregation import unmeasured
-from parsers.intervals import clustered_values
+from parsers.clusters import clustered_values
 from parsers.parents import Parent, cluster_above, parent_of, prefix
 from parsers.rates import mean
 from reports.frames.rows import InvalidRule, RunRows, run_rows
@@ -98,10 +98,9 @@ def prefix_table(
     declared = declarations(opened.values())
     used = (rows.declared.level(rows.rules.cluster).many for rows in evaluated)
     clusters = " or ".join(dict.fromkeys(used))
-    known = {field.name: field for one in declared for field in fields(one)}
     return described(
         records,
-        tuple(known.values()),
+        (field for one in declared for field in fields(one)),
         title="Steps before the first failure",
         about=about_runs(opened, own_rules=True),
         notes=(*_notes(evaluated), *notes),

@@ -68,6 +68,16 @@ def compare(runs: Mapping[str, Run]) -> Settings:
     return Settings(constants, differences)
 
 
+def attrs_of(runs: dict[str, Run]) -> dict[Hashable, Any]:
+    """Return what every frame of runs says of them: settings, and lines that cannot be read."""
+    settings = compare(runs)
+    return {
+        "constants": settings.constants,
+        "differences": settings.differences,
+        "corrupt": corrupt_lines(runs),
+    }
+
+
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
     values: dict[str, Any] = {}
@@ -256,13 +266,7 @@ def about_runs(runs: dict[str, Run], *, own_rules: bool = False) -> tuple[str, .
     Unless the table applies each run's `own_rules`, a line says so if a run's headline is not over
     its settled valid rows.
     """
-    settings = compare(runs)
-    known: dict[Hashable, Any] = {
-        "constants": settings.constants,
-        "differences": settings.differences,
-        "given": {},
-    }
-    lines = about(known)
+    lines = about({**attrs_of(runs), "given": {}, "corrupt": ()})
     if not own_rules and any(_counts_otherwise(run) for run in runs.values()):
         lines += (
             "rates here are of answered valid rows, whatever the runs themselves count as failures",

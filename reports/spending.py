@@ -11,9 +11,10 @@ from typing import NamedTuple
 import pandas as pd
 
 from harness.tables import NumberStyle
-from parsers.intervals import Interval, per_success
+from parsers.intervals import Interval, check_level, special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
+from reports.grid import interval as interval_fields
 
 AMOUNTS = {"tokens": "tokens out", "latency": "s", "price": "$"}
 """What is counted, by the first word of its columns, with its unit for readers. The price is that
@@ -60,6 +61,96 @@ class Worked:
         return per_success(spent, wins, members)
 
 
+def ratio_difference(
+    first: tuple[Sequence[float], Sequence[float]],
+    second: tuple[Sequence[float], Sequence[float]],
+    clusters: Sequence[Hashable],
+    level: float = 0.95,
+) -> tuple[float, Interval | None]:
+    """Return by how much a ratio of two sums differs between two runs on the same units, with its
+    interval.
+
+    first, second: amounts, and what they are divided by (1 for every unit: a mean), of each run.
+
+    The interval is the second ratio's linearisation minus the first's (the delta method), with
+    sums over clusters as independent and t(G-1); None for fewer than two clusters.
+
+    Examples:
+        >>> ratio_difference(([2, 4], [1, 1]), ([3, 7], [1, 1]), "ab")[0]
+        2.0
+
+    Raises `ValueError` if the sequences differ in length, and `ZeroDivisionError` if a run has
+    nothing to divide by.
+    """
+    check_level(level)
+    ratios = [math.fsum(amounts) / math.fsum(sizes) for amounts, sizes in (first, second)]
+    sums: dict[Hashable, list[float]] = {}
+    for sign, ratio, (amounts, sizes) in zip((-1, 1), ratios, (first, second), strict=True):
+        whole = math.fsum(sizes)
+        for amount, size, cluster in zip(amounts, sizes, clusters, strict=True):
+            sums.setdefault(cluster, []).append(sign * (amount - ratio * size) / whole)
+    groups, difference = len(sums), ratios[1] - ratios[0]
+    if groups < 2:
+        return difference, None
+    square = math.fsum(math.fsum(parts) ** 2 for parts in sums.values())
+    reach = float(special().stdtrit(groups - 1, (1 + level) / 2))
+    error = reach * math.sqrt(square * groups / (groups - 1))
+    ends = difference - error, difference + error
+    return difference, Interval(*ends, "delta", groups, False, level)
+
+
+def per_success(
+    amounts: Sequence[float],
+    wins: Sequence[bool],
+    clusters: Sequence[Hashable],
+    level: float = 0.95,
+) -> tuple[float | None, Interval | None]:
+    """Return what a success takes (the sum of all amounts over the number of successes), with its
+    interval.
+
+    The interval is Fieller's (1954) for a ratio of two sums over clusters, which are independent:
+    all r for which the sum of (amount - r * success) lies within t(G-1) standard errors of zero.
+    It has no upper end where no success at all is within reach, and is then None, as for fewer than
+    two clusters. The ratio is None without a success.
+
+    Examples:
+        >>> ratio, interval = per_success([3, 5, 4, 4], [True, True, True, False], "abcd")
+        >>> round(ratio, 3), interval is None
+        (5.333, True)
+
+    Raises `ValueError` if the sequences differ in length.
+    """
+    check_level(level)
+    sums: dict[Hashable, tuple[list[float], list[float]]] = {}
+    for amount, won, cluster in zip(amounts, wins, clusters, strict=True):
+        spent, right = sums.setdefault(cluster, ([], []))
+        spent.append(amount)
+        right.append(float(won))
+    pairs = sorted((math.fsum(spent), math.fsum(right)) for spent, right in sums.values())
+    total, successes = (
+        (math.fsum(column) for column in zip(*pairs, strict=True)) if pairs else (0, 0)
+    )
+    groups = len(pairs)
+    if not successes:
+        return None, None
+    ratio = total / successes
+    if groups < 2:
+        return ratio, None
+    scale = groups / (groups - 1)
+    mean, share = total / groups, successes / groups
+    own = scale * math.fsum((spent - mean) ** 2 for spent, _ in pairs)
+    other = scale * math.fsum((right - share) ** 2 for _, right in pairs)
+    both = scale * math.fsum((spent - mean) * (right - share) for spent, right in pairs)
+    reach = float(special().stdtrit(groups - 1, (1 + level) / 2)) ** 2
+    square = successes**2 - reach * other
+    middle = total * successes - reach * both
+    inside = middle**2 - square * (total**2 - reach * own)
+    if square <= 0 or inside <= 0:
+        return ratio, None
+    ends = sorted((middle + sign * math.sqrt(inside)) / square for sign in (-1, 1))
+    return ratio, Interval(max(0.0, ends[0]), ends[1], "fieller", groups, False, level)
+
+
 def of_success(made: Worked, name: str, column: str) -> dict[str, float | None]:
     """Return what a success takes of an amount (`AMOUNTS`), with the ends of its interval."""
     ratio, interval = made.per_success(made.amounts[name])
@@ -72,11 +163,7 @@ def of_success(made: Worked, name: str, column: str) -> dict[str, float | None]:
 
 def success_fields(column: str, style: Style, head: str, meaning: str) -> tuple[Field, ...]:
     """Return the columns of what a success takes (`of_success`)."""
-    return (
-        Field(column, "float64", style, head, meaning),
-        Field(f"{column}_low", "float64", "hidden", head, "lower end of its 95 % interval"),
-        Field(f"{column}_high", "float64", "hidden", head, "upper end"),
-    )
+    return (Field(column, "float64", style, head, meaning), *interval_fields(column, head)[:2])
 
 
 def worked(rows: RunRows) -> Worked:

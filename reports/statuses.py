@@ -76,14 +76,9 @@ def status_table(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     evaluated = run_rows(opened.values())
     declared = declarations(opened.values())
     records = [record for rows in evaluated for record in _records(rows)]
-    fields = {
-        field.name: field
-        for one in declared
-        for field in _fields(one, partly_measured(records, one))
-    }
     return described(
         records,
-        tuple(fields.values()),
+        (field for one in declared for field in _fields(one, partly_measured(records, one))),
         title=f"How {' or '.join(dict.fromkeys(one.units for one in declared))} ended",
         about=about_runs(opened),
         notes=_notes(declared),

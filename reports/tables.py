@@ -17,9 +17,8 @@ from reports.frames.runs import facts, measured_columns
 from reports.frames.units import Column, Kind, typed, union
 from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
-from reports.load import RunLike, corrupt_lines, declarations, open_runs
-from reports.settings import compare, unranked
-from reports.spending import AMOUNTS, of_success, worked
+from reports.load import RunLike, declarations, open_runs
+from reports.settings import attrs_of, unranked
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
@@ -148,10 +147,7 @@ def by_table(
         left_open[record["run"]] |= record.pop("left_open")
     declared = declarations(opened.values())
     described = union(columns(key, one, partly_measured(records, one)) for one in declared)
-    table = typed(
-        {c.name: [record.get(c.name) for record in records] for c in described}, described
-    )
-    settings = compare(opened)
+    table, shared = typed(records, described), attrs_of(opened)
     table.attrs = {
         "key": key,
         "cluster": evaluated[0].rules.cluster,
@@ -159,14 +155,12 @@ def by_table(
         "clusters": {rows.label: rows.rules.cluster for rows in evaluated},
         "declarations": {rows.label: rows.declared for rows in evaluated},
         "left_open": left_open,
-        "constants": settings.constants,
-        "differences": settings.differences,
+        **shared,
         "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
         "runs": [facts(rows) for rows in evaluated],
         "variants": {rows.label: rows.rules.variant for rows in evaluated},
-        "unranked": unranked(settings.differences, common=common),
+        "unranked": unranked(shared["differences"], common=common),
         "common": [_common_line(evaluated, counted)] if common else [],
-        "corrupt": corrupt_lines(opened),
         "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
     }
     return table
@@ -174,6 +168,8 @@ def by_table(
 
 def _spending(rows: RunRows) -> dict[str, float | None]:
     """Return what a success takes; nothing for policies, which take no tokens."""
+    from reports.spending import AMOUNTS, of_success, worked
+
     if not rows.frame["output_tokens"].notna().any():
         return {}
     made = worked(rows)

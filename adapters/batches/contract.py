@@ -248,7 +248,7 @@ class Lines(ABC):
             return Result(said.id, verdict)
         try:
             answer: Any = msgspec.convert(said.answer, adapter.answers)
-            reply = adapter.read(_unmarked(request), answer, said.headers, sent=parameters)
+            reply = adapter.read(_unmarked(request), answer, said.headers, parameters)
         except (ValueError, msgspec.ValidationError) as error:
             begins = repr(said.answer)[:400]
             line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")

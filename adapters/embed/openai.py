@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from adapters.api import Json, facts_of_endpoint
+from adapters.api import Json
 from adapters.checks import checked_vectors
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish, Usage
@@ -21,8 +21,8 @@ from adapters.embedding import Embedded, Embedder, EmbedderInfo
 from adapters.endpoints import Endpoint, need_model, need_package
 from adapters.faults import Failure, error_line
 from adapters.openai import openai_endpoint
-from adapters.openai_client import OpenAIClient
 from adapters.options import Count
+from adapters.sdk_client import OpenAIClient
 
 CONTEXT_TOKENS = 8192
 TOKENS_PER_CALL = 300_000
@@ -49,7 +49,7 @@ def openai_embeddings(
     model = need_model(model, "openai:text-embedding-3-small")
     endpoint = openai_endpoint(base_url, api_key)
     info = EmbedderInfo(
-        **facts_of_endpoint(endpoint, model, {"api": "embeddings", "dimensions": dimensions}),
+        **endpoint.facts(model, {"api": "embeddings", "dimensions": dimensions}),
         concurrency=concurrency,
         context_tokens=CONTEXT_TOKENS if endpoint.is_official else None,
         texts_per_call=TEXTS_PER_CALL,
@@ -101,7 +101,7 @@ class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
             return content, wanted
 
         def read(
-            answer: _Answer, headers: Mapping[str, str], *, sent: Json, latency_s: float
+            answer: _Answer, headers: Mapping[str, str], sent: Json, latency_s: float
         ) -> Embedded:
             embedded = Embedded(_vectors(answer), _usage(answer), answer.model or "", latency_s)
             embedded = checked_vectors(embedded, len(texts), self._dimensions)

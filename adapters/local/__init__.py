@@ -19,7 +19,7 @@ _local = partial(
     about="model",
     recorded="when set",
     needs=("local model",),
-    to_adapter=True,
+    fills="adapter",
 )
 _device = partial(_local, about="session", recorded="never", heading="never")
 

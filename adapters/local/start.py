@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import torch
 
-from adapters.contract import AdapterInfo, Fault
+from adapters.contract import AdapterInfo, Fatal, Fault
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded, Unloaded
 from adapters.local.memory import free_bytes
@@ -27,7 +27,7 @@ from adapters.local.options import LocalOptions, devices_of, visible
 from adapters.local.work import Generated, Plan, Work, Worker, WorkerStats
 from adapters.local.worker import REDUCERS, Answered, Job, Ready, Release, thread_worker
 from adapters.processes import Child
-from adapters.processes.exchange import Answer, Exchange
+from adapters.processes.supervisor import Answer, Exchange
 
 
 class ProcessWorker:
@@ -42,6 +42,7 @@ class ProcessWorker:
             Child("adapters.local.worker:serve", environment=environment, reducers=REDUCERS),
             Job(options, inside, threads),
             who=f"the worker on {device}",
+            lost=lambda why: Fatal(f"{why} while the model was being loaded"),
             heard=self._heard,
         )
 
@@ -64,7 +65,7 @@ class ProcessWorker:
 
     def wait(self) -> Ready:
         """Wait until the model is loaded and return its facts. Raises `Fatal` if it cannot be."""
-        ready: Ready = self._exchange.ready.result()
+        ready: Ready = self._exchange.first.result()
         return ready
 
     def submit(self, batch: Sequence[Work]) -> Future[list[Generated | Fault]]:

@@ -3,7 +3,7 @@
 The process of a worker: loads the model, answers batches, ends with its parent.
 
 `ProcessWorker` starts it as a child that runs `serve`. It answers a `Job` with `Ready`, and then
-every batch; in between it receives units to release (`adapters.processes.exchange`).
+every batch; in between it receives units to release (`adapters.processes.supervisor`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from adapters.local.memory import (
 from adapters.local.options import LocalOptions, line, model_failed
 from adapters.local.work import Generated, Plan, Work, WorkerStats
 from adapters.processes.child import Receive, Reducers, Send
-from adapters.processes.exchange import Answer
+from adapters.processes.supervisor import Answer
 
 Results = list[Generated | Fault]
 

@@ -32,7 +32,7 @@ from adapters.local.sampling import picture_ids, samples, seed_of
 from adapters.local.work import Generated, Ignored
 from adapters.options import SWITCHES, Count, parameters_of, read_options
 from adapters.processes import Child
-from adapters.processes.exchange import Exchange
+from adapters.processes.supervisor import Exchange
 from adapters.registry import install
 from adapters.vllm.serving import Abort, Call, Job, Ready, Shown, Stop
 
@@ -73,9 +73,14 @@ class VllmAdapter:
         child = Child("adapters.vllm.serving:serve", environment={**_VARIABLES, **environment})
         # The engine's own processes are in the child's group and are killed with it: by the child
         # when this process is gone, and by this process when the child is.
-        self._engine = Exchange(child, Job(arguments), who="vLLM")
+        self._engine = Exchange(
+            child,
+            Job(arguments),
+            who="vLLM",
+            lost=lambda why: Fatal(f"{why} while the model was being loaded"),
+        )
         try:
-            self._ready: Ready = self._engine.ready.result()
+            self._ready: Ready = self._engine.first.result()
         except BaseException:
             self._engine.close()
             raise

@@ -1,7 +1,7 @@
 """The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
 
 `VllmAdapter` starts it as a child that runs `serve`. It answers a `Job` with `Ready`, and then
-every `Call` (`adapters.processes.exchange`).
+every `Call` (`adapters.processes.supervisor`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adapters.conversation import Finish
 from adapters.local.options import line
 from adapters.local.work import Generated
 from adapters.processes.child import Receive, Send
-from adapters.processes.exchange import Answer
+from adapters.processes.supervisor import Answer
 
 _FINISHES = {
     "stop": Finish.STOP,

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks.contract import Benchmark, Dataset, Filters, SplitSize
 from harness.benchmarks.index import StoredStep
-from harness.benchmarks.items import Items
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 from harness.errors import DataError
 from harness.settings import Settings
@@ -26,6 +26,7 @@ from harness.tables import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
+    from harness.benchmarks.items import Items
     from harness.benchmarks.steps import SimpleBenchmark
 
 __all__ = [
@@ -52,12 +53,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    # Imported on first use: listing benchmarks does not need the code that reads pages.
-    if name == "SimpleBenchmark":
-        from harness.benchmarks.steps import SimpleBenchmark
+_LATER = {"Items": "harness.benchmarks.items", "SimpleBenchmark": "harness.benchmarks.steps"}
 
-        return SimpleBenchmark
+
+def __getattr__(name: str) -> object:
+    # Imported on first use: most runs on recorded steps need neither.
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -234,8 +236,9 @@ def benchmark(name: str) -> Benchmark:
 
 
 def benchmark_of(settings: Settings) -> Benchmark:
-    """Return the benchmark of a run with its options. Raises `DataError`."""
-    return benchmark(settings.benchmark).with_options(settings.benchmark_options)
+    """Return the benchmark with the options and settings of a run. Raises `DataError`."""
+    found = benchmark(settings.benchmark).with_options(settings.benchmark_options)
+    return found.of_run(settings)
 
 
 def holding(data: Path) -> list[Benchmark]:
@@ -266,7 +269,7 @@ def actions_of(name: str) -> ActionSpace | None:
 def open_benchmark(
     source: str | Benchmark, *, splits: Sequence[str] | None = None, data: Path | None = None
 ) -> Dataset[Any]:
-    """Open a benchmark, by its name or as it is for a run (`of_run`); see `Benchmark.open`."""
+    """Open a benchmark, by its name or as it is for a run; see `Benchmark.open`."""
     found = benchmark(source) if isinstance(source, str) else source
     opened = found.open(splits=splits, data=data)
     return replace(opened, declared=opened.declared or found.declared)

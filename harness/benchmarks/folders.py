@@ -166,8 +166,7 @@ class Folder:
         copy = fetch(repo, revision, [partial(_matches, pattern) for pattern in files], suffix="")
         first = copy.files[0]
         root = first.path.parents[len(PurePosixPath(first.name).parts) - 1]
-        origin = {"origin": "hub", "repo": repo, "revision": copy.revision}
-        return cls(root, origin, pictures, repo)
+        return cls(root, copy.origin, pictures, repo)
 
     def files(self, pattern: str, what: str) -> list[DataFile]:
         """Return the files of a pattern, by name; `what` describes them if there are none."""

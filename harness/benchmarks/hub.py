@@ -1,4 +1,4 @@
-"""Download the needed data files of a Hugging Face data set, at a fixed revision.
+"""Files of data sets at a fixed revision of the Hugging Face hub, or of a user's folder.
 
 The files are kept in the hub's own cache and read there like any local file; the `datasets` library
 would write a second, uncompressed copy. If the cache already has every file, the hub is not
@@ -8,34 +8,53 @@ minutes.
 
 from __future__ import annotations
 
-import queue
 import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
+from adapters.digests import cache_folder
 from adapters.hub import OFFLINE, hub_error, hub_page
-from harness.benchmarks.files import DataFile, missing_shards
+from harness.benchmarks.files import (
+    LOCAL_SPLIT,
+    DataFile,
+    by_split,
+    check_splits,
+    local_files,
+    missing_shards,
+    split_of,
+)
 from harness.errors import DataError
-
-T = TypeVar("T")
 
 PATIENCE_S = 10.0
 """Seconds to wait for the hub's first answer."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ADDRESS = re.compile(
+    r"hf:/+datasets/(?P<repo>\w[\w.-]*/\w[\w.-]*)"
+    r"(?:@(?P<revision>refs/\w+/\w[\w.-]*|\w[\w.-]*))?(?:/(?P<config>\w[\w.-]*))?/?"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HubCopy:
-    """Downloaded files, and the commit of the data set that they belong to."""
+    """Downloaded files of a data set, and their commit."""
 
     files: tuple[DataFile, ...]
+    repo: str
     revision: str
+
+    @property
+    def origin(self) -> dict[str, object]:
+        """Where the files come from, for the record."""
+        return {"origin": "hub", "repo": self.repo, "revision": self.revision}
 
 
 Kind = Callable[[str], bool]
@@ -46,7 +65,6 @@ def fetch(
     repo: str,
     revision: str | None,
     kinds: Sequence[Kind],
-    patience_s: float = PATIENCE_S,
     *,
     suffix: str = ".parquet",
 ) -> HubCopy:
@@ -56,22 +74,18 @@ def fetch(
         repo: the data set on the hub, as owner/name.
         revision: a commit, or None for the newest.
         kinds: the kinds of files needed; there must be at least one file of each kind.
-        patience_s: seconds to wait for the hub's first answer.
         suffix: the file name extension of data files; "" for any.
 
     Raises:
         DataError: the hub cannot be reached, refuses access, or has no such file; the message says
             what else can be done.
     """
-    from huggingface_hub import constants
-
     cached = _cached(repo, revision, kinds, suffix)
     if cached is not None:
         return cached
-    if constants.is_offline_mode():
-        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
+    refuse_offline(repo, revision)
     with translated(repo, revision):
-        info = _answer(lambda: _listing(repo, revision, patience_s), patience_s)
+        info = _listing(repo, revision)
         listed = [f for f in info.siblings or () if f.rfilename.endswith(suffix)]
         files = [f for f in listed if any(kind(f.rfilename) for kind in kinds)]
         if not files:
@@ -79,7 +93,48 @@ def fetch(
             raise DataError(
                 f"{repo} on the hub has no matching {kind} at {info.sha}; {otherwise(repo)}"
             )
-        return HubCopy(tuple(_download(repo, str(info.sha), f) for f in files), str(info.sha))
+        found = tuple(_download(repo, str(info.sha), file) for file in files)
+        return HubCopy(found, repo, str(info.sha))
+
+
+class Found(NamedTuple):
+    """The files of some splits, notices for the user, and where the files come from."""
+
+    files: list[DataFile]
+    notices: list[str]
+    origin: dict[str, object]
+
+
+def files_of(
+    benchmark: str,
+    requested: Sequence[str] | None,
+    known: Sequence[str],
+    default: Sequence[str],
+    data: Path | None,
+    *,
+    repo: str,
+    revision: str | None = None,
+    suffix: str = ".parquet",
+) -> Found:
+    """Return the files of the requested splits in `data`, else from the hub.
+
+    `LOCAL_SPLIT` is the split of local files whose names contain none. Raises `DataError`.
+    """
+    requested = tuple(requested) if requested else None
+    if requested != (LOCAL_SPLIT,) or data is None:
+        check_splits(requested, known, benchmark)
+    if data is not None:
+        listed, where = local_files(data, suffix), str(data)
+        origin: dict[str, object] = {"origin": "local"}
+    else:
+        requested = requested or tuple(default)
+        copy = fetch(repo, revision, [partial(_is_of, known, s) for s in requested], suffix=suffix)
+        listed, where, origin = list(copy.files), f"{repo} on the hub", copy.origin
+    return Found(*by_split(listed, requested, known, default, where), origin)
+
+
+def _is_of(known: Sequence[str], split: str, name: str) -> bool:
+    return split_of(name, known) == split
 
 
 def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
@@ -89,14 +144,14 @@ def _cached(repo: str, revision: str | None, kinds: Sequence[Kind], suffix: str)
 
     folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=repo, repo_type="dataset")
     if revision is not None:
-        return _snapshot(folder / "snapshots" / revision, kinds, suffix)
+        return _snapshot(repo, folder / "snapshots" / revision, kinds, suffix)
     if not constants.is_offline_mode():
         return None  # only the hub knows which commit is the newest
     commits = sorted(folder.glob("snapshots/*"), key=lambda p: p.stat().st_mtime, reverse=True)
-    return next(filter(None, (_snapshot(path, kinds, suffix) for path in commits)), None)
+    return next(filter(None, (_snapshot(repo, path, kinds, suffix) for path in commits)), None)
 
 
-def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
+def _snapshot(repo: str, folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | None:
     """Return the needed files in the cache's folder of one commit; None if any is missing."""
     by_name = {
         path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob(f"*{suffix}"))
@@ -104,19 +159,33 @@ def _snapshot(folder: Path, kinds: Sequence[Kind], suffix: str) -> HubCopy | Non
     names = [name for name in by_name if any(kind(name) for kind in kinds)]
     if missing_shards(names) or not all(any(map(kind, names)) for kind in kinds):
         return None
-    return HubCopy(tuple(_data_file(by_name[name], name) for name in names), folder.name)
+    return HubCopy(tuple(_data_file(by_name[name], name) for name in names), repo, folder.name)
 
 
-def _listing(repo: str, revision: str | None, timeout_s: float) -> Any:
+def _listing(repo: str, revision: str | None) -> Any:
+    """Return what the hub knows of a revision. Raises TimeoutError after `PATIENCE_S`.
+
+    A DNS lookup can hang for minutes and cannot be interrupted, so the call runs in a daemon
+    thread, which does not keep the process alive.
+    """
     from huggingface_hub import HfApi
 
-    return HfApi().dataset_info(repo, revision=revision, files_metadata=True, timeout=timeout_s)
+    answer: Future[Any] = Future()
 
+    def ask() -> None:
+        try:
+            known = HfApi().dataset_info(
+                repo, revision=revision, files_metadata=True, timeout=PATIENCE_S
+            )
+            answer.set_result(known)
+        except BaseException as error:  # re-raised in the calling thread
+            answer.set_exception(error)
 
-def newest(repo: str, revision: str | None, patience_s: float = PATIENCE_S) -> str:
-    """Return the newest commit of a data set, or of one of its revisions. Raises `DataError`."""
-    with translated(repo, revision):
-        return str(_answer(lambda: _listing(repo, revision, patience_s), patience_s).sha)
+    threading.Thread(target=ask, name="hub", daemon=True).start()
+    wait([answer], PATIENCE_S)
+    if not answer.done():
+        raise TimeoutError(f"no answer within {PATIENCE_S:g} s")
+    return answer.result()
 
 
 def fetch_one(repo: str, revision: str, name: str) -> Path:
@@ -165,30 +234,6 @@ def _data_file(path: Path, name: str, sha256: str | None = None) -> DataFile:
     return DataFile(path, None, name, path.stat().st_size, sha256)
 
 
-def _answer(call: Callable[[], T], seconds: float) -> T:
-    """Return the result of a call, or raise TimeoutError if it takes longer than `seconds`.
-
-    A DNS lookup can hang for minutes and cannot be interrupted, so the call runs in a daemon
-    thread, which does not keep the process alive.
-    """
-    results: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue()
-
-    def run() -> None:
-        try:
-            results.put((call(), None))
-        except BaseException as error:  # re-raised in the calling thread
-            results.put((None, error))
-
-    threading.Thread(target=run, name="hub", daemon=True).start()
-    try:
-        result, error = results.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError(f"no answer within {seconds:g} s") from None
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]
-
-
 @contextmanager
 def translated(repo: str, revision: str | None) -> Iterator[None]:
     """Turn the exceptions of huggingface_hub into one-line `DataError`s."""
@@ -207,3 +252,67 @@ def otherwise(repo: str) -> str:
         "their folder with --data PATH, or put them into the hub's cache and set HF_HUB_OFFLINE=1, "
         "or try things out with --benchmark sample"
     )
+
+
+def refuse_offline(repo: str, revision: str | None = None) -> None:
+    """Raise `DataError` if the hub must not be contacted (`HF_HUB_OFFLINE`)."""
+    from huggingface_hub import constants
+
+    if constants.is_offline_mode():
+        raise DataError(hub_error(OSError(OFFLINE), repo, "dataset", revision, otherwise(repo)))
+
+
+class HubData(NamedTuple):
+    """A data set on the hub. revision: None for the newest; config: "" for its only one."""
+
+    repo: str
+    revision: str | None = None
+    config: str = ""
+
+    def __str__(self) -> str:
+        at = f"@{self.revision}" if self.revision else ""
+        return f"hf://datasets/{self.repo}{at}{'/' if self.config else ''}{self.config}"
+
+
+def hub_data(data: Path | str | None) -> HubData | None:
+    """Return the data set that an address names; None for a path.
+
+    Raises `DataError` for an address of another form.
+
+    >>> hub_data("hf://datasets/me/shop@v2/small")
+    HubData(repo='me/shop', revision='v2', config='small')
+    """
+    text = str(data)
+    if data is None or not text.startswith("hf:/"):
+        return None
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        raise DataError(
+            f"'{text}' is not the address of a data set: write hf://datasets/OWNER/NAME, "
+            "with @REVISION and /CONFIG behind it if needed"
+        )
+    return HubData(found["repo"], found["revision"], found["config"] or "")
+
+
+def copies_of(source: HubData) -> Path:
+    """Return the folder with the copies of a data set, by commit."""
+    return cache_folder() / "hub" / source.repo.replace("/", "--")
+
+
+def pinned(source: HubData) -> HubData:
+    """Return the same at a commit: the one asked for, the hub's newest, or offline the last copy.
+
+    Raises `DataError`.
+    """
+    from huggingface_hub import constants
+
+    if source.revision and _COMMIT.fullmatch(source.revision):
+        return source
+    if not constants.is_offline_mode():
+        with translated(source.repo, source.revision):
+            info = _listing(source.repo, source.revision)
+        return source._replace(revision=str(info.sha))
+    copies = sorted(copies_of(source).glob("*"), key=lambda path: path.stat().st_mtime)
+    if source.revision or not copies:
+        refuse_offline(source.repo)
+    return source._replace(revision=copies[-1].name)

@@ -4,28 +4,47 @@
     --data hf://datasets/OWNER/NAME@REVISION/CONFIG
 
 The rows of a split are streamed once, to a parquet file in the user's cache; without a network, a
-copy is all that is needed.
+copy is all that is needed. `datasets` knows how the files of a data set become rows, whatever their
+format. A data set is somebody else's: only files of the same commit are followed, and never paths
+of this machine.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import msgspec
 
-from adapters.digests import cache_folder, write_cached
-from adapters.hub import OFFLINE, hub_error
+from adapters.digests import write_cached
 from harness.benchmarks.files import DataFile
-from harness.benchmarks.hub import newest, otherwise, translated
-from harness.benchmarks.hub_stream import HubData, Wanted, facts_of, write
+from harness.benchmarks.hub import (
+    HubData,
+    copies_of,
+    fetch_one,
+    otherwise,
+    pinned,
+    refuse_offline,
+    translated,
+)
+from harness.benchmarks.parquet import opened
+from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.errors import DataError, suggestion
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 _NAME = re.compile(r"\w[\w.-]*")
+_SHOWN = 60
+_FACTS = b"vlm_eval"
+"""Key of the facts about a copy in the metadata of its file."""
+
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -44,7 +63,9 @@ class HubCopy:
 
 
 def copied(
-    source: HubData, wanted: Wanted, splits: Sequence[str] | None = None, patience_s: float = 10
+    source: HubData,
+    wanted: Wanted,
+    splits: Sequence[str] | None = None,
 ) -> HubCopy:
     """Return copies of some splits of a data set, streaming those that there are not yet.
 
@@ -52,19 +73,18 @@ def copied(
         source: the data set.
         wanted: what to copy.
         splits: None for `test`, or for the only one.
-        patience_s: seconds to wait for the hub's first answer.
 
     Raises:
         DataError: the hub cannot be reached, or has no such data set, configuration or split, or a
             row cannot be read; the message says what else can be done.
     """
-    at = pinned(source, patience_s)
-    root = _root(source) / str(at.revision) / (source.config or "default")
+    at = pinned(source)
+    root = copies_of(source) / str(at.revision) / (source.config or "default")
     files, columns = [], dict[str, None]()
     for split in _chosen(source, splits, _known_splits(at, root)):
         path = root / f"{split}.{wanted.digest}.parquet"
         if not path.is_file():
-            _refuse_offline(source)
+            refuse_offline(source.repo)
             with _readable(source):
                 write(path, at, split, wanted)
         facts = facts_of(path)
@@ -76,38 +96,6 @@ def copied(
     return HubCopy(tuple(files), {**origin, **config}, tuple(columns))
 
 
-def _root(source: HubData) -> Path:
-    return cache_folder() / "hub" / source.repo.replace("/", "--")
-
-
-def pinned(source: HubData, patience_s: float = 10) -> HubData:
-    """Return the same at a commit: the one asked for, the hub's newest, or offline the last copy.
-
-    Raises `DataError`.
-    """
-    if source.revision and _COMMIT.fullmatch(source.revision):
-        return source
-    if not _is_offline():
-        commit = newest(source.repo, source.revision, patience_s)
-        return source._replace(revision=commit)
-    copies = sorted(_root(source).glob("*"), key=lambda path: path.stat().st_mtime)
-    if source.revision or not copies:
-        _refuse_offline(source)
-    return source._replace(revision=copies[-1].name)
-
-
-def _is_offline() -> bool:
-    from huggingface_hub import constants
-
-    return bool(constants.is_offline_mode())
-
-
-def _refuse_offline(source: HubData) -> None:
-    if _is_offline():
-        told = hub_error(OSError(OFFLINE), source.repo, "dataset", None, otherwise(source.repo))
-        raise DataError(told)
-
-
 def _known_splits(source: HubData, root: Path) -> list[str]:
     """Return the splits of a configuration, in its order."""
     path = root / "splits.json"
@@ -115,7 +103,7 @@ def _known_splits(source: HubData, root: Path) -> list[str]:
         return msgspec.json.decode(path.read_bytes(), type=list[str])
     except (OSError, msgspec.MsgspecError):
         pass
-    _refuse_offline(source)
+    refuse_offline(source.repo)
     with _readable(source):
         from datasets import (
             get_dataset_config_names,
@@ -173,3 +161,148 @@ def _readable(source: HubData) -> Iterator[None]:
             raise DataError(
                 f"{source} cannot be read ({reason}); {otherwise(source.repo)}"
             ) from error
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns of a copy.
+
+    Attributes:
+        names: our columns to those of the data set; a dot leads into an object.
+        pictures: ours that hold pictures.
+        pages: ours that hold a page, or the path of its file in the data set.
+    """
+
+    names: Mapping[str, str]
+    pictures: frozenset[str] = frozenset()
+    pages: frozenset[str] = frozenset()
+
+    @property
+    def digest(self) -> str:
+        """A short digest, part of a copy's name."""
+        parts = sorted(self.names.items()), sorted(self.pictures), sorted(self.pages)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:12]
+
+
+class Facts(msgspec.Struct):
+    """Facts about a copy: number, bytes and digest of its rows, and all columns of the data set."""
+
+    rows: int
+    size: int
+    sha256: str
+    columns: list[str]
+
+
+def facts_of(path: Path) -> Facts:
+    """Return the facts about a copy. Raises `DataError`."""
+    with opened(path) as file:
+        stored = (file.metadata.metadata or {}).get(_FACTS, b"")
+    try:
+        return msgspec.json.decode(stored, type=Facts)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{path} is not a whole copy; remove it") from error
+
+
+def write(path: Path, source: HubData, split: str, wanted: Wanted) -> None:
+    """Stream the rows of a split into a parquet file. `source.revision` is a commit."""
+    import pyarrow as pa
+
+    batches = _batches(source, split)
+    first = next(batches, [])
+    columns = list(first[0]) if first else []
+    there = [name for name, theirs in wanted.names.items() if theirs.partition(".")[0] in columns]
+    schema = pa.schema(
+        [(name, pa.binary() if name in wanted.pictures else pa.string()) for name in there]
+    )
+    reader = _Reader(source, wanted)
+    digest, count, size = hashlib.sha256(), 0, 0
+    with parquet_writer(path, schema, overwrite=True) as writer:
+        for batch in chain([first], batches):
+            rows = []
+            for row in batch:
+                count += 1
+                where = f"{source}, split {split}, row {count}"
+                rows.append({name: reader.cell(row, name, where) for name in there})
+                encoded = msgspec.msgpack.encode(list(rows[-1].values()))
+                digest.update(encoded)
+                size += len(encoded)
+            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+        facts = Facts(count, size, digest.hexdigest(), columns)
+        writer.add_key_value_metadata({_FACTS: msgspec.json.encode(facts)})
+
+
+def _batches(source: HubData, split: str) -> Iterator[list[Row]]:
+    """Yield the rows of a split in the form that they are stored in, pictures not decoded."""
+    from datasets import load_dataset
+    from tqdm import tqdm
+
+    stream = load_dataset(
+        source.repo, source.config or None, split=split, revision=source.revision, streaming=True
+    )
+    if stream.features:
+        stream = stream.decode(False)
+    hide = not sys.stderr.isatty()
+    with tqdm(desc=f"{source.repo}, {split}", unit=" rows", disable=hide) as progress:
+        for batch in stream.iter(batch_size=ROWS_PER_GROUP):
+            every = zip(*batch.values(), strict=True)
+            rows: list[Row] = [dict(zip(batch, values, strict=True)) for values in every]
+            progress.update(len(rows))
+            yield rows
+
+
+class _Reader:
+    """Reads cells of a data set's rows as the cells of a copy."""
+
+    def __init__(self, source: HubData, wanted: Wanted) -> None:
+        self._source = source
+        self._wanted = wanted
+        self._inside = f"hf://datasets/{source.repo}@{source.revision}/"
+
+    def cell(self, row: Row, name: str, where: str) -> str | bytes | None:
+        """Return a cell: bytes of a picture, a text, or JSON of anything else.
+
+        Raises `DataError`.
+        """
+        value: Any = row
+        for part in self._wanted.names[name].split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is None:
+            return None
+        at = f"{where}: '{self._wanted.names[name]}'"
+        if name in self._wanted.pictures:
+            return self._picture(value, at)
+        if isinstance(value, str):
+            if name in self._wanted.pages and "<" not in value:
+                return self._file(value, at).decode("utf-8", "replace")
+            return value
+        return msgspec.json.encode(value, enc_hook=str).decode()
+
+    def _picture(self, value: Any, at: str) -> bytes | None:
+        if isinstance(value, Mapping):
+            value = value.get("bytes") or value.get("path")
+        if not value or isinstance(value, bytes):
+            return value or None
+        if not isinstance(value, str):
+            raise DataError(f"{at} is not a picture")
+        try:
+            if value.startswith("data:"):
+                return base64.b64decode(value.partition(",")[2], validate=True)
+        except ValueError as error:
+            raise DataError(f"{at} is not a picture: {error}") from error
+        return self._file(value, at)
+
+    def _file(self, path: str, at: str) -> bytes:
+        """Return a file of the same commit, which may lie in a zip file there."""
+        archive, inside, name = path.rpartition("::")
+        name = name.removeprefix(self._inside)
+        parts = PurePosixPath(name).parts
+        if not parts or ".." in parts or ":" in name or name.startswith("/") or "\0" in name:
+            raise DataError(f"{at} is {path[:_SHOWN]!r}, not a file of the data set")
+        if not inside:
+            return fetch_one(self._source.repo, str(self._source.revision), name).read_bytes()
+        if not archive.startswith("zip://") or "::" in archive:
+            raise DataError(f"{at} is {path[:_SHOWN]!r}, not a file of the data set")
+        import fsspec
+
+        with fsspec.open(f"{archive}::{self._inside}{name}", "rb") as file:
+            return bytes(file.read())

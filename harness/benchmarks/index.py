@@ -24,7 +24,6 @@ from harness.benchmarks.parquet import (
     small_columns,
     wide_rows,
 )
-from harness.benchmarks.step_numbers import Unplaced, recover
 from harness.errors import DataError, suggestion
 from harness.runs.records import Unit
 from harness.runs.steps import STEP
@@ -33,6 +32,7 @@ from parsers.records import StepInfo
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+    from harness.benchmarks.step_numbers import Unplaced
     from harness.records import Row
 
 _LARGE_GROUP = 450_000_000
@@ -222,7 +222,11 @@ def build_index(
                 hints[len(entries)] = key.hints
             entries.append(step_of(key, benchmark, split, data_file.path, scanned))
         largest = max(largest, (layout.largest_group(data_file.path), data_file.name))
-    entries, unsure = _placed(entries, hints)
+    unsure = 0
+    if hints:
+        from harness.benchmarks.step_numbers import fill_in
+
+        unsure = fill_in(entries, hints)
     return with_lengths(entries), _notices(doubled, unsure, len(hints), largest)
 
 
@@ -280,25 +284,6 @@ def stored_step(address: Address, **facts: Any) -> StoredStep:
         position=info.index,
         detail=address,
     )
-
-
-def _placed(
-    entries: list[StoredStep], hints: Mapping[int, Unplaced]
-) -> tuple[list[StoredStep], int]:
-    """Fill in the recovered step numbers; also return how many tasks were ambiguous.
-
-    A task is recovered as a whole, because the order of its rows is part of the evidence.
-    """
-    tasks: dict[tuple[str, str], list[int]] = {}
-    for position in hints:
-        tasks.setdefault(_task_of(entries[position]), []).append(position)
-    unsure = 0
-    for positions in tasks.values():
-        indices, sure = recover([hints[position] for position in positions])
-        unsure += not sure
-        for position, index in zip(positions, indices, strict=True):
-            entries[position] = replace(entries[position], position=index)
-    return entries, unsure
 
 
 def with_lengths(entries: Sequence[StoredStep]) -> tuple[StoredStep, ...]:

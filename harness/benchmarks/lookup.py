@@ -47,7 +47,7 @@ def step_data(
 
 def _same_data(dataset: Mapping[str, Any]) -> str | None:
     """Return where the data of a run is; of a data set on the hub the same commit."""
-    from harness.benchmarks.hub_stream import hub_data
+    from harness.benchmarks.hub import hub_data
 
     data, revision = dataset.get("data"), dataset.get("revision")
     source = hub_data(data)

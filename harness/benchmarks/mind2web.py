@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import (
-    LOCAL_SPLIT,
-    DataFile,
-    by_split,
-    check_splits,
-    local_files,
-    split_of,
-)
+from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
 from harness.benchmarks.parquet import Kind, Record, column_names, opened, wide_rows
-from harness.benchmarks.recorded import StepBenchmark, StepDataset, decode_operation, recorded_row
-from harness.benchmarks.step_numbers import Unplaced, whole
+from harness.benchmarks.recorded import (
+    StepBenchmark,
+    StepDataset,
+    decode_operation,
+    recorded_row,
+    whole,
+)
 from harness.errors import DataError
 from harness.records import Row
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+
+    from harness.benchmarks.step_numbers import Unplaced
 
 REPO = "osunlp/Multimodal-Mind2Web"
 REVISION = "1b4c6a8cf9f77b7a5e0d641959935c80c4a05889"
@@ -158,25 +158,18 @@ class Mind2Web(StepBenchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`local` is the split of files whose names contain none."""
-        requested = tuple(splits) if splits else None
-        if requested != (LOCAL_SPLIT,) or data is None:
-            check_splits(requested, self.splits, self.name)
-        layout = Mind2WebLayout()
-        if data is not None:
-            origin: dict[str, object] = {"origin": "local"}
-            files, notices = by_split(
-                local_files(data), requested, self.splits, self.default_splits, str(data)
-            )
-        else:
-            from harness.benchmarks.hub import fetch
+        from harness.benchmarks.hub import files_of
 
-            wanted = requested or self.default_splits
-            copy = fetch(REPO, REVISION, [partial(_is_of, split) for split in wanted])
-            origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
-            files, notices = by_split(
-                copy.files, wanted, self.splits, self.default_splits, f"{REPO} on the hub"
-            )
-        return open_files(self.name, layout, files, origin, notices)
+        found = files_of(
+            self.name,
+            splits,
+            self.splits,
+            self.default_splits,
+            data,
+            repo=REPO,
+            revision=REVISION,
+        )
+        return open_files(self.name, Mind2WebLayout(), found.files, found.origin, found.notices)
 
     def holds(self, data: Path) -> bool:
         """Return True for parquet files in the columns of the benchmark, such as recorded tasks."""
@@ -191,10 +184,6 @@ def _columns(path: Path) -> set[str]:
     """Raises `DataError`."""
     with opened(path) as file:
         return set(column_names(file))
-
-
-def _is_of(split: str, name: str) -> bool:
-    return split_of(name, (*TEST_SPLITS, "train")) == split
 
 
 def open_files(
@@ -232,6 +221,8 @@ def _picture(stored: object) -> bytes | None:
 
 
 def _hints(record: Record, where: str) -> Unplaced:
+    from harness.benchmarks.step_numbers import Unplaced
+
     _, names, value = decode_operation(record["operation"], where)
     return Unplaced(
         actions=tuple(action or "" for action in record["action_reprs"] or ()),

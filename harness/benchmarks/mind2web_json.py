@@ -15,14 +15,8 @@ from typing import Any
 import msgspec
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import (
-    LOCAL_SPLIT,
-    DataFile,
-    by_split,
-    check_splits,
-    local_files,
-    split_of,
-)
+from harness.benchmarks.files import DataFile, check_splits
+from harness.benchmarks.hub import files_of
 from harness.benchmarks.index import Address, StoredStep, stored_step, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
@@ -134,25 +128,14 @@ class OriginalMind2Web(StepBenchmark):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`local` is the split of files whose names contain none."""
-        requested = tuple(splits) if splits else None
-        if requested != (LOCAL_SPLIT,) or data is None:
-            check_splits(requested, self.splits, self.name)
-        if data is not None:
-            if data.suffix == ".zip":
-                raise DataError(f"{data} is an archive: the test set {_ARCHIVE}")
-            origin: dict[str, object] = {"origin": "local"}
-            local = local_files(data, ".json")
-            files, notices = by_split(local, requested, self.splits, self.default_splits, str(data))
-        elif requested == ("train",):
-            from harness.benchmarks.hub import fetch
-
-            copy = fetch(REPO, None, [_is_train], suffix=".json")
-            origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
-            files, notices = by_split(
-                copy.files, requested, self.splits, requested, f"{REPO} on the hub"
-            )
-        else:
+        if data is None and tuple(splits or ()) != ("train",):
+            check_splits(splits, self.splits, self.name)
             raise DataError(f"the test set of mind2web {_ARCHIVE}")
+        if data is not None and data.suffix == ".zip":
+            raise DataError(f"{data} is an archive: the test set {_ARCHIVE}")
+        files, notices, origin = files_of(
+            self.name, splits, self.splits, self.default_splits, data, repo=REPO, suffix=".json"
+        )
         spans = {file.path: task_spans(file) for file in files}
         return StepDataset(
             benchmark=self.name,
@@ -163,10 +146,6 @@ class OriginalMind2Web(StepBenchmark):
             notices=tuple(notices),
             screenshots=False,
         )
-
-
-def _is_train(name: str) -> bool:
-    return split_of(name, (*TEST_SPLITS, "train")) == "train"
 
 
 def indexed(

@@ -1,15 +1,12 @@
-"""Read and write parquet files with little memory, with one-line error messages.
+"""Read parquet files with little memory, with one-line error messages.
 
 Rows of these data sets take about a megabyte. By default pyarrow reads ahead and decodes whole row
 groups; here one row is decoded at a time from a memory-mapped file, with only one row and the
-decompressed page of each column in memory. Files are written atomically.
+decompressed page of each column in memory.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,12 +32,6 @@ _KINDS: Mapping[Kind, tuple[str, ...]] = {
     "messages": ("text", "list of struct"),
     "truth value": ("bool", "text"),
 }
-
-ROWS_PER_GROUP = 20
-"""Rows per row group: 20 to 30 MB of this data, for reading a single row quickly."""
-
-_VALUES_PER_CHECK = 8
-"""Values between checks of the page size; pyarrow's 1,024 would make pages of a gigabyte."""
 
 _MAGIC = b"PAR1"
 _LFS = b"version https://git-lfs"
@@ -157,50 +148,6 @@ def wide_rows(
             return
 
 
-@contextmanager
-def parquet_writer(
-    path: Path,
-    schema: pa.Schema,
-    *,
-    compression: str | Mapping[str, str] = "zstd",
-    overwrite: bool = False,
-    values_per_check: int = _VALUES_PER_CHECK,
-) -> Iterator[pq.ParquetWriter]:
-    """Open a writer to a temporary file next to `path`, which replaces `path` on success.
-
-    `values_per_check`, the number of values between checks of the page size, must be small for
-    columns of large values.
-
-    Raises:
-        DataError: `path` exists already or cannot be written to.
-    """
-    import pyarrow.parquet as pq
-
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; name a file")
-    if path.exists() and not overwrite:
-        raise DataError(f"{path} exists; name another file, or remove it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
-        os.close(handle)
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}") from error
-    partial = Path(name)
-    try:
-        with pq.ParquetWriter(
-            located(partial), schema, compression=compression, write_batch_size=values_per_check
-        ) as writer:
-            yield writer
-        _move_into_place(partial, path)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DataError(f"no space left to write {path}") from error
-        raise
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def _check(path: Path) -> None:
     """Reject files that are not parquet, with a clearer message than pyarrow's."""
     try:
@@ -222,13 +169,3 @@ def _check(path: Path) -> None:
 
 def _covers(columns: Collection[str], path: str) -> bool:
     return any(path == name or path.startswith(name + ".") for name in columns)
-
-
-def _move_into_place(partial: Path, path: Path) -> None:
-    """Move the finished file to `path`, with the permissions of any newly created file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    partial.chmod(0o666 & ~mask)
-    with partial.open("rb") as file:
-        os.fsync(file.fileno())
-    partial.replace(path)

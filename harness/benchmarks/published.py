@@ -1,7 +1,13 @@
-"""Sets of units that lie in files of a folder or of the hub, counted against what is published."""
+"""Sets of units that others have published: their files, counted against what is published.
+
+The files lie in a folder or on the hub (`PublishedSet`), or at a fixed address of their authors
+(`fetch_released`).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from adapters.digests import cache_folder
+from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.folders import Folder, set_folder
@@ -156,3 +164,57 @@ class PublishedSet(Benchmark):
                     f"{self.name}, {split}: {counted(found, what)}{of} where {known:,} are "
                     "published; are files missing, or changed?"
                 )
+
+
+PATIENCE_S = 30.0
+"""Seconds to wait for a server that says nothing."""
+
+
+def fetch_released(address: str, files: Mapping[str, str], otherwise: str) -> Path:
+    """Return the folder that holds released files by their names, downloading those that it lacks.
+
+    Args:
+        address: where the files are, of one commit; their names follow it.
+        files: the SHA-256 of each file by its name. One that was changed is not used.
+        otherwise: what else can be done, for messages.
+
+    Raises:
+        DataError: a file cannot be downloaded or is another one than was released.
+    """
+    key = hashlib.sha256(address.encode()).hexdigest()[:16]
+    folder = cache_folder() / "released" / key
+    for name, digest in files.items():
+        if not _is_there(folder / name, digest):
+            _download(f"{address}/{name}", folder / name, digest, otherwise)
+    return folder
+
+
+def _is_there(path: Path, digest: str) -> bool:
+    try:
+        return _sha256(path.read_bytes()) == digest
+    except OSError:
+        return False
+
+
+def _download(url: str, path: Path, digest: str, otherwise: str) -> None:
+    import httpx2
+    from huggingface_hub import constants
+
+    try:
+        if constants.is_offline_mode():
+            raise OSError(OFFLINE)
+        reply = httpx2.get(url, timeout=PATIENCE_S, follow_redirects=True)
+        reply.raise_for_status()
+        if _sha256(reply.content) != digest:
+            raise OSError("it is not the file that was released: its SHA-256 differs")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_name(f"{path.name}.{os.getpid()}.new")
+        new.write_bytes(reply.content)
+        new.replace(path)
+    except (httpx2.HTTPError, OSError) as error:
+        text = (str(error).splitlines() or [""])[0] or type(error).__name__
+        raise DataError(f"cannot get {url} ({text}); {otherwise}") from error
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -291,3 +291,24 @@ def decode_operation(stored: object, where: str) -> tuple[Operation, tuple[str, 
     raise DataError(
         f"{where}: column 'operation' has op {recorded!r}, not one of {', '.join(OPERATIONS)}"
     )
+
+
+_MOST_STEPS = 1_000_000
+"""Longer than any trajectory; a larger number would not fit the tables of runs."""
+
+
+def whole(text: object, column: str, where: str) -> int | None:
+    """Read a step number stored as text ("10") or as a number; None if empty.
+
+    Raises:
+        DataError: the value is not a whole number from 0 to a million.
+    """
+    if text is None or text == "":
+        return None
+    try:
+        number = int(str(text))
+    except ValueError:
+        number = -1
+    if not 0 <= number <= _MOST_STEPS:
+        raise DataError(f"{where}: column '{column}' is {text!r}, not a step number")
+    return number

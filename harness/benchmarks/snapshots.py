@@ -8,6 +8,7 @@ hold whatever a run needs to give the same results as one on the original data.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -27,12 +28,12 @@ from harness.benchmarks.recorded import (
     StepDataset,
     candidates_in,
     decode_operation,
+    find_problems,
+    whole,
 )
-from harness.benchmarks.snapshot_messages import stored_messages
-from harness.benchmarks.step_numbers import whole
 from harness.errors import DataError
 from harness.page import Box, Candidate
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Choice, Row, RowDetail, StoredQuestion
+from harness.records import Choice, Row, RowDetail, StoredQuestion
 from parsers.option_text import letter
 
 if TYPE_CHECKING:
@@ -121,16 +122,27 @@ class TildeLayout(TableLayout):
         operation, _, value = decode_operation(
             {"op": record["target_op"], "value": record["target_op_value"]}, where
         )
-        first, pictures = stored_messages(record["prompt_0"], "prompt_0", where)
-        second, more = stored_messages(record["prompt_1"], "prompt_1", where)
+        first, pictures = _messages(record["prompt_0"], "prompt_0", where)
+        second, more = _messages(record["prompt_1"], "prompt_1", where)
         ours = _UID in record
         for name in (*_TEXTS, *(_OWN_TEXTS if ours else ())):
             if None in (record.get(name) or ()):
                 raise DataError(f"{where}: column '{name}' has an empty entry")
-        choices = _own_choices(record, where) if ours else _choices(record)
-        positives, negatives = _own_candidates(record, where) if ours else _by_text(record, choices)
-        problems = _problems(record, bool(positives), bool(pictures), ours)
-        valid = _is_true(record["is_valid"]) and bool(positives)
+        is_valid = _is_true(record["is_valid"])
+        if ours:
+            choices = _own_choices(record, where)
+            positives, negatives = (
+                candidates_in(record[column], f"{where}: column '{column}'")
+                for column in (OWN + "pos_candidates", OWN + "neg_candidates")
+            )
+            problems = tuple(record[OWN + "problems"] or ())
+        else:
+            choices = tuple(
+                Choice(letter(number), *_element(text, f"choice-{number}"), text)
+                for number, text in enumerate(record["candidates"] or ())
+            )
+            positives, negatives = _by_text(record, choices)
+            problems = find_problems(bool(positives), bool(pictures) or is_valid)
         detail = RowDetail(
             entry.detail.action_uid,
             history=tuple(record.get(OWN + "history") or ()),
@@ -156,7 +168,7 @@ class TildeLayout(TableLayout):
             goal=record["task_description"] or "",
             total=max(record.get(OWN + "total_steps") or 0, entry.total),
             source=where,
-            invalid=None if valid else next(iter(problems), MARKED_INVALID),
+            invalid=None if is_valid and positives else next(iter(problems), MARKED_INVALID),
         )
 
 
@@ -168,15 +180,15 @@ class Snapshot(StepBenchmark):
     fixes: frozenset[Fixed] = frozenset({"distractors", "seed", "choices", "prompts", "images"})
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
-        """Return the files determine which splits there are."""
+        """The files determine which splits there are."""
         if data is not None:
-            files, origin = tuple(local_files(data)), {"origin": "local"}
+            origin: dict[str, object] = {"origin": "local"}
+            files = tuple(local_files(data))
         elif self.repo is not None:
             from harness.benchmarks.hub import fetch
 
             copy = fetch(self.repo, None, [lambda name: name.endswith(".parquet")])
-            files = copy.files
-            origin = {"origin": "hub", "repo": self.repo, "revision": copy.revision}
+            files, origin = copy.files, copy.origin
         else:
             raise DataError(f"{self.name} needs --data PATH: the file or folder of the snapshot")
         layout = TildeLayout()
@@ -199,13 +211,6 @@ class Snapshot(StepBenchmark):
     def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
         """Return the settings that local files were made with; {} for files on the hub."""
         return {} if data is None else _settings(local_files(data))
-
-
-def _choices(record: Record) -> tuple[Choice, ...]:
-    return tuple(
-        Choice(letter(number), *_element(text, f"choice-{number}"), text)
-        for number, text in enumerate(record["candidates"] or ())
-    )
 
 
 def _element(text: str, otherwise: str) -> tuple[str, str]:
@@ -255,21 +260,65 @@ def _own_choices(record: Record, where: str) -> tuple[Choice, ...]:
     )
 
 
-def _own_candidates(
-    record: Record, where: str
-) -> tuple[tuple[Candidate, ...], tuple[Candidate, ...]]:
-    positives, negatives = (
-        candidates_in(record[column], f"{where}: column '{column}'")
-        for column in (OWN + "pos_candidates", OWN + "neg_candidates")
-    )
-    return positives, negatives
+def _without_nulls(value: Any) -> Any:
+    """Return a nested value without the keys whose value is null.
+
+    Arrow gives every part of a message the keys of all parts, so a text comes with a null
+    `image_url`, and servers that validate requests reject such keys.
+    """
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_nulls(inner) for inner in value]
+    return value
 
 
-def _problems(record: Record, positive: bool, picture: bool, ours: bool) -> tuple[str, ...]:
-    if ours:
-        return tuple(record[OWN + "problems"] or ())
-    lost = not picture and not _is_true(record["is_valid"])
-    return (() if positive else (NO_POSITIVE,)) + ((NO_SCREENSHOT,) if lost else ())
+def _messages(
+    stored: object, column: str, where: str
+) -> tuple[tuple[Mapping[str, object], ...], tuple[bytes, ...]]:
+    """Return the messages of a column without their pictures, and the bytes of those pictures.
+
+    Raises:
+        DataError: the column does not hold chat messages, or refers to a picture elsewhere.
+    """
+    if isinstance(stored, str):
+        try:
+            stored = json.loads(stored)
+        except ValueError as error:
+            raise DataError(f"{where}: column '{column}' is not valid JSON: {error}") from error
+    pictures: list[bytes] = []
+    messages = []
+    for message in stored if isinstance(stored, Sequence) else [None]:
+        plain = _without_nulls(message)
+        content = plain.get("content") if isinstance(plain, Mapping) else None
+        if not isinstance(content, str | list) or not isinstance(plain.get("role"), str):
+            raise DataError(f"{where}: column '{column}' does not hold chat messages")
+        if isinstance(content, list):
+            plain["content"] = [_extract_picture(part, pictures, column, where) for part in content]
+        messages.append(plain)
+    return tuple(messages), tuple(pictures)
+
+
+def _extract_picture(part: Any, pictures: list[bytes], column: str, where: str) -> Any:
+    """Move a picture's bytes to `pictures` and keep its type and detail; other parts stay."""
+    if not isinstance(part, Mapping) or "image_url" not in part:
+        return part
+    image = part["image_url"]
+    url = image.get("url") if isinstance(image, Mapping) else image
+    pictures.append(_picture(url, column, where))
+    detail = {"detail": image["detail"]} if isinstance(image, Mapping) and "detail" in image else {}
+    return {"type": part.get("type", "image_url"), "image_url": detail}
+
+
+def _picture(url: object, column: str, where: str) -> bytes:
+    if isinstance(url, str) and url.startswith("data:"):
+        head, _, encoded = url.partition(",")
+        if head.endswith(";base64"):
+            try:
+                return base64.b64decode(encoded, validate=True)
+            except ValueError as error:
+                raise DataError(f"{where}: column '{column}': picture: {error}") from error
+    raise DataError(f"{where}: column '{column}' has a picture that is not in the file")
 
 
 def _is_true(stored: object) -> bool:

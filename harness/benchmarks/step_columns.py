@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -13,8 +12,7 @@ from typing import Any
 
 from harness.benchmarks.index import Key, StoredStep
 from harness.benchmarks.parquet import Record
-from harness.benchmarks.recorded import decode_operation, find_problems
-from harness.benchmarks.step_numbers import whole
+from harness.benchmarks.recorded import decode_operation, find_problems, whole
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode
 from harness.page.html import as_page
@@ -236,7 +234,7 @@ class StepColumns:
             if stored.startswith("data:"):
                 return base64.b64decode(stored.partition(",")[2], validate=True)
             return self._at(folder, stored).read_bytes()
-        except (OSError, ValueError, binascii.Error) as error:
+        except (OSError, ValueError) as error:
             raise self._wrong("screenshot", where, stored, "a picture or its file") from error
 
     def _candidates(

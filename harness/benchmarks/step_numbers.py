@@ -1,16 +1,17 @@
-"""Read step numbers, and recover them for copies of the data set from before May 2024.
+"""Recover step numbers for copies of the data set from before May 2024.
 
-A row without one still holds its own operation and the representations of all actions of its
+A row without a number still holds its own operation and the representations of all actions of its
 task, and the rows of a task are in step order. So the step numbers form an increasing sequence of
 positions whose representations end with the rows' operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from harness.errors import DataError
+from harness.runs.records import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,24 @@ class Unplaced:
     operations: tuple[str, ...]
     value: str
     action: str | None = None
+
+
+def fill_in(entries: list[Unit[Any]], hints: Mapping[int, Unplaced]) -> int:
+    """Fill in the step numbers of entries with hints; return how many tasks were ambiguous.
+
+    A task is recovered as a whole, because the order of its rows is part of the evidence.
+    """
+    tasks: dict[tuple[str, str], list[int]] = {}
+    for position in hints:
+        step = entries[position]
+        tasks.setdefault((step.split, step.parents["task"]), []).append(position)
+    unsure = 0
+    for positions in tasks.values():
+        indices, sure = recover([hints[position] for position in positions])
+        unsure += not sure
+        for position, index in zip(positions, indices, strict=True):
+            entries[position] = replace(entries[position], position=index)
+    return unsure
 
 
 def recover(rows: Sequence[Unplaced]) -> tuple[list[int], bool]:
@@ -70,24 +89,3 @@ def _increasing(possible: Sequence[Sequence[int]]) -> list[int] | None:
             return None
         chosen.append(later[0])
     return chosen
-
-
-_MOST_STEPS = 1_000_000
-"""Longer than any trajectory; a larger number would not fit the tables of runs."""
-
-
-def whole(text: object, column: str, where: str) -> int | None:
-    """Read a step number stored as text ("10") or as a number; None if empty.
-
-    Raises:
-        DataError: the value is not a whole number from 0 to a million.
-    """
-    if text is None or text == "":
-        return None
-    try:
-        number = int(str(text))
-    except ValueError:
-        number = -1
-    if not 0 <= number <= _MOST_STEPS:
-        raise DataError(f"{where}: column '{column}' is {text!r}, not a step number")
-    return number

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from harness.benchmarks.files import DataFile, local_files
-from harness.benchmarks.hub_copies import copied
-from harness.benchmarks.hub_stream import Wanted, hub_data
+from harness.benchmarks.hub import hub_data
+from harness.benchmarks.hub_copies import Wanted, copied
 from harness.benchmarks.index import (
     Key,
     Scanned,

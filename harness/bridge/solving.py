@@ -27,9 +27,8 @@ from harness.benchmarks import benchmark
 from harness.bridge.scoring import RECORD, measures_of, scores, scoring_settings, stored
 from harness.errors import UserError
 from harness.kinds.episode.benchmark import EPISODE
-from harness.planning.model import Unasked, generation
+from harness.planning.model import Unasked, default_limit, generation
 from harness.planning.plan import Plan, plan_run
-from harness.planning.reply_limit import default_limit
 from harness.session.one_by_one import Asked, OneByOne
 from harness.settings import SETTINGS, Settings, field_of, read_settings
 
@@ -223,7 +222,7 @@ class Bridge:
             return adapter, Asked(adapter, generation(settings))
         other = get_model(role=role)
         config, known = other.config, self.known(other, is_main=False)
-        usual = default_limit(known.info, settings.effort, settings.thinking_budget)
+        usual = default_limit(settings, known.info)
         limits = (config.max_tokens,) if config.max_tokens else usual
         of_role = replace(
             settings,

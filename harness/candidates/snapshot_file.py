@@ -11,11 +11,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adapters.conversation import canonical_json
-from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
-from harness.benchmarks.snapshot_messages import as_stored
+from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.snapshots import OWN, SETTINGS
 
 if TYPE_CHECKING:
@@ -98,8 +97,8 @@ def _record(prepared: SnapshotRow) -> dict[str, object]:
         "split": row.split,
         "step": row.position,
         "task_description": row.goal,
-        "prompt_0": [as_stored(message, "prompt_0") for message in prepared.first],
-        "prompt_1": [as_stored(message, "prompt_1") for message in prepared.second],
+        "prompt_0": [_as_stored(message, "prompt_0") for message in prepared.first],
+        "prompt_1": [_as_stored(message, "prompt_1") for message in prepared.second],
         "raw_html": None,
         "cleaned_html": row.detail.html,
         "candidates": [choice.text for choice in prepared.choices],
@@ -120,6 +119,31 @@ def _record(prepared: SnapshotRow) -> dict[str, object]:
         OWN + "recipe": prepared.recipe,
         OWN + "reply_prefix": prepared.reply_prefix,
     }
+
+
+def _as_stored(message: Mapping[str, object], column: str) -> dict[str, object]:
+    """Convert a message to the form of the column: a role, and parts that are texts or image URLs.
+
+    Raises:
+        ValueError: the message has keys or parts that the column cannot hold.
+    """
+    content = message.get("content")
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    if not isinstance(parts, Sequence) or set(message) != {"role", "content"}:
+        raise ValueError(f"{column}: a message must have a role and content, nothing else")
+    return {"role": message["role"], "content": [_part(part, column) for part in parts]}
+
+
+def _part(part: object, column: str) -> dict[str, object]:
+    if isinstance(part, Mapping):
+        if set(part) == {"type", "text"}:
+            return {"type": part["type"], "text": part["text"], "image_url": None}
+        url: Any = part.get("image_url")
+        fits = set(part) == {"type", "image_url"} and isinstance(url, Mapping)
+        if fits and "url" in url and set(url) <= {"url", "detail"}:
+            place = {"url": url["url"], "detail": url.get("detail")}
+            return {"type": part["type"], "text": None, "image_url": place}
+    raise ValueError(f"{column}: a part must be a text or a picture by URL")
 
 
 def _targets(row: Row, choices: Sequence[Choice]) -> list[str]:

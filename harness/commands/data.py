@@ -67,7 +67,7 @@ def _check(source: Benchmark, settings: Settings) -> bool:
     """Print the contents of a benchmark's data; return True if it is free of errors."""
     from harness.benchmarks import Items, SimpleBenchmark, recorded_steps
     from harness.benchmarks.check import check_rows, check_steps
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     problems = source.problems(Path(settings.data) if settings.data else None)
     if problems:
@@ -99,7 +99,7 @@ def list_steps(**_: Any) -> int:
     `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
     """
     from harness.kinds.contract import unit_kind
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:
@@ -115,8 +115,8 @@ def list_steps(**_: Any) -> int:
 @click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
 def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
-    from harness.benchmarks.parquet import ROWS_PER_GROUP
-    from harness.benchmarks.repack import repack as rewrite
+    from harness.benchmarks.parquet_writing import ROWS_PER_GROUP
+    from harness.benchmarks.parquet_writing import repack as rewrite
 
     rows = rows_per_group or ROWS_PER_GROUP
     rewrite(source, target, rows_per_group=rows, on_progress=lambda done: say(str(done)))

@@ -108,7 +108,9 @@ def _model(name: str) -> None:
         raise UserError(str(error)) from error
     kinds = kinds_of(MODELS.registry.get(provider))
     parameters = MODELS.registry.parameters(provider)
-    own = {n for n, one in SETTINGS.items() if one.to_adapter and not one.under} | {"api_key"}
+    own = {n for n, one in SETTINGS.items() if one.fills == "adapter" and not one.under} | {
+        "api_key"
+    }
     shown = {key: kinds[key] for key in taken if key in kinds and key not in own}
     summary = MODELS.names()[provider]
     say(f"{provider}  {summary}\n")

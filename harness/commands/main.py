@@ -69,13 +69,13 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
         ),
     },
     "Rank": {
-        "rank": ("harness.ranker_models.commands.rank:rank", "Rank the candidates of a benchmark."),
+        "rank": ("harness.ranker_models.rank_command:rank", "Rank the candidates of a benchmark."),
         "recall": (
-            "harness.ranker_models.commands.recall:recall",
+            "harness.ranker_models.recall:recall",
             "Measure a ranker's recall.",
         ),
         "train-ranker": (
-            "harness.ranker_models.commands.train_ranker:train_ranker",
+            "harness.ranker_models.train_command:train_ranker",
             "Fine-tune a cross-encoder.",
         ),
     },

@@ -174,8 +174,8 @@ def conclude(
 def heading(plan: Plan) -> Iterator[str]:
     """Return the heading of a run, defaults included."""
     from harness.benchmarks import benchmark
-    from harness.planning import reply_limit
     from harness.planning.spending import lines_before
+    from harness.session import reply_limit
     from harness.tables import counted
 
     settings, dataset = plan.settings, plan.dataset

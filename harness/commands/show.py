@@ -59,8 +59,8 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     from adapters import Reply
     from adapters.embedding import stand_in as vectors
     from harness import dialogue
-    from harness.planning.model import tokens_of
     from harness.planning.plan import plan_run
+    from harness.planning.pricing import tokens_of
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     dataset = plan.dataset
@@ -221,8 +221,7 @@ def _refuse(matches: Iterable[Unit[Any]], text: str, unit: str) -> NoReturn:
 def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
     """Return the reply of a model that finds the right choice, or none of them."""
     from harness.benchmarks import actions_of
-    from harness.policies import chance_for
-    from harness.policies.baselines import Oracle
+    from harness.policies import Oracle, chance_for
     from harness.protocols import spelled
     from parsers.records import Prediction, Status
 

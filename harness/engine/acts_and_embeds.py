@@ -29,7 +29,7 @@ from harness.engine.dialogues import Made, Pending
 from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, Lane, OpenLane, Session
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable
-from harness.runs import ActRecord, EmbedRecord, digest_of, packed
+from harness.runs import ActRecord, EmbedRecord, digest_of
 
 LONG = 8_000
 """Characters of a call's texts beyond which its line holds their digest only."""
@@ -118,7 +118,7 @@ class Embedding:
             replies[0].model if replies else "",
             max((reply.latency_s for reply in replies), default=0.0),
         )
-        data = packed(vectors)
+        data = b"".join(map(to_bytes, vectors))
         record = pending.record(
             key,
             reply=Reply(

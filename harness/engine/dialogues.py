@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -62,7 +62,7 @@ class Job:
     settle_refusals: bool = False
 
 
-Jobs = Iterable[Job] | AsyncIterable[Job]
+Jobs = Iterable[Job] | AsyncGenerator[Job]
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -320,9 +320,10 @@ def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: float) -> int:
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:
-    if isinstance(jobs, AsyncIterable):
-        async for job in jobs:
-            yield job
+    if isinstance(jobs, AsyncGenerator):
+        async with contextlib.aclosing(jobs) as opened:
+            async for job in opened:
+                yield job
     else:
         for job in jobs:
             yield job

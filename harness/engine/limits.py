@@ -50,8 +50,8 @@ def wait_before_retry(
 
     attempts: made so far.
     elapsed_s: time since the first failure.
-    retry_after_s: what the server asked for, a lower bound. If it exceeds the patience, the call is
-        given up rather than sent too early.
+    retry_after_s: what the server asked for. The wait is never shorter, and at most a quarter
+        longer. If it exceeds the patience, the call is given up rather than sent too early.
     chance: random number from 0 to 1.
 
     >>> wait_before_retry(RetryPolicy(), 3, 0.0, None, 1.0)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from math import fsum
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError
 from harness.gym.episode import TAKEN, OnInvalid, Transition
+from harness.policies import Policy, chance_for, policies_for, policy_named
 from harness.printing import say, terminal
+from harness.runs import StepUnit
+from parsers.parents import prefix
+
+if TYPE_CHECKING:
+    from harness.gym.recorded import RecordedEnv
 
 
 @click.command(cls=SettingsCommand)
@@ -40,10 +48,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     smallest candidate under it (--scoring-option point_rule=smallest). Your own agent plays in
     Python: docs/environment.md.
     """
-    from harness.gym.play import play as played
-    from harness.gym.play import summary
     from harness.gym.recorded import RecordedEnv
-    from harness.policies import policies_for, policy_named
     from harness.session.report import print_result, result_grid
 
     settings = given_settings()
@@ -55,10 +60,44 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
             "with vlm-eval run, or let it play in Python: docs/environment.md"
         )
     environment = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
-    episodes = list(played(environment, policy_named(name, "step")))
+    episodes = list(episodes_of(environment, policy_named(name, "step")))
     if transition == "teacher":
         records = [record for records in episodes for record in records]
         rest = (environment.settings, environment.declared, environment.task_rows)
         print_result(terminal(), result_grid(records, *rest))
     say(summary(environment, episodes))
     return 0
+
+
+def episodes_of(environment: RecordedEnv, policy: Policy) -> Iterator[list[StepUnit]]:
+    """Play every episode, in the order of the data, and yield its steps in the form of a run's.
+
+    A policy gets the same input as in a run with the same settings, and draws the same choices.
+    """
+    seed = environment.settings.seed
+    for index in range(len(environment.episodes)):
+        environment.reset(options={"index": index})
+        while (question := environment.question) is not None:
+            asked = question.for_policy(environment.protocol)
+            secret = question.secret if policy.needs_gold else None
+            chance = chance_for(seed, 0, question.unit_id, "policy")
+            environment.step(environment.action_of(policy.predict(*asked, chance, secret)))
+        yield environment.records
+
+
+def summary(environment: RecordedEnv, episodes: Iterable[Sequence[StepUnit]]) -> str:
+    """Write a line on whole episodes: successes, and steps before the first failure.
+
+    Episodes without a counting step are left out.
+    """
+    rules = environment.rules
+    each = [
+        [not rules.failed(record) for record in records if rules.counts(record)]
+        for records in episodes
+    ]
+    counted = [won for won in each if won]
+    mean = fsum(map(prefix, counted)) / (len(counted) or 1)
+    return (
+        f"{sum(map(all, counted))} of {len(counted)} episodes successful; "
+        f"mean number of steps before the first failure: {mean:.2f}"
+    )

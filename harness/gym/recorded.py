@@ -20,8 +20,8 @@ from harness.gym.episode import Episode, OnInvalid, Rules, Transition, check_one
 from harness.gym.observing import Pixels, Unicode, observation_space, observe, screenshot_of
 from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion
-from harness.planning.plan import open_data
-from harness.policies.baselines import Oracle
+from harness.planning.data import open_data
+from harness.policies import Oracle
 from harness.protocols.registry import spelled
 from harness.records import Row
 from harness.runs import StepUnit

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adapters.contract import AdapterInfo, ImageRule
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks import Benchmark, Dataset, benchmark
-from harness.benchmarks.items import Items
 from harness.errors import DataError, ExtensionError, UserError, raised
 from harness.kinds.ready import Question as Question
 from harness.kinds.scoring import Extras, Scorer, scored, scorer_of
@@ -238,6 +237,8 @@ class UnitKind:
         whether a policy answers that sees no pictures. Raises `DataError` for a unit that cannot be
         read.
         """
+        from harness.benchmarks.items import Items
+
         if not isinstance(dataset, Items):
             raise TypeError(f"benchmarks of kind '{dataset.kind}' need their own kind")
         for unit in dataset.entries:

@@ -10,8 +10,7 @@ from harness.benchmarks import Benchmark
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.kinds.contract import Question, kind_of
-from harness.policies import chance_for
-from harness.policies.baselines import Oracle
+from harness.policies import Oracle, chance_for
 from harness.protocols import AskingProtocol, check_actions, dialogue_about, open_protocol, spelled
 from harness.settings import SETTINGS, Settings, written
 from parsers.actions import ActionSpace
@@ -28,7 +27,7 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
     options: dict[str, object] = dict(settings.protocol_options)
     for name, setting in SETTINGS.items():
         value = getattr(settings, name)
-        if setting.to_protocol and value is not None:
+        if setting.fills == "protocol" and value is not None:
             shared[name] = value
     protocol = open_protocol(settings.protocol, shared, options, model=info)
     kind = kind_of(settings.benchmark)

@@ -13,7 +13,7 @@ from adapters.conversation import Picture
 from harness.ocr.eyes import Eyes, Line, to_page
 from harness.ocr.matching import answer, best, nearest_letter, option, words_read
 from harness.policies import Secret
-from harness.policies.baselines import Lexical
+from harness.policies.lexical import Lexical
 from harness.policies.words import phrases, plain, read_line, words
 from harness.protocols.coordinates import smallest_under
 from harness.records import Choice, Item, Step
@@ -22,7 +22,7 @@ from parsers.grounding import CLICK
 from parsers.grounding import KIND as GROUNDING
 from parsers.question import KIND as QUESTION
 from parsers.question import LETTERS, Asked, answered
-from parsers.question.words import number_of
+from parsers.question.metrics import number_of
 from parsers.records import Prediction, Status
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, Task
 from parsers.screen import KIND as SCREEN

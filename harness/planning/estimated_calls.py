@@ -17,10 +17,11 @@ from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_tu
 from harness.engine import first_request
 from harness.kinds.contract import Question
 from harness.pictures import built_in_picture
-from harness.planning.model import generation, tokens_of
+from harness.planning.model import generation
 from harness.planning.plan import Plan
+from harness.planning.pricing import tokens_of
 from harness.planning.roles import AskedRole, EmbeddingRole
-from harness.planning.tiers import at_once
+from harness.runs.callers import at_once
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250

@@ -1,12 +1,10 @@
-"""The model of a run: an adapter, or a policy wrapped as one, with its prices and estimates."""
+"""The model of a run: an adapter, or a policy wrapped as one, opened by name or handed over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -14,13 +12,10 @@ from adapters import (
     Adapter,
     AdapterInfo,
     AdapterSpec,
-    Conversation,
     Fatal,
-    ModelInfo,
     PictureSource,
     Reply,
     Request,
-    Text,
     UnknownName,
     describe,
     resolve,
@@ -29,23 +24,27 @@ from adapters.contract import Generation
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
-from harness.benchmarks import actions_of
 from harness.engine import Caller, Lane, Pricing
 from harness.errors import UserError
+from harness.planning.pricing import (
+    UPPER_TEXT,
+    Tariff,
+    check_tiers,
+    may_spend,
+    prices_of,
+    tokens_of,
+)
 from harness.planning.resolve import refuse_without_effect
-from harness.planning.tiers import Tariff, check_tiers
 from harness.policies import POLICIES, Policy, policies_for, policy_named
 from harness.policies.as_model import PolicyAdapter
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, Settings, written
-from parsers import count_tokens
+from parsers.actions import ActionSpace
 
-UPPER_TEXT = 1.25
-"""Upper bound for the tokens of a text, as a multiple of the adapter's estimate."""
-TURN_TOKENS = 8
-"""Generous upper bound for the tokens that a message adds to those of its parts."""
-DEAREST_PICTURE = 40_000
-"""Tokens assumed for a picture if the model's rule is unknown (gpt-4o-mini takes 36,835)."""
+THINKING = 8192
+"""The limit of a model that thinks: enough for most thoughts about one page."""
+Limits = tuple[int, ...]
+"""A limit of tokens for the replies of all rounds, or one per round."""
 
 
 @dataclass(frozen=True)
@@ -117,20 +116,15 @@ class Model:
         return round(limit * self.info.text_factor * UPPER_TEXT)
 
 
-def may_spend(sheet: PriceSheet, info: ModelInfo) -> bool:
-    """Return whether calls of a model may cost money."""
-    return info.billed or sheet.upper_bound(info, 1000, 1000) not in (0.0, None)
-
-
 def open_policy(
-    named: str | Policy, protocol: AskingProtocol, benchmark: str, seed: int, prices: str | None
+    settings: Settings, own: Policy | None, protocol: AskingProtocol, space: ActionSpace | None
 ) -> Model:
-    """A policy, by its name or an object of the caller's, which answers in the protocol's format.
+    """The policy named in the settings, which answers in the protocol's format.
 
-    An object is recorded by its name and class. Raises `UserError` for a policy that answers units
-    of another kind.
+    `own` is the caller's, used instead and recorded by its name and class; `space` is the
+    benchmark's action space. Raises `UserError` for a policy that answers units of another kind.
     """
-    policy = policy_named(named, protocol.kind) if isinstance(named, str) else named
+    policy = policy_named(settings.model, protocol.kind) if own is None else own
     kind = getattr(policy, "kind", "step")
     answers = {protocol.kind}
     if protocol.step_kind == protocol.kind or not policy.needs_gold:
@@ -140,33 +134,33 @@ def open_policy(
         does = f"is for benchmarks of kind '{kind}'" if kind else "repeats the recorded answer"
         others = ", ".join(policies_for(protocol.kind, protocol.step_kind))
         raise UserError(
-            f"the policy '{policy.name}' {does}, and {benchmark} is of kind "
+            f"the policy '{policy.name}' {does}, and {settings.benchmark} is of kind "
             f"'{protocol.kind}': ask a model, or a policy for them ({others})"
         )
     adapter = PolicyAdapter(
-        policy,
-        protocol,
-        seed,
-        space=actions_of(benchmark),
-        identified=not isinstance(named, str),
+        policy, protocol, settings.seed, space=space, identified=own is not None
     )
-    return Model(adapter, adapter, prices_of(prices))
+    return Model(adapter, adapter, prices_of(settings.prices))
 
 
-def model_of(adapter: Adapter, prices: str | None, tiers: tuple[Tier, ...]) -> Model:
-    """An adapter object of the caller, recorded by its `info`."""
-    sheet = prices_of(prices)
-    check_tiers(tiers, adapter.info, sheet)
-    return Model(adapter, None, sheet, is_borrowed=True, tiers=tiers)
-
-
-def open_model(settings: Settings, *, asks: bool = True) -> Model:
+def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool = True) -> Model:
     """The model named in the settings: what it declares, and how to load it.
 
-    No key is needed until it is loaded, nor with `asks` false at all. Raises `UserError` for an
-    unknown name, `Fatal` for what the adapter refuses (an unknown option, an unreadable
-    checkpoint).
+    No key is needed until it is loaded, nor with `asks` false at all. `adapter` is the caller's
+    own, used instead and recorded by its `info`. Raises `UserError` for an unknown name and for
+    tiers that the model is not sold on, `Fatal` for what the adapter refuses (an unknown option, an
+    unreadable checkpoint).
     """
+    sheet = prices_of(settings.prices)
+    if adapter is None:
+        model = _named(settings, sheet, asks)
+    else:
+        model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
+    check_tiers(model.tiers, model.info, sheet)
+    return model
+
+
+def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     options, wrapper = options_of(settings), _wrapper(settings)
     try:
         known = resolve(settings.model, base_url=settings.base_url)
@@ -182,11 +176,8 @@ def open_model(settings: Settings, *, asks: bool = True) -> Model:
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
-    info = described.info
-    sheet = prices_of(settings.prices)
-    check_tiers(settings.tier, info, sheet)
     return Model(
-        Unasked(info),
+        Unasked(described.info),
         None,
         sheet,
         described.load if wrapper is None else _around(wrapper, described.load),
@@ -237,17 +228,12 @@ def _around(wrapper: Wrapper, load: Callable[[], Adapter]) -> Callable[[], Adapt
     return lambda: wrapper.around(load())
 
 
-def prices_of(file: str | None) -> PriceSheet:
-    """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
-    return PriceSheet.read(Path(file)) if file else PriceSheet()
-
-
 def options_of(settings: Settings) -> dict[str, Any]:
     """Return the adapter's options. Raises `UserError` for one that is a setting itself."""
     options: dict[str, Any] = dict(settings.adapter_options)
     _refuse_secrets(options, settings.base_url)
     for name, setting in SETTINGS.items():
-        if not setting.to_adapter:
+        if setting.fills != "adapter":
             continue
         if name in options:
             raise UserError(f"give {written(name)} as its own option")
@@ -296,7 +282,13 @@ def _unknown(name: str, error: UnknownName) -> str:
     )
 
 
-def limits_of(settings: Settings) -> tuple[int, ...]:
+def default_limit(settings: Settings, info: AdapterInfo | None) -> Limits:
+    """The limit of replies of a run that begins without one; `info` is None for a policy."""
+    thinks = info is not None and info.thinking.happens(settings.effort, settings.thinking_budget)
+    return (THINKING if thinks else Generation().max_tokens,)
+
+
+def limits_of(settings: Settings) -> Limits:
     """The token limits of completed settings."""
     return settings.max_tokens or (Generation().max_tokens,)
 
@@ -331,24 +323,3 @@ class Unasked:
 
     async def close(self) -> None:
         return None
-
-
-def tokens_of(conversation: Conversation, info: AdapterInfo, *, upper: bool = False) -> int:
-    """Estimated prompt tokens: texts by cl100k and the adapter's factor, pictures by its rule."""
-    total = 0.0
-    factor = info.text_factor * (UPPER_TEXT if upper else 1.0)
-    for message in conversation.messages:
-        total += TURN_TOKENS if upper else TURN_TOKENS / 2
-        for part in message.parts:
-            if isinstance(part, Text):
-                total += factor * text_tokens(part.text, info.text_tokens)
-            else:
-                known = info.image_rule.tokens(part.width, part.height) if info.image_rule else None
-                total += known if known is not None else (DEAREST_PICTURE if upper else 0)
-    return round(total)
-
-
-@lru_cache(maxsize=512)
-def text_tokens(text: str, counter: Callable[[str], int] | None) -> int:
-    """Tokens of a text; a round's text comes back with the next round, hence the memory."""
-    return counter(text) if counter else count_tokens(text)

@@ -5,52 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters import Adapter, AdapterInfo
 from adapters.secrets import identity_of
-from harness.benchmarks import BENCHMARKS, Dataset, Filters, benchmark_of, holding, open_benchmark
-from harness.errors import DataError
-from harness.kinds.contract import Question, UnitKind, kind_of
+from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
+from harness.kinds.contract import Question, UnitKind, unit_kind
 from harness.kinds.protocols import open_with
 from harness.kinds.scoring import check_variant
 from harness.pictures import PicturePolicy
-from harness.planning.model import Model, model_of, open_model, open_policy, with_wrapper
-from harness.planning.reply_limit import begun_limit, default_limit
-from harness.planning.resolve import check_model, complete
+from harness.planning.data import Selected, open_data
+from harness.planning.model import (
+    Limits,
+    Model,
+    default_limit,
+    open_model,
+    open_policy,
+    with_wrapper,
+)
+from harness.planning.resolve import begin, check_model, complete
 from harness.planning.starts import Start, starts_of
-from harness.planning.tiers import with_time
 from harness.policies import Policy, is_policy
 from harness.protocols import PROTOCOLS, AskingProtocol, open_protocol
-from harness.runs import Setup, StepKey, settled_before
+from harness.runs import Setup, StepKey, manifest_before, settled_before
 from harness.settings import OF_MODEL, RUNS, SETTINGS, Settings, directory_of, on_record
 
 if TYPE_CHECKING:
     from harness.planning.roles import OpenRole
-
-
-@dataclass(frozen=True)
-class Selected:
-    """The units that a run selects, and the groups that they belong to.
-
-    A group is what limits and shards never split (`Dataset.whole`), such as a task.
-    """
-
-    part: Dataset[Any]
-    """The units of this run; with --shard, those of the shard."""
-    whole: Dataset[Any]
-    """The units of all shards together."""
-    task_rows: Mapping[str, int]
-    """Number of units in the data, selected or not, of each innermost parent of selected units."""
-    tasks: Dataset[Any]
-    """All units of these groups."""
-
-    @property
-    def cut_short(self) -> dict[str, int]:
-        """`task_rows` of those that are selected only in part."""
-        selected = Counter(map(self.whole.parent_of, self.whole.entries))
-        return {parent: rows for parent, rows in self.task_rows.items() if selected[parent] < rows}
 
 
 @dataclass(frozen=True)
@@ -167,73 +150,70 @@ def plan_run(
     loaded and no run on disk is touched. `folder` is where the directory of the run lies unless
     the settings name it. Raises `UserError` or `Fatal` with one line.
     """
-    starts_asked = starts_of(settings)
-    if starts_asked:
-        settings = starts_asked[-1].settings
+    begun = starts_of(settings)
+    if begun:
+        settings = begun[-1].settings
     source = benchmark_of(settings)
-    if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
-        settings = replace(settings, protocol=source.protocol)
-    settings = with_wrapper(with_time(settings))
-    asked = settings = kind_of(settings.benchmark).given(settings)
-    model, policy = None, None
-    if isinstance(instance, Adapter):
-        model = model_of(instance, settings.prices, settings.tier)
-    elif instance is not None:
-        policy = instance
-    elif not is_policy(settings.model):
-        model = open_model(settings, asks=asks)
-    info = model.info if model else None
-    settings, protocol, directory = _completed(settings, info, folder, is_own=instance is not None)
-    kind = kind_of(settings.benchmark)(settings, protocol)
+    settings = begin(with_wrapper(settings), source)
+    adapter = instance if isinstance(instance, Adapter) else None
+    policy = None if isinstance(instance, Adapter) else instance
+    model = None
+    if adapter is not None or (policy is None and not is_policy(settings.model)):
+        model = open_model(settings, adapter, asks=asks)
+    completing = partial(
+        _completed,
+        source=source,
+        info=model.info if model else None,
+        folder=folder,
+        is_own=instance is not None,
+    )
+    whole, protocol, directory = completing(settings)
+    kind = unit_kind(source.kind)(whole, protocol)
     kind.open()
     if model is None:
-        named = policy or settings.model
-        model = open_policy(named, protocol, settings.benchmark, settings.seed, settings.prices)
-    check_model(settings, protocol, model.info, kind.pictures)
+        model = open_policy(whole, policy, protocol, source.declared.actions)
+    check_model(whole, protocol, model.info, kind.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
     roles: Mapping[str, OpenRole] = {}
-    if settings.roles:
+    if whole.roles:
         from harness.planning.roles import open_roles
 
-        roles = open_roles(
-            settings.roles,
-            protocol,
-            timeout_s=settings.timeout_s if "timeout_s" in settings.given else None,
-            prices=settings.prices,
-            asks=asks,
-        )
-    selected = open_data(settings)
+        roles = open_roles(whole, protocol, asks=asks)
+    selected = open_data(whole)
     kind.check(selected.part)
-    check_variant(settings, source.declared)
+    check_variant(whole, source.declared)
     if asks:
         source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
-    plan = Plan(settings, selected, kind, model, directory, roles=roles, starts=starts_asked)
+    plan = Plan(whole, selected, kind, model, directory, roles=roles, starts=begun)
 
     def usual() -> Path:
-        begun = replace(asked, out=None, max_tokens=None)
-        return _completed(begun, info, folder, is_own=instance is not None)[2]
+        return completing(replace(settings, out=None, max_tokens=None))[2]
 
-    for start in plan.starts:
-        plan = replace(plan, taken=plan.taken | start.takes(settings, setup_of(plan), usual))
+    for start in begun:
+        plan = replace(plan, taken=plan.taken | start.takes(whole, setup_of(plan), usual))
     if not asks or not starts:
         return plan
-    for start in plan.starts:
+    for start in begun:
         start.begin(directory, setup_of(plan))
     return _loaded(plan)
 
 
 def _completed(
-    settings: Settings, info: AdapterInfo | None, folder: Path, *, is_own: bool
+    settings: Settings,
+    source: Benchmark,
+    info: AdapterInfo | None,
+    folder: Path,
+    is_own: bool,
 ) -> tuple[Settings, AskingProtocol, Path]:
     """The settings with all that was left open, the protocol that has them, and the directory."""
 
-    def opened(limits: tuple[int, ...]) -> tuple[Settings, AskingProtocol]:
-        limited = replace(settings, max_tokens=limits)
-        protocol = open_with(limited, info)
-        whole = complete(limited, protocol, is_policy=info is None, is_own=is_own)
+    def limited(limits: Limits) -> tuple[Settings, AskingProtocol]:
+        known = replace(settings, max_tokens=limits)
+        protocol = open_with(known, info)
+        whole = complete(known, source, protocol, is_policy=info is None, is_own=is_own)
         if whole.roles or protocol.roles:
             from harness.planning.roles import roles_of
 
@@ -241,15 +221,28 @@ def _completed(
             whole = replace(whole, roles=roles)
         return whole, protocol
 
-    if settings.max_tokens is not None:
-        whole, protocol = opened(settings.max_tokens)
-        return whole, protocol, directory_of(whole, folder)
-    whole, protocol = opened(default_limit(info, settings.effort, settings.thinking_budget))
+    whole, protocol = limited(settings.max_tokens or default_limit(settings, info))
     directory = directory_of(whole, folder)
-    begun = begun_limit(directory)
-    if begun not in (None, whole.max_tokens):
-        whole, protocol = opened(begun)
+    if settings.max_tokens is None:
+        begun = _begun_limit(directory)
+        if begun not in (None, whole.max_tokens):
+            whole, protocol = limited(begun)
     return whole, protocol, directory
+
+
+def _begun_limit(directory: Path) -> Limits | None:
+    """The limit that a run was begun with and goes on with; None if it was not begun.
+
+    Raises `RunError` for a run that cannot be read.
+    """
+    begun = manifest_before(directory)
+    if begun is None:
+        return None
+    try:
+        limits: Limits | None = SETTINGS["max_tokens"].read(begun.config.get("max_tokens"))
+    except ValueError:  # Reported as a difference when the run is opened.
+        return None
+    return limits
 
 
 def _loaded(plan: Plan) -> Plan:
@@ -261,39 +254,6 @@ def _loaded(plan: Plan) -> Plan:
         return plan
     roles = {name: role.loaded() for name, role in plan.roles.items()}
     return replace(plan, model=plan.model.loaded(), roles=roles)
-
-
-def open_data(settings: Settings) -> Selected:
-    """The units of a run. Raises `DataError`."""
-    source = benchmark_of(settings).of_run(settings)
-    data = Path(settings.data) if settings.data else None
-    try:
-        opened = open_benchmark(source, splits=settings.splits or None, data=data)
-    except DataError as error:
-        found = [one.name for one in holding(data)] if data else []
-        reading = [name for name in found if name != settings.benchmark]
-        if not reading or "benchmark" in settings.given:
-            raise
-        raise DataError(
-            f"{error}; to read it as another benchmark, add --benchmark {' or '.join(reading)}"
-        ) from error
-    among = {s.selects: getattr(settings, name) for name, s in SETTINGS.items() if s.selects}
-    for key, _, value in (condition.partition("=") for condition in settings.only):
-        among[key] = (*among.get(key, ()), value)
-    whole = opened.select(
-        Filters(
-            among,
-            unit_ids=settings.step_ids,
-            first=source.first,
-            limit=settings.limit,
-        )
-    )
-    rows = Counter(map(opened.parent_of, opened.entries))
-    groups = {opened.group_of(entry) for entry in whole.entries}
-    part = whole.select(Filters(shard=settings.shard)) if settings.shard else whole
-    others = {e.unit_id for e in opened.entries if opened.group_of(e) not in groups}
-    task_rows = {parent: rows[parent] for parent in set(map(whole.parent_of, whole.entries))}
-    return Selected(part, whole, task_rows, opened.without(others))
 
 
 def setup_of(plan: Plan) -> Setup:

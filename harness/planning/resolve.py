@@ -4,32 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any
 
 from adapters import AdapterInfo
 from adapters.contract import Generation
-from harness.benchmarks import benchmark, benchmark_of
+from harness.benchmarks import Benchmark
 from harness.errors import UserError
-from harness.kinds.contract import kind_of
+from harness.kinds.contract import unit_kind
 from harness.kinds.protocols import check_asks
 from harness.pictures import PicturePolicy
-from harness.planning.tiers import at_once, caller_named
 from harness.protocols import AskingProtocol, settled_settings, text_first
-from harness.runs.callers import CALLERS
+from harness.runs.callers import CALLERS, at_once, caller_named
 from harness.settings import OWN_PYTHON, SETTINGS, Settings, written
+
+FLEX_TIMEOUT_S = 900.0
+"""Seconds that a reply may take on flex; the providers advise to allow as much."""
+
+
+def begin(settings: Settings, source: Benchmark) -> Settings:
+    """The settings with what follows from benchmark, data and tier alone.
+
+    Raises `UserError` for a setting that the data fixes, `DataError` for data that cannot be read.
+    """
+    if "protocol" not in settings.given and settings.protocol == SETTINGS["protocol"].default:
+        settings = replace(settings, protocol=source.protocol)
+    if "flex" in settings.tier and "timeout_s" not in settings.given:
+        settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
+    return unit_kind(source.kind).given(settings)
 
 
 def complete(
-    settings: Settings, protocol: AskingProtocol, *, is_policy: bool, is_own: bool = False
+    settings: Settings,
+    source: Benchmark,
+    protocol: AskingProtocol,
+    *,
+    is_policy: bool,
+    is_own: bool = False,
 ) -> Settings:
     """The settings with the protocol's defaults filled in.
 
-    `is_policy` says whether a policy answers, `is_own` whether the model is the caller's own.
-    Raises `UserError` for settings that do not go together.
+    `source` is the benchmark of the run; `is_policy` says whether a policy answers, `is_own`
+    whether the model is the caller's own. Raises `UserError` for settings that do not go together.
     """
-    source = benchmark(settings.benchmark)
     check_asks(source, protocol)
-    kind = kind_of(settings.benchmark)
+    kind = unit_kind(source.kind)
     lacks = kind.lacks(settings, protocol, is_policy=is_policy)
     lacks |= _missing(settings.model, protocol, is_policy=is_policy, is_own=is_own)
     if not source.own_python:
@@ -49,19 +66,18 @@ def complete(
         raise UserError(f"give --repeats or {written('shuffles')}: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:
         raise UserError(f"'{protocol.name}' shuffles nothing; use --repeats")
-    settings = replace(settings, benchmark_options=_options_of(settings))
+    options = ((name, getattr(source, name)) for name in sorted(source.settable))
+    settings = replace(
+        settings,
+        benchmark_options=tuple(
+            (name, list(value) if isinstance(value, tuple) else value) for name, value in options
+        ),
+    )
     changes = kind.completed(settings, protocol)
     changes["lacks"] = kind.never_has(source)
     settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
     settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
     return replace(settings, **changes, **settled)
-
-
-def _options_of(settings: Settings) -> tuple[tuple[str, Any], ...]:
-    """The options of the benchmark with the values that hold, in order. Raises `DataError`."""
-    source = benchmark_of(settings)
-    found = ((name, getattr(source, name)) for name in sorted(source.settable))
-    return tuple((name, list(v) if isinstance(v, tuple) else v) for name, v in found)
 
 
 def refuse_without_effect(given: Collection[str], missing: Mapping[str, str]) -> None:

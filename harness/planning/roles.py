@@ -30,18 +30,8 @@ from adapters.prices import PriceSheet
 from adapters.secrets import identity_of
 from harness.engine import Lane, Pricing
 from harness.errors import UserError
-from harness.planning.model import (
-    TURN_TOKENS,
-    UPPER_TEXT,
-    Model,
-    generation,
-    may_spend,
-    open_model,
-    options_of,
-    prices_of,
-    text_tokens,
-)
-from harness.planning.reply_limit import default_limit
+from harness.planning.model import Model, default_limit, generation, open_model, options_of
+from harness.planning.pricing import TURN_TOKENS, UPPER_TEXT, may_spend, prices_of, text_tokens
 from harness.policies import is_policy
 from harness.protocols import AskingProtocol, Role
 from harness.settings import SETTINGS, Settings, read_settings
@@ -184,26 +174,21 @@ def _default(role: Role, is_policy: bool) -> str | None:
 
 
 def open_roles(
-    roles: Sequence[tuple[str, str]],
-    protocol: AskingProtocol,
-    *,
-    timeout_s: float | None,
-    prices: str | None,
-    asks: bool = True,
+    settings: Settings, protocol: AskingProtocol, *, asks: bool = True
 ) -> dict[str, OpenRole]:
-    """Open the roles with their own models; `roles` are those of `roles_of`.
+    """Open the roles with their own models, by the completed settings of a run.
 
-    Each has the time limit given for the run (None: none was), in seconds, unless it has its own.
-    Without `asks` no key is needed. Raises `UserError` or `Fatal` with one line.
+    Each has the run's prices, and its time limit if one was given and the role has none. Without
+    `asks` no key is needed. Raises `UserError` or `Fatal` with one line.
     """
-    chosen = dict(roles)
+    chosen = dict(settings.roles)
     opened: dict[str, OpenRole] = {}
     for role in protocol.roles:
         if role.name not in chosen:
             continue
         own = {k.partition(".")[2]: v for k, v in chosen.items() if k.startswith(f"{role.name}.")}
         try:
-            of_role = _settings_of(chosen[role.name], own, timeout_s, prices)
+            of_role = _settings_of(chosen[role.name], own, settings)
             opened[role.name] = (_asked if role.kind == "ask" else _embedding)(role, of_role, asks)
         except (UserError, ValueError, UnknownName) as error:
             raise UserError(f"--role {role.name}: {error}") from error
@@ -212,9 +197,7 @@ def open_roles(
     return opened
 
 
-def _settings_of(
-    model: str, own: Mapping[str, str], timeout_s: float | None, prices: str | None
-) -> Settings:
+def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
     """The settings of a role. Raises ValueError for a value that a setting does not take."""
     values: dict[str, object] = {"model": model}
     options = []
@@ -222,23 +205,21 @@ def _settings_of(
         known = SETTINGS.get(name)
         if name in _NOT_OF_A_ROLE or known is None:
             options.append((name, value))
-        elif known.group == "Model" or known.to_adapter:
+        elif known.group == "Model" or known.fills == "adapter":
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
-    if timeout_s is not None:
-        values = {"timeout_s": timeout_s, **values}
+    if "timeout_s" in run.given:
+        values = {"timeout_s": run.timeout_s, **values}
     values["adapter_options"] = options
-    read = replace(read_settings(values), prices=prices)
+    read = replace(read_settings(values), prices=run.prices)
     return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
 
 
 def _asked(role: Role, settings: Settings, asks: bool) -> AskedRole:
     _check_answers(settings.model)
     model = open_model(settings, asks=asks)
-    limits = settings.max_tokens or default_limit(
-        model.info, settings.effort, settings.thinking_budget
-    )
+    limits = settings.max_tokens or default_limit(settings, model.info)
     if len(limits) > 1:
         raise UserError("max_tokens is one number: the limit of each of its replies")
     if asks and not model.on_this_machine:
@@ -259,7 +240,7 @@ def _embedding(role: Role, settings: Settings, asks: bool) -> EmbeddingRole:
     unused = sorted(
         name
         for name in settings.given - {"model", "adapter_options"}
-        if not SETTINGS[name].to_adapter
+        if SETTINGS[name].fills != "adapter"
     )
     if unused:
         raise UserError(f"{unused[0]} has no effect on an embedder; leave it out")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from harness.errors import UserError
 from harness.planning.plan import Plan
-from harness.planning.tiers import at_once, caller_named, tier_lines
+from harness.planning.pricing import tier_lines
+from harness.runs.callers import at_once, caller_named
 from harness.settings import Settings
 
 CONFIRM_FROM = 100

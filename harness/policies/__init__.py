@@ -5,18 +5,25 @@ model = PolicyAdapter(policy, protocol, seed=42)    # from harness.policies.as_m
 
 A name can mean another policy for another kind of units: it is registered as `kind/name`, and users
 write the name alone.
+
+Of recorded steps, `random` chooses by chance. `always-click` is the chance in every table: 81 to
+84 % of the recorded operations are clicks, so it reaches an operation F1 of 0.80 to 0.84 on the
+test splits. `oracle` gives the recorded answer and must reach 100 % on valid rows; less is a bug.
 """
 
 from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adapters.registry import Registry
-from parsers.records import Prediction
+from parsers.records import OPERATIONS, Gold, Operation, Prediction, Status
+
+if TYPE_CHECKING:
+    from harness.records import Choice, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,102 +88,130 @@ def chance_for(seed: int, repeat: int, unit_id: str, label: str, sample: int = 0
     return random.Random(int.from_bytes(hashlib.sha256(text.encode()).digest(), "big"))
 
 
-__all__ = [
-    "POLICIES",
-    "ItemPolicy",
-    "Policy",
-    "Secret",
-    "chance_for",
-    "is_policy",
-    "policies_for",
-    "policy_named",
-]
+def _answer(choice: Choice, operation: Operation, value: str = "") -> Prediction:
+    return Prediction.of(
+        Status.ANSWERED, letter=choice.letter, element=choice.id, operation=operation, value=value
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RandomPolicy:
+    """A uniformly random choice (never None) and a uniformly random operation, without a value."""
+
+    name: str = "random"
+    needs_gold: bool = False
+
+    def predict(
+        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
+    ) -> Prediction:
+        element = choices[chance.randrange(len(choices))]
+        return _answer(element, OPERATIONS[chance.randrange(len(OPERATIONS))])
+
+
+@dataclass(frozen=True, slots=True)
+class AlwaysClick:
+    """Always CLICK, on the element that `random` picks with the same seed."""
+
+    name: str = "always-click"
+    needs_gold: bool = False
+
+    def predict(
+        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
+    ) -> Prediction:
+        return _answer(choices[chance.randrange(len(choices))], "CLICK")
+
+
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """The right answer: of a recorded step a listed positive with the recorded operation and value,
+    None if no positive is listed; of any other unit the action that its gold is, or has as
+    `action`, where None says that nothing is to be done."""
+
+    name: str = "oracle"
+    needs_gold: bool = True
+    kind: str = ""
+
+    def predict(self, *asked: Any) -> Prediction:
+        *shown, _, secret = asked
+        if secret is None:
+            raise ValueError("the oracle needs the recorded answer")
+        gold = secret.gold
+        if isinstance(gold, Gold):
+            return self._step(shown[1], gold)
+        action = getattr(gold, "action", gold)
+        return Prediction(Status.NONE if action is None else Status.ANSWERED, action)
+
+    def _step(self, choices: Sequence[Choice], gold: Gold) -> Prediction:
+        listed = [c for c in choices if c.id in gold.elements]
+        # Protocols with marks or points cannot refer to an element without a box.
+        listed.sort(key=lambda c: (c.box is None or not c.box.is_visible, c.id != gold.original))
+        right = next(iter(listed), None)
+        if right is None:
+            return Prediction.of(Status.NONE, operation=gold.operation, value=gold.value)
+        return _answer(right, gold.operation, gold.value)
+
 
 POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
-POLICIES.add(
-    "random",
-    "harness.policies.baselines:RandomPolicy",
-    "a random element with a random operation",
-)
-POLICIES.add(
-    "always-click",
-    "harness.policies.baselines:AlwaysClick",
-    "clicks a random element: the chance in every table",
-)
-POLICIES.add(
-    "oracle",
-    "harness.policies.baselines:Oracle",
-    "the recorded answer: an upper bound, and a test of the whole pipeline",
-)
-POLICIES.add(
-    "lexical",
-    "harness.policies.baselines:Lexical",
-    "word overlap of task and history with the choices, without a model",
-)
-for _kind, _class in (
-    ("step", "ReadsSteps"),
-    ("grounding", "ReadsTargets"),
-    ("question", "ReadsQuestions"),
-    ("screen-step", "ReadsScreens"),
-):
-    POLICIES.add(
-        "ocr" if _kind == "step" else f"{_kind}/ocr",
-        f"harness.ocr.policies:{_class}",
-        "matches the task's words with the text that it reads on the picture",
-    )
-POLICIES.add(
-    "grounding/random",
-    "harness.kinds.grounding.kind:RANDOM",
-    "a point drawn uniformly from the picture",
-)
-POLICIES.add(
-    "grounding/centre",
-    "harness.kinds.grounding.kind:CENTRE",
-    "the middle of every picture",
-)
-POLICIES.add(
-    "question/random",
-    "harness.kinds.question.kind:RANDOM",
-    "a random option; nothing where there are none",
-)
-POLICIES.add(
-    "screen-step/random",
-    "harness.kinds.screen.kind:RANDOM",
-    "a tap at a point drawn uniformly from the picture",
-)
-POLICIES.add(
-    "screen-step/scroll-down", "harness.kinds.screen.kind:SCROLL_DOWN", "scrolls down always"
-)
-POLICIES.add("screen-step/wait", "harness.kinds.screen.kind:WAIT", "waits always")
-POLICIES.add(
-    "screen-step/repeat",
-    "harness.kinds.screen.kind:REPEAT",
-    "the recorded action of the step before",
-)
-POLICIES.add(
-    "episode/oracle",
-    "harness.kinds.episode.miniwob.policy:ORACLE",
-    "scripted solutions of tasks of MiniWoB++",
-)
-POLICIES.add(
-    "prompt/random", "harness.kinds.prompt.kind:RANDOM", "clicks a random element of the page"
-)
-POLICIES.add(
-    "prompt/lexical",
-    "harness.kinds.prompt.kind:LEXICAL",
-    "clicks the element whose words overlap most with the task's",
-)
-POLICIES.add("prompt/always-scroll", "harness.kinds.prompt.kind:ALWAYS_SCROLL", "scrolls down")
-POLICIES.add(
-    "prompt/always-finish",
-    "harness.kinds.prompt.kind:ALWAYS_FINISH",
-    "finishes without an answer",
-)
-POLICIES.add(
-    "prompt/evade",
-    "harness.kinds.prompt.kind:EVADE",
-    "the right click, else `finish()`: what leaving out rows is worth",
-)
+_READS = "matches the task's words with the text that it reads on the picture"
+_BUILT_IN = {
+    "random": ("harness.policies:RandomPolicy", "a random element with a random operation"),
+    "always-click": (
+        "harness.policies:AlwaysClick",
+        "clicks a random element: the chance in every table",
+    ),
+    "oracle": (
+        "harness.policies:Oracle",
+        "the recorded answer: an upper bound, and a test of the whole pipeline",
+    ),
+    "lexical": (
+        "harness.policies.lexical:Lexical",
+        "word overlap of task and history with the choices, without a model",
+    ),
+    "ocr": ("harness.ocr.policies:ReadsSteps", _READS),
+    "grounding/ocr": ("harness.ocr.policies:ReadsTargets", _READS),
+    "question/ocr": ("harness.ocr.policies:ReadsQuestions", _READS),
+    "screen-step/ocr": ("harness.ocr.policies:ReadsScreens", _READS),
+    "grounding/random": (
+        "harness.kinds.grounding.kind:RANDOM",
+        "a point drawn uniformly from the picture",
+    ),
+    "grounding/centre": ("harness.kinds.grounding.kind:CENTRE", "the middle of every picture"),
+    "question/random": (
+        "harness.kinds.question.kind:RANDOM",
+        "a random option; nothing where there are none",
+    ),
+    "screen-step/random": (
+        "harness.kinds.screen.kind:RANDOM",
+        "a tap at a point drawn uniformly from the picture",
+    ),
+    "screen-step/scroll-down": ("harness.kinds.screen.kind:SCROLL_DOWN", "scrolls down always"),
+    "screen-step/wait": ("harness.kinds.screen.kind:WAIT", "waits always"),
+    "screen-step/repeat": (
+        "harness.kinds.screen.kind:REPEAT",
+        "the recorded action of the step before",
+    ),
+    "episode/oracle": (
+        "harness.kinds.episode.miniwob.policy:ORACLE",
+        "scripted solutions of tasks of MiniWoB++",
+    ),
+    "prompt/random": ("harness.kinds.prompt.kind:RANDOM", "clicks a random element of the page"),
+    "prompt/lexical": (
+        "harness.kinds.prompt.kind:LEXICAL",
+        "clicks the element whose words overlap most with the task's",
+    ),
+    "prompt/always-scroll": ("harness.kinds.prompt.kind:ALWAYS_SCROLL", "scrolls down"),
+    "prompt/always-finish": (
+        "harness.kinds.prompt.kind:ALWAYS_FINISH",
+        "finishes without an answer",
+    ),
+    "prompt/evade": (
+        "harness.kinds.prompt.kind:EVADE",
+        "the right click, else `finish()`: what leaving out rows is worth",
+    ),
+}
+"""Where each policy is, and a line about it."""
+for _name, (_target, _summary) in _BUILT_IN.items():
+    POLICIES.add(_name, _target, _summary)
 
 
 def is_policy(name: str) -> bool:

@@ -5,7 +5,6 @@ for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.d
 """
 
 from harness.protocols.contract import (
-    NONE_RULES,
     SOURCES,
     Around,
     AskingProtocol,
@@ -31,7 +30,6 @@ from harness.protocols.registry import (
 )
 
 __all__ = [
-    "NONE_RULES",
     "PROTOCOLS",
     "SHARED",
     "SOURCES",

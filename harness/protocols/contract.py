@@ -45,7 +45,6 @@ from parsers.records import Answer, Prediction, Status
 if TYPE_CHECKING:
     from harness.pictures import PicturePolicy
 
-NONE_RULES: tuple[NoneRule, ...] = ("last", "first", "absent")
 SOURCES: tuple[Source, ...] = ("snapshot", "ranker", "all")
 
 

@@ -24,7 +24,6 @@ from adapters.conversation import (
 from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.protocols.contract import Needs, limit_of
-from harness.protocols.memory import history_of, with_earlier
 from harness.protocols.pointing import (
     PLACE,
     check_pointing,
@@ -33,7 +32,14 @@ from harness.protocols.pointing import (
     one_picture,
     usual_form,
 )
-from harness.protocols.texts import MEMORY, PromptedProtocol, Schema, Texts
+from harness.protocols.texts import (
+    MEMORY,
+    PromptedProtocol,
+    Schema,
+    Texts,
+    history_of,
+    with_earlier,
+)
 from harness.records import Choice, Earlier, Step
 from harness.settings import Source
 from parsers.points import (

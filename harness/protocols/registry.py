@@ -30,113 +30,98 @@ from parsers.records import Prediction
 from parsers.settling import settled, spoken_as
 
 PROTOCOLS: Registry[AskingProtocol] = Registry("protocol", "vlm_eval.protocols", has=("dialogue",))
-PROTOCOLS.add(
-    "seeact-two-rounds",
-    "harness.protocols.seeact:TwoRounds",
-    "describe the next action, then choose from one lettered list (SeeAct)",
-)
-PROTOCOLS.add(
-    "seeact-choice",
-    "harness.protocols.seeact_choice:SeeActChoice",
-    "the same two rounds for each batch of a ranker's candidates, down the page (SeeAct)",
-)
-PROTOCOLS.add(
-    "seeact-annotation",
-    "harness.protocols.seeact_annotation:SeeActAnnotation",
-    "the same batches, with boxes and letters in the picture instead of a list (SeeAct)",
-)
-PROTOCOLS.add(
-    "seeact-attributes",
-    "harness.protocols.seeact_attributes:SeeActAttributes",
-    "describe the element in words, which are matched with all elements of the page (SeeAct)",
-)
-PROTOCOLS.add(
-    "coordinates",
-    "harness.protocols.coordinates:Coordinates",
-    "point at the page, in pixels, fractions or thousandths (SeeClick, Qwen-VL, API models)",
-)
-PROTOCOLS.add(
-    "grounding",
-    "harness.kinds.grounding.protocol:Grounding",
-    "point at what an instruction means on a picture, in the form of the model's family",
-)
-PROTOCOLS.add(
-    "question",
-    "harness.kinds.question.kind:QuestionProtocol",
-    "a question about pictures, answered in words or with the letter of an option",
-)
-PROTOCOLS.add(
-    "visualwebbench",
-    "harness.kinds.question.visualwebbench:WebBench",
-    "a question of VisualWebBench, in the form that its task demands",
-)
-PROTOCOLS.add(
-    "screen-agent",
-    "harness.kinds.screen.protocol:ScreenAgent",
-    "the next action on a screen, in the form of the model's family (phones)",
-)
-PROTOCOLS.add(
-    "mindact-choice",
-    "harness.protocols.mindact_choice:MindActChoice",
-    "text only: a tournament of five candidates at a time, with three solved examples (MindAct)",
-)
-PROTOCOLS.add(
-    "mindact-generate",
-    "harness.protocols.mindact_generate:MindActGenerate",
-    "text only: the same tournament, with the element written instead of chosen (Mind2Web)",
-)
-PROTOCOLS.add(
-    "classify",
-    "harness.protocols.classify:Classify",
-    "the ranker's first candidate, without any call; element accuracy only (Mind2Web)",
-)
-PROTOCOLS.add(
-    "seq2seq",
-    "harness.protocols.mindact_choice:Seq2Seq",
-    "text only: the tournament in the form of MindAct's fine-tuned Flan-T5 models",
-)
-PROTOCOLS.add(
-    "mt-mindact",
-    "harness.kinds.conversation.self_map:MtMindAct",
-    "the tournament behind all finished turns of a conversation (MT-Mind2Web)",
-)
-PROTOCOLS.add(
-    "mt-mindact-car",
-    "harness.kinds.conversation.self_map:MtMindActCar",
-    "the tournament about an instruction that another model rewrites first (MT-Mind2Web)",
-)
-PROTOCOLS.add(
-    "mt-mindact-fixed",
-    "harness.kinds.conversation.self_map:MtMindActFixed",
-    "the tournament behind the first three turns of a conversation (MT-Mind2Web)",
-)
-PROTOCOLS.add(
-    "mt-synapse",
-    "harness.kinds.conversation.self_map:MtSynapse",
-    "the tournament behind the turns with the most similar instructions (MT-Mind2Web)",
-)
-PROTOCOLS.add(
-    "self-map",
-    "harness.kinds.conversation.self_map:SelfMap",
-    "the tournament behind the most similar actions, shortened and with rationales (Self-MAP)",
-)
-PROTOCOLS.add(
-    "autowebglm",
-    "harness.protocols.autowebglm:AutoWebGLM",
-    "text only: the page with ids, answered by calling one of ten functions (AutoWebGLM)",
-)
-PROTOCOLS.add(
-    "action-strings",
-    "harness.protocols.action_strings:ActionStrings",
-    "one call of BrowserGym's functions: click, fill, scroll, goto, tabs, ... (BrowserGym)",
-)
-PROTOCOLS.add(
-    "verbatim",
-    "harness.kinds.prompt.kind:Verbatim",
-    "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
-)
+_BUILT_IN = {
+    "seeact-two-rounds": (
+        "harness.protocols.seeact:TwoRounds",
+        "describe the next action, then choose from one lettered list (SeeAct)",
+    ),
+    "seeact-choice": (
+        "harness.protocols.seeact_choice:SeeActChoice",
+        "the same two rounds for each batch of a ranker's candidates, down the page (SeeAct)",
+    ),
+    "seeact-annotation": (
+        "harness.protocols.seeact_annotation:SeeActAnnotation",
+        "the same batches, with boxes and letters in the picture instead of a list (SeeAct)",
+    ),
+    "seeact-attributes": (
+        "harness.protocols.seeact_attributes:SeeActAttributes",
+        "describe the element in words, which are matched with all elements of the page (SeeAct)",
+    ),
+    "coordinates": (
+        "harness.protocols.coordinates:Coordinates",
+        "point at the page, in pixels, fractions or thousandths (SeeClick, Qwen-VL, API models)",
+    ),
+    "grounding": (
+        "harness.kinds.grounding.protocol:Grounding",
+        "point at what an instruction means on a picture, in the form of the model's family",
+    ),
+    "question": (
+        "harness.kinds.question.kind:QuestionProtocol",
+        "a question about pictures, answered in words or with the letter of an option",
+    ),
+    "visualwebbench": (
+        "harness.kinds.question.visualwebbench:WebBench",
+        "a question of VisualWebBench, in the form that its task demands",
+    ),
+    "screen-agent": (
+        "harness.kinds.screen.protocol:ScreenAgent",
+        "the next action on a screen, in the form of the model's family (phones)",
+    ),
+    "mindact-choice": (
+        "harness.protocols.mindact_choice:MindActChoice",
+        "text only: a tournament of five candidates at a time, with three solved examples "
+        "(MindAct)",
+    ),
+    "mindact-generate": (
+        "harness.protocols.mindact_generate:MindActGenerate",
+        "text only: the same tournament, with the element written instead of chosen (Mind2Web)",
+    ),
+    "classify": (
+        "harness.protocols.classify:Classify",
+        "the ranker's first candidate, without any call; element accuracy only (Mind2Web)",
+    ),
+    "seq2seq": (
+        "harness.protocols.mindact_choice:Seq2Seq",
+        "text only: the tournament in the form of MindAct's fine-tuned Flan-T5 models",
+    ),
+    "mt-mindact": (
+        "harness.kinds.conversation.self_map:MtMindAct",
+        "the tournament behind all finished turns of a conversation (MT-Mind2Web)",
+    ),
+    "mt-mindact-car": (
+        "harness.kinds.conversation.self_map:MtMindActCar",
+        "the tournament about an instruction that another model rewrites first (MT-Mind2Web)",
+    ),
+    "mt-mindact-fixed": (
+        "harness.kinds.conversation.self_map:MtMindActFixed",
+        "the tournament behind the first three turns of a conversation (MT-Mind2Web)",
+    ),
+    "mt-synapse": (
+        "harness.kinds.conversation.self_map:MtSynapse",
+        "the tournament behind the turns with the most similar instructions (MT-Mind2Web)",
+    ),
+    "self-map": (
+        "harness.kinds.conversation.self_map:SelfMap",
+        "the tournament behind the most similar actions, shortened and with rationales (Self-MAP)",
+    ),
+    "autowebglm": (
+        "harness.protocols.autowebglm:AutoWebGLM",
+        "text only: the page with ids, answered by calling one of ten functions (AutoWebGLM)",
+    ),
+    "action-strings": (
+        "harness.protocols.action_strings:ActionStrings",
+        "one call of BrowserGym's functions: click, fill, scroll, goto, tabs, ... (BrowserGym)",
+    ),
+    "verbatim": (
+        "harness.kinds.prompt.kind:Verbatim",
+        "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
+    ),
+}
+"""Where each protocol is, and a line about it."""
+for _name, (_target, _summary) in _BUILT_IN.items():
+    PROTOCOLS.add(_name, _target, _summary)
 
-SHARED = tuple(name for name, setting in SETTINGS.items() if setting.to_protocol)
+SHARED = tuple(name for name, setting in SETTINGS.items() if setting.fills == "protocol")
 """Settings of protocols with a separate command-line option."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})

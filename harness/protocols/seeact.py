@@ -29,35 +29,45 @@ from adapters.conversation import (
 from harness.candidates import Form
 from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Lettering, Needs, flagged, limit_of, to_prediction
-from harness.protocols.memory import history_of, with_earlier
-from harness.protocols.texts import MEMORY, PromptedProtocol, Schema, Texts
+from harness.protocols.texts import (
+    MEMORY,
+    PromptedProtocol,
+    Schema,
+    Texts,
+    history_of,
+    with_earlier,
+)
 from harness.records import Choice, Earlier, Step
 from harness.settings import History, NoneRule, Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction
 from parsers.reply_text import ENDED
 
+ROUND_TEXTS = {
+    "system": frozenset[str](),
+    "first": frozenset({"task", "history", "pictures"}),
+    "history_line": frozenset({"number", "action"}),
+    "no_history": frozenset[str](),
+    "one_picture": frozenset[str](),
+    "several_pictures": frozenset({"count"}),
+    **MEMORY,
+}
+"""Texts of the first round, in all of SeeAct's ways to ask."""
+ROUND_NEEDS = {"first": frozenset({"task"}), "history_line": frozenset({"action"})}
 SCHEMA = Schema(
     file="seeact.toml",
     allowed={
-        "system": frozenset(),
-        "first": frozenset({"task", "history", "pictures"}),
+        **ROUND_TEXTS,
         "first_without_picture": frozenset({"task", "history"}),
         "second": frozenset({"choices", "last_letter", "none_notice"}),
         "none_option": frozenset(),
         "none_notice": frozenset({"none_letter"}),
-        "history_line": frozenset({"number", "action"}),
-        "no_history": frozenset(),
-        "one_picture": frozenset(),
-        "several_pictures": frozenset({"count"}),
-        **MEMORY,
     },
     needed={
-        "first": frozenset({"task"}),
+        **ROUND_NEEDS,
         "first_without_picture": frozenset({"task"}),
         "second": frozenset({"choices"}),
         "none_notice": frozenset({"none_letter"}),
-        "history_line": frozenset({"action"}),
     },
     further=frozenset(MEMORY),
 )

@@ -13,17 +13,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Message, Reply, user
+from adapters.conversation import Message, Picture, user
 from harness.dialogue import Dialogue
 from harness.errors import UserError
-from harness.protocols.contract import Lettering, flagged, to_prediction
+from harness.protocols.contract import Lettering, flagged
 from harness.protocols.groups import Group
-from harness.protocols.seeact import first_messages
+from harness.protocols.seeact import ROUND_NEEDS, ROUND_TEXTS
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import MEMORY, Schema
-from harness.records import Choice, Step
+from harness.records import Choice, Scene, Step
 from harness.settings import Source
-from parsers import read_answer, spell_answer
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
@@ -31,17 +30,8 @@ if TYPE_CHECKING:
 
 SCHEMA = Schema(
     file="seeact_annotation.toml",
-    allowed={
-        "system": frozenset(),
-        "first": frozenset({"task", "history", "pictures"}),
-        "second": frozenset({"last_letter"}),
-        "history_line": frozenset({"number", "action"}),
-        "no_history": frozenset(),
-        "one_picture": frozenset(),
-        "several_pictures": frozenset({"count"}),
-        **MEMORY,
-    },
-    needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
+    allowed={**ROUND_TEXTS, "second": frozenset({"last_letter"})},
+    needed=ROUND_NEEDS,
     further=frozenset(MEMORY),
 )
 SHOWS_ALL = ("candidates", "full", "tiles")
@@ -96,25 +86,6 @@ class SeeActAnnotation(SeeActChoice):
         result = yield from super().dialogue(step, choices)
         return flagged(result, [UNMARKED] if marked < len(choices) else [])
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Return the replies of a model that has settled on `prediction`; NA if not marked."""
-        replies: dict[str, str] = {}
-        for place, group in self._groups(step, choices):
-            ids = [choice.id for choice in group.choices]
-            position = ids.index(prediction.element) if prediction.element in ids else None
-            what = "it is framed" if position is not None else "it is not shown here"
-            replies[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {what}"
-            replies[f"{place}-choose"] = spell_answer(
-                position,
-                prediction.operation,
-                prediction.value,
-                letters=letters_of(group),
-                none_letter="NA",
-            )
-        return replies
-
     def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:
         """Return the batches of `seeact-choice` without those that have nothing to mark."""
         groups = super()._groups(step, choices)
@@ -127,25 +98,16 @@ class SeeActAnnotation(SeeActChoice):
         visible = [choice for node_id in ids if can_be_marked(choice := by_id[node_id], size)]
         return Group(tuple(replace(choice, text="") for choice in visible), ("",) * len(visible))
 
-    def _read(self, reply: Reply, group: Group) -> Prediction:
-        lettering = Lettering(letters_of(group), None)
-        answer = read_answer(
-            reply.text,
-            ("",) * len(group.choices),
-            letters=lettering.choices,
-            none_letter=lettering.none,
-            finish=reply.finish.value,
-            first_of_many=self.first_of_many,
-            value_style=self.value_style,
-        )
-        return to_prediction(answer, group.choices, lettering)
+    def _lettering(self, group: Group) -> Lettering:
+        """The letters on the picture, none of which means none of these."""
+        return Lettering(letters_of(group), None)
 
-    def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
-        """Return the messages of the first round for a batch, with the marked picture."""
-        pictures = step.pictures
-        if step.scene is not None:
-            pictures = step.scene.marked([choice.id for choice in group.choices], letters_of(group))
-        return first_messages(self.texts, step, pictures, self.history_shown, self.order)
+    def _description(self, group: Group, position: int | None) -> str:
+        return "it is not shown here" if position is None else "it is framed"
+
+    def _pictures(self, scene: Scene, group: Group) -> tuple[Picture, ...]:
+        """The pictures with the boxes and letters of a batch."""
+        return scene.marked([choice.id for choice in group.choices], letters_of(group))
 
     def question(self, group: Group) -> Message:
         """Return the message that the second round adds for a batch."""

@@ -33,7 +33,12 @@ from functools import partial
 from adapters.conversation import Message, Order, Reply, user
 from harness.dialogue import Dialogue
 from harness.protocols.contract import Needs
-from harness.protocols.seeact import described_first, first_messages
+from harness.protocols.seeact import (
+    ROUND_NEEDS,
+    ROUND_TEXTS,
+    described_first,
+    first_messages,
+)
 from harness.protocols.texts import MEMORY, PromptedProtocol, Schema
 from harness.records import Choice, Step
 from parsers.attributes import read_described, spell_described
@@ -197,17 +202,8 @@ def _position(choice: Choice) -> tuple[float, float, float]:
 
 SCHEMA = Schema(
     file="seeact_attributes.toml",
-    allowed={
-        "system": frozenset(),
-        "first": frozenset({"task", "history", "pictures"}),
-        "second": frozenset(),
-        "history_line": frozenset({"number", "action"}),
-        "no_history": frozenset(),
-        "one_picture": frozenset(),
-        "several_pictures": frozenset({"count"}),
-        **MEMORY,
-    },
-    needed={"first": frozenset({"task"}), "history_line": frozenset({"action"})},
+    allowed={**ROUND_TEXTS, "second": frozenset()},
+    needed=ROUND_NEEDS,
     further=frozenset(MEMORY),
 )
 FIRST, SECOND = "describe", "attributes"

@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from adapters.conversation import Message, Order, Reply, user
+from adapters.conversation import Message, Order, Picture, Reply, user
 from harness.dialogue import Dialogue, together
 from harness.protocols import seeact
 from harness.protocols.contract import Lettering, Needs, flagged, to_prediction
 from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
 from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol
-from harness.records import Choice, Step
+from harness.records import Choice, Scene, Step
 from harness.settings import Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction, Status
@@ -123,14 +123,15 @@ class SeeActChoice(PromptedProtocol):
         for place, group in self._groups(step, choices):
             positions = {choice.id: number for number, choice in enumerate(group.choices)}
             position = positions.get(prediction.element or "")
-            what = "nothing here" if position is None else group.choices[position].text
+            what = self._description(group, position)
+            lettering = self._lettering(group)
             replies[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {what}"
             replies[f"{place}-choose"] = spell_answer(
                 position,
                 prediction.operation,
                 prediction.value,
-                letters=letters_of(group),
-                none_letter=letter(len(group.choices)),
+                letters=lettering.choices,
+                none_letter=lettering.none or "NA",
             )
         return replies
 
@@ -144,6 +145,18 @@ class SeeActChoice(PromptedProtocol):
     def _group(self, step: Step, choices: Sequence[Choice], ids: Sequence[str]) -> Group:
         return group_of(step, choices, ids)
 
+    def _lettering(self, group: Group) -> Lettering:
+        """The letters of a batch, the last one for none of these."""
+        return Lettering(letters_of(group), letter(len(group.choices)))
+
+    def _description(self, group: Group, position: int | None) -> str:
+        """What the first reply says of the element at `position`; None: it is in another batch."""
+        return "nothing here" if position is None else group.choices[position].text
+
+    def _pictures(self, scene: Scene, group: Group) -> tuple[Picture, ...]:
+        """The part of the page around the candidates of a batch."""
+        return scene.crop([choice.id for choice in group.choices])
+
     def _batch(self, step: Step, group: Group, place: str) -> Dialogue:
         rounds = described_first(
             self.opening(step, group),
@@ -155,7 +168,7 @@ class SeeActChoice(PromptedProtocol):
         return (yield from rounds)
 
     def _read(self, reply: Reply, group: Group) -> Prediction:
-        lettering = Lettering(letters_of(group), letter(len(group.choices)))
+        lettering = self._lettering(group)
         answer = read_answer(
             reply.text,
             [choice.text for choice in group.choices],
@@ -169,9 +182,7 @@ class SeeActChoice(PromptedProtocol):
 
     def opening(self, step: Step, group: Group) -> tuple[Message, ...]:
         """Return the messages of the first round for a batch."""
-        pictures = step.pictures
-        if step.scene is not None:
-            pictures = step.scene.crop([choice.id for choice in group.choices])
+        pictures = step.pictures if step.scene is None else self._pictures(step.scene, group)
         return first_messages(self.texts, step, pictures, self.history_shown, self.order)
 
     def question(self, group: Group) -> Message:

@@ -3,21 +3,28 @@
     open_ranks("cross-encoder:path/or/repo,device=cuda,dtype=bfloat16")
 
 The texts are those that Mind2Web's DeBERTa was trained with (Deng et al. 2023, section 3.1). The
-model is loaded when the first step is scored.
+files of a checkpoint are checked first, and the model is loaded when the first step is scored. Code
+that comes with a checkpoint is never run.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.errors import DataError
+from adapters.contract import Fatal
+from adapters.hub import downloaded
+from adapters.registry import install
+from harness.benchmarks.files import DataFile, fingerprint
+from harness.errors import DataError, UserError
 from harness.page import Page
-from harness.ranker_models.checkpoint import Checkpoint, checked, digest_of, load
 from harness.rankers import ByScore, Ranks
 from harness.records import Row
 
@@ -46,6 +53,225 @@ def document(page: Page, node_id: str) -> str:
     return f"ancestors: {text.ancestors}\ntarget: {text.target}"
 
 
+DTYPES = ("float32", "bfloat16", "float16")
+_HINT = f"a cross-encoder needs the extra rank: {install('rank')}"
+_TOKENIZERS = (
+    "tokenizer.json",
+    "vocab.txt",
+    "vocab.json",
+    "spm.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model",
+)
+_DECISIVE = ("*.json", "*.safetensors", "*.bin", "*.txt", "*.model")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint's location and options."""
+
+    path: str
+    """A folder, or the name of a repository on the hub."""
+    revision: str | None = None
+    """Branch, tag or commit of the repository."""
+    device: str | None = None
+    """torch's name of the device; None: the best available one."""
+    dtype: str = "float32"
+    """Precision. DeBERTa overflows in float16."""
+    batch_size: int = 64
+    """Number of pairs per batch."""
+
+    @classmethod
+    def read(cls, argument: str) -> Checkpoint:
+        """Read `PATH,name=value,...`. Raises `UserError` for an unknown name or a bad value."""
+        path, *settings = argument.split(",")
+        if not path:
+            raise UserError("name the checkpoint: cross-encoder:PATH, a folder or a hub name")
+        known = {field.name.replace("_", "-"): field.name for field in fields(cls)[1:]}
+        read = cls(path)
+        for setting in settings:
+            name, sign, value = setting.partition("=")
+            if not sign or name not in known or not value:
+                raise UserError(
+                    f"cross-encoder: '{setting}' is not a setting; "
+                    f"expected {'=, '.join(sorted(known))}="
+                )
+            counts = name == "batch-size"
+            if counts and (not value.isdigit() or int(value) < 1):
+                raise UserError(
+                    f"cross-encoder: batch-size is {value}, not a positive whole number"
+                )
+            changed: dict[str, Any] = {known[name]: int(value) if counts else value}
+            read = replace(read, **changed)
+        if read.dtype not in DTYPES:
+            raise UserError(
+                f"cross-encoder: dtype is {read.dtype}; expected one of {', '.join(DTYPES)}"
+            )
+        return read
+
+    @property
+    def is_local(self) -> bool:
+        return Path(self.path).is_dir()
+
+
+def library() -> Any:
+    """Import sentence_transformers. Raises `UserError` that says what to install."""
+    try:
+        import sentence_transformers
+    except ImportError as error:
+        raise UserError(f"{_HINT} ({error})") from error
+    return sentence_transformers
+
+
+def load(checkpoint: Checkpoint) -> CrossEncoder:
+    """Load the model onto its device.
+
+    Raises:
+        UserError: the extra is not installed.
+        DataError: no such checkpoint, it does not load, or is not a cross-encoder with one score.
+    """
+    # Load the checked files: a branch on the hub may move in between.
+    folder = checked(checkpoint)
+    model = opened(checkpoint, folder)
+    _check_head(checkpoint.path, folder, model)
+    return model
+
+
+def checked(checkpoint: Checkpoint) -> Path:
+    """Return the folder of a checkpoint after checking its configuration; reads no weights.
+
+    Raises:
+        UserError: the extra is not installed.
+        DataError: no such checkpoint, or not a cross-encoder with one score.
+    """
+    library()
+    folder = located(checkpoint)
+    _check(checkpoint.path, folder)
+    check_tokenizer(checkpoint.path, folder)
+    return folder
+
+
+def opened(
+    checkpoint: Checkpoint, folder: Path, *, what: str = "", **arguments: Any
+) -> CrossEncoder:
+    """Load the files in a folder onto the checkpoint's device, without progress bars.
+
+    `what` goes into the message of the `DataError` for files that do not load.
+    """
+    import torch
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars
+    from sentence_transformers import CrossEncoder
+    from transformers.utils import logging
+
+    if not are_progress_bars_disabled():
+        disable_progress_bars()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        return CrossEncoder(
+            str(folder),
+            device=checkpoint.device,
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"dtype": getattr(torch, checkpoint.dtype)},
+            **arguments,
+        )
+    except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{checkpoint.path} cannot be loaded{what}: {reason}") from error
+
+
+def located(checkpoint: Checkpoint) -> Path:
+    """Return the folder of the files; downloads them if needed. Raises `DataError`."""
+    if checkpoint.is_local:
+        if checkpoint.revision is not None:
+            raise UserError(
+                f"{checkpoint.path} is a folder, which has no revisions; leave out the revision"
+            )
+        return Path(checkpoint.path)
+    if checkpoint.path.startswith((".", "/", "~")) or checkpoint.path.count("/") > 1:
+        raise DataError(f"no such folder: {checkpoint.path}")
+    otherwise = "nor does a folder of that name exist"
+    try:
+        return downloaded(checkpoint.path, checkpoint.revision, _DECISIVE, otherwise)
+    except Fatal as error:
+        raise DataError(str(error)) from error
+
+
+def check_tokenizer(name: str, folder: Path) -> None:
+    """Raise if the tokenizer is missing, or a package that it needs (DeBERTa-v3's)."""
+    if not any((folder / file).exists() for file in _TOKENIZERS):
+        # transformers would continue with an empty vocabulary.
+        raise DataError(f"{name} has no tokenizer (none of {', '.join(_TOKENIZERS)})")
+    if (folder / "tokenizer.json").exists() or not (folder / "spm.model").exists():
+        return
+    for package in ("sentencepiece", "google.protobuf"):
+        try:
+            spec = importlib.util.find_spec(package)
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None:
+            raise UserError(
+                f"the tokenizer of {name} needs {package.rpartition('.')[2]}: {install('rank')}"
+            )
+
+
+def _check(name: str, folder: Path) -> None:
+    """Reject models that were not trained to give one score: their head would be random."""
+    config = _json(folder / "config.json")
+    if config is None:
+        raise DataError(f"{name} has no config.json; is it the checkpoint of a cross-encoder?")
+    stated = config.get("architectures")
+    architectures = [str(name) for name in stated] if isinstance(stated, list) else []
+    if not any(name.endswith("ForSequenceClassification") for name in architectures):
+        kind = ", ".join(architectures) or "no architecture named"
+        raise DataError(
+            f"{name} is not a cross-encoder ({kind}); fine-tune one: vlm-eval train-ranker"
+        )
+    labels = config.get("id2label")
+    count = len(labels) if isinstance(labels, dict) else config.get("num_labels") or 2
+    if count != 1:
+        raise DataError(f"{name} gives {count} labels; a ranker needs exactly one score")
+
+
+def _check_head(name: str, folder: Path, model: CrossEncoder) -> None:
+    """Reject weights without the layer that gives the score: it was initialised at random."""
+    stored = _stored_names(folder)
+    prefix = f"{getattr(model.model, 'base_model_prefix', '')}."
+    head = [key for key in model.model.state_dict() if not key.startswith(prefix)]
+    absent = [key for key in head if key not in stored]
+    if stored and absent:
+        raise DataError(
+            f"{name} is not a cross-encoder: its weights lack the layer that gives the score "
+            f"({absent[0]}); fine-tune it: vlm-eval train-ranker"
+        )
+
+
+def _stored_names(folder: Path) -> set[str]:
+    """Return the names of the stored weights; empty if they are in an unknown format."""
+    from safetensors import safe_open
+
+    names: set[str] = set()
+    for path in folder.glob("*.safetensors"):
+        with safe_open(str(path), framework="pt") as file:
+            names.update(file.keys())
+    if not names:
+        import torch
+
+        for path in folder.glob("pytorch_model*.bin"):
+            names.update(torch.load(path, map_location="meta", weights_only=True))
+    return names
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return config if isinstance(config, dict) else None
+
+
 class CrossEncoderScorer:
     """The scorer of the ranker `cross-encoder`."""
 
@@ -61,8 +287,13 @@ class CrossEncoderScorer:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the texts' version, the length limit and the checkpoint's files."""
-        parts = f"{RECIPE}\n{MAX_TOKENS}\n{digest_of(self._checkpoint)}"
+        """SHA-256 of the texts' version, the length limit, the checkpoint's files and precision."""
+        folder = located(self._checkpoint)
+        paths = sorted({path for pattern in _DECISIVE for path in folder.glob(pattern)})
+        files = [DataFile(path, None, path.name, path.stat().st_size) for path in paths]
+        digests = [f"{file['name']}:{file['sha256']}" for file in fingerprint(files)]
+        of_files = "\n".join([self._checkpoint.dtype, *digests])
+        parts = f"{RECIPE}\n{MAX_TOKENS}\n{hashlib.sha256(of_files.encode()).hexdigest()}"
         return hashlib.sha256(parts.encode()).hexdigest()
 
     @cached_property

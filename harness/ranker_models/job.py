@@ -24,7 +24,7 @@ from harness.benchmarks import StepDataset, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
 from harness.rankers import ByScore, Ranks, open_ranks, rank
-from harness.rankers.table import Entry, RankTable, table_writer
+from harness.rankers.files import Entry, RankTable, table_writer
 
 STEPS_PER_PART = 32
 _SETTINGS = "settings.json"

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from itertools import accumulate
 
 from harness.errors import UserError
 from harness.page import Page, PageNode
-from harness.policies.words import KIN, STOP, names, read_line, stem
+from harness.policies.words import KIN, STOP, WORD, names, read_line, stem
 from harness.rankers import ByScore, Ranks
 from harness.records import Row
 
@@ -45,7 +44,6 @@ _NAMES = [
     "id",
     "aria_description",
 ]
-_WORD = re.compile(r"[^\W_]+(?:[.,:'][^\W_]+)*")
 _SATURATION, _LENGTH = 1.2, 0.75
 _KIN, _EARLIER, _DEALT_WITH = 0.5, 0.2, 0.4
 _AROUND, _ABOVE = 0.5, 0.2
@@ -93,7 +91,7 @@ def _stem(word: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return [_stem(word) for word in _WORD.findall(text)]
+    return [_stem(word) for word in WORD.findall(text)]
 
 
 def _query(task: str, history: Sequence[str]) -> dict[str, float]:

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from harness.errors import DataError
 from harness.rankers import PUBLISHED
-from harness.rankers.table import Entry, table_writer
+from harness.rankers.files import Entry, table_writer
 
 _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict": dict}
 _PARTS = ("scores", "ranks")

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from harness.benchmarks.parquet import ROWS_PER_GROUP, parquet_writer
+from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
 from harness.rankers import PUBLISHED
-from harness.rankers.table import Entry, table_writer
+from harness.rankers.files import Entry, table_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa

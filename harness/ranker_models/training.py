@@ -19,8 +19,17 @@ from typing import TYPE_CHECKING, Any
 from harness import __version__
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.ranker_models.checkpoint import Checkpoint, check_tokenizer, library, located
-from harness.ranker_models.cross_encoder import MAX_TOKENS, RECIPE, document, query
+from harness.ranker_models.cross_encoder import (
+    MAX_TOKENS,
+    RECIPE,
+    Checkpoint,
+    check_tokenizer,
+    document,
+    library,
+    located,
+    opened,
+    query,
+)
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -155,30 +164,12 @@ def _random(seed: int, epoch: int, label: str) -> random.Random:
 
 def _base(base: Checkpoint, recipe: Recipe) -> CrossEncoder:
     """Load the base model with a head for one score; the seed decides a new head's weights."""
-    import torch
-    from huggingface_hub.utils.tqdm import disable_progress_bars
-    from sentence_transformers import CrossEncoder
     from transformers import set_seed
-    from transformers.utils import logging
 
     folder = located(base)
     check_tokenizer(base.path, folder)
     set_seed(recipe.seed)
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    disable_progress_bars()
-    try:
-        model = CrossEncoder(
-            str(folder),
-            num_labels=1,
-            device=base.device,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"dtype": getattr(torch, base.dtype)},
-        )
-    except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
-        line = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{base.path} cannot be loaded as a cross-encoder: {line}") from error
+    model = opened(base, folder, what=" as a cross-encoder", num_labels=1)
     limit = getattr(model.config, "max_position_embeddings", None) or recipe.max_tokens
     model.max_seq_length = min(recipe.max_tokens, limit)
     return model

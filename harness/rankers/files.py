@@ -1,8 +1,13 @@
-"""Stored scores or ranks as a ranker, from parquet (see `table`) or JSON.
+"""Stored scores or ranks as a ranker, from parquet or JSON.
+
+A parquet file has one row per step, its candidates best first. Columns: `step_id`
+(`<annotation_id>_<action_uid>`), `ids`, and lists of the same length `ranks` (0 is best) and
+`scores` (higher is better); either may be null. The file's metadata name the origin of the ranks,
+as JSON under `vlm_eval_ranks`. A look-up reads one row group; the last two are cached.
 
 JSON has the shape of Mind2Web's score file,
 `{"scores": {STEP: {NODE: number}}, "ranks": {STEP: {NODE: number}}}`, where either part may be
-missing and STEP is `<annotation_id>_<action_uid>`; or, for a single step, `{"sample_id": STEP,
+missing; or, for a single step, `{"sample_id": STEP,
 "ranks": {NODE: number}, "scores": ...}`, also as JSON lines. Rank 0 is best; ranks take precedence
 over scores. `ranker` may name the ranker ("mind2web" for the published ranks). The file is mapped
 into memory, and a step is decoded on look-up.
@@ -10,21 +15,28 @@ into memory, and a step is decoded on look-up.
 
 from __future__ import annotations
 
+import json
 import math
 import mmap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from harness.benchmarks.files import DataFile, fingerprint
+from harness.benchmarks.parquet import column_names, opened, require, small_columns
+from harness.benchmarks.parquet_writing import parquet_writer
 from harness.errors import DataError
 from harness.page import Page
 from harness.rankers import Ranks, candidates
 from harness.records import Row
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PARQUET, _PICKLE = b"PAR1", b"\x80"
 
@@ -45,27 +57,12 @@ _ABSENT, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
 _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
 
 
-class Store(Protocol):
-    """One number per step and candidate; `RankTable` and `JsonScores` are stores."""
-
-    @property
-    def ranker(self) -> str: ...
-
-    def __contains__(self, step_id: object) -> bool: ...
-
-    def __len__(self) -> int: ...
-
-    def steps(self) -> Sequence[str]: ...
-
-    def values(self, step_id: str) -> Mapping[str, float] | None: ...
-
-
 @dataclass(frozen=True)
 class StoredRanks:
     """`Ranks` read from a file."""
 
     path: Path
-    store: Store
+    store: RankTable | JsonScores
 
     @property
     def name(self) -> str:
@@ -112,8 +109,6 @@ def from_file(text: str) -> Ranks:
             f"convert it once: vlm-eval rank convert {path} -o ranks.parquet"
         )
     if start == _PARQUET:
-        from harness.rankers.table import RankTable
-
         return StoredRanks(path, RankTable(path))
     return StoredRanks(path, JsonScores(path))
 
@@ -144,13 +139,6 @@ class JsonScores:
 
     def __contains__(self, step_id: object) -> bool:
         return step_id in self._parts
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-    def steps(self) -> Sequence[str]:
-        """Return the steps in file order."""
-        return tuple(self._parts)
 
     def values(self, step_id: str) -> Mapping[str, float] | None:
         """Return a number per candidate, lower is better; None if the step is not in the file."""
@@ -199,3 +187,139 @@ class JsonScores:
                         return False
                     raise DataError(f"{self.path}, line {number}: {error}") from error
         return number > 0
+
+
+_METADATA = b"vlm_eval_ranks"
+_COLUMNS = ("step_id", "ids", "ranks", "scores")
+_STEPS_PER_GROUP = 64
+_VALUES_PER_CHECK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the table: a step's candidates, best first, with their ranks, scores or both."""
+
+    step_id: str
+    ids: Sequence[str]
+    ranks: Sequence[int] | None = None
+    scores: Sequence[float] | None = None
+
+
+class RankTable:
+    """A parquet file of ranks, indexed by step and read on demand.
+
+    Raises:
+        DataError: not a file of ranks, damaged, or with a step twice.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._places: dict[str, tuple[int, int]] = {}
+        self._group = lru_cache(maxsize=2)(self._read_group)
+        with opened(path) as file:
+            require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rank)")
+            self._columns = [name for name in _COLUMNS if name in column_names(file)]
+            self.settings = _settings(file.schema_arrow.metadata)
+            for group, offset, record in small_columns(file, ["step_id"]):
+                if record["step_id"] in self._places:
+                    raise DataError(f"{path} has step {record['step_id']} twice")
+                self._places[record["step_id"]] = (group, offset)
+
+    @property
+    def ranker(self) -> str:
+        """The ranker named in the file, or ""."""
+        return str(self.settings.get("ranker") or "")
+
+    def __contains__(self, step_id: object) -> bool:
+        return step_id in self._places
+
+    def steps(self) -> Sequence[str]:
+        """Return the steps in file order."""
+        return tuple(self._places)
+
+    def entry(self, step_id: str) -> Entry:
+        """Read the row of a step. Raises `KeyError`, or `DataError` for a damaged row."""
+        group, offset = self._places[step_id]
+        record: dict[str, Any] = self._group(group).slice(offset, 1).to_pylist()[0]
+        for name in ("ranks", "scores"):
+            if record.get(name) is not None and len(record[name]) != len(record["ids"]):
+                raise DataError(f"{self.path}, step {step_id}: {name} and ids differ in length")
+        return Entry(step_id, record["ids"], record.get("ranks"), record.get("scores"))
+
+    def values(self, step_id: str) -> Mapping[str, float] | None:
+        """Return a number per candidate, lower is better; None if the step is not in the file."""
+        if step_id not in self._places:
+            return None
+        entry = self.entry(step_id)
+        if entry.ranks is not None:
+            return dict(zip(entry.ids, entry.ranks, strict=True))
+        return {node_id: rank for rank, node_id in enumerate(entry.ids)}
+
+    def _read_group(self, group: int) -> pa.Table:
+        with opened(self.path) as file:
+            return file.read_row_group(group, columns=self._columns, use_threads=False)
+
+
+class TableWriter:
+    """Collects entries and writes them a row group at a time."""
+
+    def __init__(self, writer: Any, schema: pa.Schema, steps_per_group: int) -> None:
+        self._writer, self._schema, self._per_group = writer, schema, steps_per_group
+        self._pending: list[Entry] = []
+        self.count = 0
+
+    def add(self, entry: Entry) -> None:
+        """Add a step."""
+        self._pending.append(entry)
+        self.count += 1
+        if len(self._pending) == self._per_group:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the pending entries as a row group."""
+        import pyarrow as pa
+
+        if self._pending:
+            columns = {name: [getattr(e, name) for e in self._pending] for name in _COLUMNS}
+            self._writer.write_table(pa.table(columns, schema=self._schema), self._per_group)
+            self._pending.clear()
+
+
+@contextmanager
+def table_writer(
+    path: Path,
+    settings: Mapping[str, object],
+    *,
+    overwrite: bool = False,
+    steps_per_group: int = _STEPS_PER_GROUP,
+) -> Iterator[TableWriter]:
+    """Open a writer of ranks; `path` appears only once everything is written.
+
+    Raises:
+        DataError: `path` exists and `overwrite` is False, or it cannot be written.
+    """
+    import pyarrow as pa
+
+    schema = pa.schema(
+        [
+            ("step_id", pa.string()),
+            ("ids", pa.list_(pa.string())),
+            ("ranks", pa.list_(pa.int32())),
+            ("scores", pa.list_(pa.float32())),
+        ],
+        metadata={_METADATA: json.dumps(dict(settings), ensure_ascii=False).encode()},
+    )
+    with parquet_writer(
+        path, schema, overwrite=overwrite, values_per_check=_VALUES_PER_CHECK
+    ) as writer:
+        table = TableWriter(writer, schema, steps_per_group)
+        yield table
+        table.flush()
+
+
+def _settings(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    try:
+        settings = json.loads((metadata or {}).get(_METADATA, b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}

@@ -1,4 +1,16 @@
-"""Build rows in the columns of Multimodal-Mind2Web; read and write files of them."""
+"""Rows in the columns of Multimodal-Mind2Web: candidates, words of actions, and files of rows.
+
+Positive candidates are the elements that count as the target, negative ones are all others.
+The rule is that of Mind2Web (Deng et al. 2023, Appendix C.1): a click on the icon, the label or the
+padding of a button is the same action. Starting at the labelled node, go up to the nearest
+clickable ancestor, including the node itself. That element and its visible descendants inside its
+box are positives, and so is the labelled node even if it extends beyond that box (a link is only as
+high as its line). Without a clickable ancestor, the labelled node is the only positive.
+
+If the target was invisible when the page was recorded (a menu that opens under the pointer, a check
+box hidden behind its styling), the step has no positive, as in the real data, where such targets
+were lost in cleaning.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +27,116 @@ from PIL import Image
 
 from harness.live.clean import clean
 from harness.live.nodes import Node
-from harness.recording import candidates
-from harness.recording.candidates import Target, representation
+from harness.live.snapshot import attributes_json, is_candidate
 
 Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 
 _ROWS_PER_GROUP = 8
 _JPEG_QUALITY = 62
 _SMALLEST = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The labelled node and the element that responds when it is clicked."""
+
+    labelled: Node
+    top: Node
+
+
+def target_of(labelled: Node) -> Target:
+    """Find the nearest clickable ancestor of the labelled node, including the node itself."""
+    top = next((node for node in labelled.ancestors() if node.clickable), labelled)
+    return Target(labelled, top)
+
+
+def positives(target: Target) -> list[Node]:
+    """List the elements that count as the target, in document order."""
+    if not is_candidate(target.top):
+        return []
+    always = (target.top, target.labelled)
+    return [
+        node
+        for node in target.top.elements()
+        if is_candidate(node) and (node in always or target.top.box.holds(node.box))
+    ]
+
+
+def negatives(root: Node, accepted: list[Node]) -> list[Node]:
+    """List all other candidates of the page, its root and body included, in document order."""
+    taken = {node.id for node in accepted}
+    return [node for node in root.elements() if is_candidate(node) and node.id not in taken]
+
+
+def candidate_json(node: Node, target: Target | None = None) -> str:
+    """Write an entry of `neg_candidates`, or with the target one of `pos_candidates`."""
+    flags = {}
+    if target is not None:
+        flags["is_original_target"] = node is target.labelled
+        flags["is_top_level_target"] = node is target.top
+    entry = {"tag": node.tag, "attributes": attributes_json(node, node.box), **flags}
+    return json.dumps({**entry, "backend_node_id": node.id}, ensure_ascii=False)
+
+
+_LONGEST = 50
+_ROLES = {"a": "link", "button": "button", "select": "combobox", "textarea": "textbox"}
+_INPUT_ROLES = {"checkbox": "checkbox", "radio": "radio", "submit": "button", "button": "button"}
+_NAMING = ("aria-label", "alt", "placeholder", "title")
+
+
+def representation(target: Target, op: str, value: str = "") -> str:
+    """Write an action in Mind2Web's form: role or tag, two blanks, description, operation, value.
+
+    The operation is the performed one: hovering and pressing Enter differ from a click.
+    """
+    words = description(target)
+    if len(words) > _LONGEST:
+        words = f"{words[:_LONGEST]}..."
+    said = f": {value}" if value else ""
+    return f"[{role(target.labelled)}]  {words} -> {op}{said}"
+
+
+def role(node: Node) -> str:
+    """Return the element's role, or its tag if it has no known role."""
+    if explicit := node.attributes.get("role"):
+        return explicit
+    if node.tag == "input":
+        return _INPUT_ROLES.get(node.attributes.get("type", ""), "textbox")
+    return _ROLES.get(node.tag, node.tag)
+
+
+def description(target: Target) -> str:
+    """Return the name of the labelled node, or that of its target if it has none."""
+    return name(target.labelled) or name(target.top)
+
+
+def name(node: Node) -> str:
+    """Return the element's label, else its text, else its `name` attribute."""
+    for key in _NAMING[:1]:
+        if label := node.attributes.get(key):
+            return label
+    if labels := labels_of(node):
+        return labels[0].full_text()
+    for key in _NAMING[1:]:
+        if label := node.attributes.get(key):
+            return label
+    if node.tag == "select":
+        return node.attributes.get("name", "")
+    return node.full_text() or node.attributes.get("name", "")
+
+
+def labels_of(node: Node) -> list[Node]:
+    """List the `label` elements of a form field: those that refer to it or enclose it."""
+    if node.tag not in ("input", "select", "textarea"):
+        return []
+    *_, root = node.ancestors()
+    node_id = node.attributes.get("id")
+    return [
+        label
+        for label in root.elements()
+        if label.tag == "label"
+        and ((node_id and label.attributes.get("for") == node_id) or label in node.ancestors())
+    ]
 
 
 class Screenshot(TypedDict):
@@ -98,23 +212,23 @@ def rows(trajectory: Trajectory, steps: Sequence[Step]) -> list[Row]:
 
 
 def _row(trajectory: Trajectory, step: Step, index: int, words: list[str]) -> Row:
-    accepted = candidates.positives(step.target)
-    others = candidates.negatives(step.root, accepted)
+    accepted = positives(step.target)
+    others = negatives(step.root, accepted)
     operation = {"original_op": step.op, "value": step.value, "op": gold(step.op)}
-    name = f"{trajectory.annotation_id}-{step.action_uid}.jpg"
+    path = f"{trajectory.annotation_id}-{step.action_uid}.jpg"
     return Row(
         action_uid=step.action_uid,
         raw_html=step.raw_html,
         cleaned_html=clean(step.root),
         operation=json.dumps(operation, ensure_ascii=False),
-        pos_candidates=[candidates.positive_json(node, step.target) for node in accepted],
-        neg_candidates=[candidates.negative_json(node) for node in others],
+        pos_candidates=[candidate_json(node, step.target) for node in accepted],
+        neg_candidates=[candidate_json(node) for node in others],
         website=trajectory.website,
         domain=trajectory.domain,
         subdomain=trajectory.subdomain,
         annotation_id=trajectory.annotation_id,
         confirmed_task=trajectory.confirmed_task,
-        screenshot=Screenshot(bytes=step.picture, path=name) if step.picture else None,
+        screenshot=Screenshot(bytes=step.picture, path=path) if step.picture else None,
         action_reprs=words,
         target_action_index=str(index),
         target_action_reprs=words[index],

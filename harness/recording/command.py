@@ -54,10 +54,9 @@ def record(
     them, undoes the last one (u), hides a field or text (s), and ends the task (q). Passwords are
     always hidden. `sample:library` is a site of the sample; it needs no network.
     """
-    from harness.recording.browser import served
     from harness.recording.draft import UNFINISHED, Draft
     from harness.recording.script import read_script
-    from harness.recording.session import Sitting, check_display, record_task
+    from harness.recording.session import Sitting, check_display, record_task, served
 
     plan = read_script(script) if script else None
     if plan is None:
@@ -107,7 +106,7 @@ def _kept(draft: Draft) -> str:
 
 def _site(url: str) -> tuple[str, str]:
     """Return the site of the sample that an address names ("" for none), and its full address."""
-    from harness.recording.browser import address
+    from harness.recording.session import address
 
     if url.startswith("sample:"):
         site = url.removeprefix("sample:")

@@ -24,8 +24,7 @@ import msgspec
 from harness.errors import UserError
 from harness.live.nodes import Box, Node, find, tree_of
 from harness.recording import columns
-from harness.recording.candidates import Target, positives, target_of
-from harness.recording.columns import Op, Step, Trajectory
+from harness.recording.columns import Op, Step, Target, Trajectory, positives, target_of
 from harness.recording.masking import Secrets, masked_page
 from harness.recording.pages import Described, html_of
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import RunError, UserError
-from harness.planning.model import limits_of
-from harness.planning.reply_limit import Limits, higher, written
+from harness.planning.model import Limits, limits_of
 from harness.planning.starts import Start
 from harness.redo import RedoSettings
 from harness.redo.repair import used_only_by
@@ -27,6 +26,7 @@ from harness.runs.finding import settings_of
 from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
 from harness.runs.on_record import StepKey
 from harness.runs.records import CallRecord, Unit
+from harness.session.reply_limit import higher, written
 from harness.settings import Settings
 
 

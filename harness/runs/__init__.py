@@ -54,7 +54,6 @@ from harness.runs.records import (
     Spent,
     Unit,
     call_id,
-    packed,
     result_of,
     shared_unit,
 )
@@ -103,7 +102,6 @@ __all__ = [
     "is_in_use",
     "manifest_before",
     "open_run",
-    "packed",
     "read_cost",
     "read_settled",
     "result_of",

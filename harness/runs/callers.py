@@ -6,12 +6,14 @@ asks for it (`--tier`), and imported only for that tier and for runs that have i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adapters.conversation import Tier
 from adapters.registry import Registry, UnknownName
-from harness.errors import RunError
+from harness.errors import RunError, UserError
 
 CALLERS: Registry[Any] = Registry(
     "caller",
@@ -33,6 +35,19 @@ CALLERS.add(
     "replies within a day, at a lower price",
     plain=("batches.jsonl", "batches"),
 )
+
+
+def caller_named(name: str) -> Any:
+    """Return the caller of a tier. Raises `UserError` if its leaf is not installed."""
+    try:
+        return CALLERS.make(name)
+    except UnknownName as error:
+        raise UserError(str(error)) from error
+
+
+def at_once(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
+    """Return the tiers that single calls are sent on: those without a caller."""
+    return tuple(tier for tier in tiers if tier not in CALLERS.names())
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,10 +142,15 @@ class Manifest(Setup):
         return f"of this cost, {paid}, whose steps it took over"
 
     @property
+    def of_policy(self) -> bool:
+        """True if a policy answered instead of a model."""
+        return self.model.get("provider") == "policy"
+
+    @property
     def dates(self) -> str:
         """When data and model came out, and whether the model may have been trained on the data;
         "" where neither is known, and for baselines."""
-        if self.model.get("provider") == "policy":
+        if self.of_policy:
             return ""
         told = self.sessions[-1].settings if self.sessions else {}
         data, model = (str(told.get(n) or "") for n in ("data_published", "model_released"))

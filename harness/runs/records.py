@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from adapters.conversation import Message, Picture, Reply, Text, Usage
-from adapters.embedding import Embedded, Vector, from_bytes, to_bytes
+from adapters.embedding import Embedded, Vector, from_bytes
 from harness.dialogue import Observation, Result, call_name
 from harness.errors import RunError
 from parsers.records import Prediction, ScoredUnit, Scores
@@ -321,11 +321,6 @@ def result_of(record: CallRecord, blob: Callable[[str], bytes]) -> Result:
     if record.act is not None:
         return Observation(record.act.observation, _Blobs(record.act.blobs, blob))
     return reply
-
-
-def packed(vectors: tuple[Vector, ...]) -> bytes:
-    """Return the vectors as the bytes of a blob."""
-    return b"".join(map(to_bytes, vectors))
 
 
 def _vectors(record: CallRecord, embed: EmbedRecord, data: bytes) -> tuple[Vector, ...]:

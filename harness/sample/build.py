@@ -1,20 +1,33 @@
-"""Build the files of the samples, and compare a rebuild with the shipped files."""
+"""Build the files of the samples, and compare a rebuild with the shipped files.
+
+Conversations are stored in the form of MT-Mind2Web: a packed JSON list, and a file of screenshots.
+That data set has none: Multimodal-Mind2Web has them by `action_uid`. The sample's are in a file
+with the columns of that data set.
+"""
 
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from harness.recording import columns
-from harness.recording.browser import launch
-from harness.recording.columns import Row
-from harness.sample import DATA, conversation_files, files, screenshot_files, shards
+from harness.recording.columns import Row, Screenshot
+from harness.sample import DATA, conversation_files, files, screenshot_files
 from harness.sample.counts import decoys
-from harness.sample.recorder import as_rows, record
-from harness.sample.trajectories import Task, load, load_conversations
+from harness.sample.trajectories import (
+    Conversation,
+    Task,
+    as_rows,
+    launch,
+    load,
+    load_conversations,
+    record,
+)
 
 _Column = Literal[
     "annotation_id",
@@ -34,6 +47,10 @@ _CANDIDATES: tuple[Literal["pos_candidates", "neg_candidates"], ...] = (
     "pos_candidates",
     "neg_candidates",
 )
+
+
+# A conversation or two, whose pages look alike: a quarter smaller than in groups of eight.
+_ROWS_OF_CONVERSATIONS = 32
 
 
 def _quiet(line: str) -> None:
@@ -78,8 +95,8 @@ def parts() -> tuple[Part, ...]:
             name="conversations",
             sessions=tuple(found.turns for found in load_conversations()),
             files={split: (shipped[split], screenshots[split]) for split in shipped},
-            write=shards.write,
-            read=shards.read,
+            write=write_conversations,
+            read=read_conversations,
         ),
     )
 
@@ -159,3 +176,86 @@ def _placeless(text: str) -> dict[str, Any]:
     attributes = json.loads(entry["attributes"])
     attributes.pop("bounding_box_rect")
     return {**entry, "attributes": attributes}
+
+
+def write_conversations(path: Path, screenshots: Path, rows: Sequence[Row]) -> None:
+    """Write the conversations whose steps are `rows`, and the screenshots of these."""
+    turns = {
+        annotation_id: list(steps)
+        for annotation_id, steps in groupby(rows, key=lambda row: row["annotation_id"])
+    }
+    content = [
+        json.dumps(_conversation(found, turns), ensure_ascii=False)
+        for found in load_conversations()
+        if found.turns[0].annotation_id in turns
+    ]
+    with lzma.open(path, "wt", encoding="utf-8", preset=9) as file:
+        file.write("[" + ",\n".join(content) + "]\n")
+    columns.write(screenshots, rows, _ROWS_OF_CONVERSATIONS)
+
+
+def _conversation(found: Conversation, turns: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    site = found.site
+    return {
+        "task_id": found.task_id,
+        "website": site.website,
+        "domain": site.domain,
+        "subdomain": site.subdomain,
+        "turns": [_turn(turns[task.annotation_id]) for task in found.turns],
+    }
+
+
+def _turn(rows: Sequence[Row]) -> dict[str, Any]:
+    return {
+        "annotation_id": rows[0]["annotation_id"],
+        "confirmed_task": rows[0]["confirmed_task"],
+        "action_reprs": rows[0]["action_reprs"],
+        "actions": [
+            {
+                "action_uid": row["action_uid"],
+                "raw_html": row["raw_html"],
+                "cleaned_html": row["cleaned_html"],
+                "operation": json.loads(row["operation"]),
+                "pos_candidates": [json.loads(text) for text in row["pos_candidates"]],
+                "neg_candidates": [json.loads(text) for text in row["neg_candidates"]],
+            }
+            for row in rows
+        ],
+    }
+
+
+def read_conversations(path: Path, screenshots: Path, without: Sequence[str] = ()) -> list[Row]:
+    """Read the steps of a file of conversations as rows, with screenshots unless left out."""
+    pictures: dict[str, Screenshot | None] = {}
+    if "screenshot" not in without:
+        pictures = {row["action_uid"]: row["screenshot"] for row in columns.read(screenshots)}
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        return [row for conversation in json.load(file) for row in _rows_of(conversation, pictures)]
+
+
+def _rows_of(
+    conversation: Mapping[str, Any], pictures: Mapping[str, Screenshot | None]
+) -> Iterator[Row]:
+    for turn in conversation["turns"]:
+        for index, action in enumerate(turn["actions"]):
+            yield Row(
+                action_uid=action["action_uid"],
+                raw_html=action["raw_html"],
+                cleaned_html=action["cleaned_html"],
+                operation=_text(action["operation"]),
+                pos_candidates=[_text(entry) for entry in action["pos_candidates"]],
+                neg_candidates=[_text(entry) for entry in action["neg_candidates"]],
+                website=conversation["website"],
+                domain=conversation["domain"],
+                subdomain=conversation["subdomain"],
+                annotation_id=turn["annotation_id"],
+                confirmed_task=turn["confirmed_task"],
+                screenshot=pictures.get(action["action_uid"]),
+                action_reprs=turn["action_reprs"],
+                target_action_index=str(index),
+                target_action_reprs=turn["action_reprs"][index],
+            )
+
+
+def _text(entry: object) -> str:
+    return json.dumps(entry, ensure_ascii=False)

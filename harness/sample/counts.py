@@ -18,8 +18,7 @@ from lxml import html
 
 from harness.live.nodes import Box, Node, Text, find
 from harness.live.snapshot import is_candidate
-from harness.recording.candidates import Target, description, labels_of
-from harness.recording.columns import Row
+from harness.recording.columns import Row, Target, description, labels_of
 
 _NOWHERE = Box(0, 0, 0, 0)
 _WORD = re.compile(r"\w+")

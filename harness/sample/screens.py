@@ -15,9 +15,9 @@ from zipfile import ZipFile, ZipInfo
 
 import msgspec
 
-from harness.recording.browser import launch, visit
 from harness.recording.columns import jpeg
 from harness.sample import SCREENS
+from harness.sample.trajectories import launch, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -1,20 +1,32 @@
 """The tasks of the sample: a visitor's goal and the actions that reach it; conversations of tasks.
 
-Tasks are data (`tasks/<site>.toml`). Each action names its element by a selector; the recorder
-performs it in a browser, which gives the next page. The turns of a conversation are tasks in one
-browser session.
+Tasks are data (`tasks/<site>.toml`). Each action names its element by a selector; `record` performs
+it in a browser and keeps the page before it. The turns of a conversation are tasks in one browser
+session.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
-from harness.recording.columns import Op
+from harness.live.chromium import found as chromium
+from harness.live.chromium import running
+from harness.live.nodes import Node, find, tree_of
+from harness.recording import columns
+from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, jpeg, target_of
+from harness.recording.pages import html_of, snapshot
+from harness.recording.session import HEIGHT, WIDTH, address, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page, Route
 
 TASKS = Path(__file__).parent / "tasks"
 _NAMESPACE = UUID("5d2c8a3e-6f0b-5a1d-9c47-0e8b1f2a7d64")
@@ -130,3 +142,150 @@ def _action(path: Path, step: Mapping[str, Any]) -> Action:
     if bool(action.value) != (action.op in ("TYPE", "SELECT")):
         raise ValueError(f"{path.name}: only TYPE and SELECT have a value: {step}")
     return action
+
+
+@contextmanager
+def launch(executable: Path | None = None) -> Iterator[Browser]:
+    """Start a browser for recording.
+
+    Raises:
+        UserError: playwright or Chromium is missing.
+    """
+    path = chromium(executable, purpose="building the sample", extra="sample")
+    with running(path) as browser:
+        yield browser
+
+
+@contextmanager
+def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Iterator[Page]:
+    """Open a site's first page in a fresh session; requests are served from the sites' folders."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]}, locale="en-GB", reduced_motion="reduce"
+    )
+    try:
+        context.set_default_timeout(5000)
+        context.add_init_script(path=Path(__file__).with_name("listeners.js"))
+        context.route("**/*", _serve)
+        page = context.new_page()
+        failures: list[str] = []
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(address(site))
+        yield page
+        if failures:
+            raise RuntimeError(f"a script of {site} failed: {failures[0]}")
+    finally:
+        context.close()
+
+
+def _serve(route: Route) -> None:
+    host = urlsplit(route.request.url).hostname or ""
+    body, kind = served(host.removesuffix(".example"), route.request.url)
+    route.fulfill(body=body, content_type=kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded step: the page before the action, and the target on it."""
+
+    task: Task
+    index: int
+    root: Node
+    raw_html: str
+    target: Target
+    screenshot: bytes
+
+    @property
+    def action(self) -> Action:
+        """The action performed on this page."""
+        return self.task.actions[self.index]
+
+
+def record(browser: Browser, tasks: Sequence[Task]) -> Iterator[Recorded]:
+    """Perform all actions of tasks of a site, one task after the other in one browser session.
+
+    Yields the page before each action, with a PNG screenshot.
+    """
+    with visit(browser, tasks[0].site.site) as page:
+        for task in tasks:
+            for index, action in enumerate(task.actions):
+                yield _before(page, task, index)
+                _perform(page, action)
+
+
+def as_rows(steps: Iterable[Recorded]) -> list[Row]:
+    """Build the rows of recorded steps; each has the representations of all steps of its task."""
+    found: list[Row] = []
+    for task, recorded in groupby(steps, key=lambda step: step.task):
+        site = task.site
+        trajectory = Trajectory(
+            task.annotation_id, task.goal, site.website, site.domain, site.subdomain
+        )
+        mine = list(recorded)
+        listed = columns.rows(trajectory, [_step(step) for step in mine])
+        found += map(_with_lost_picture, listed, mine)
+    return found
+
+
+def _step(recorded: Recorded) -> Step:
+    action = recorded.action
+    return Step(
+        action_uid=recorded.task.action_uid(recorded.index),
+        op=action.op,
+        value=action.value,
+        root=recorded.root,
+        raw_html=recorded.raw_html,
+        target=recorded.target,
+        picture=jpeg(recorded.screenshot) if action.picture == "kept" else None,
+    )
+
+
+def _with_lost_picture(row: Row, recorded: Recorded) -> Row:
+    if recorded.action.picture == "empty":
+        row["screenshot"] = Screenshot(bytes=None, path=None)
+    return row
+
+
+def _before(page: Page, task: Task, index: int) -> Recorded:
+    element = page.locator(task.actions[index].at)
+    element.wait_for(state="attached")
+    if element.is_visible():
+        element.scroll_into_view_if_needed()
+    described = element.evaluate(_script())
+    picture = page.screenshot(full_page=True, animations="disabled", caret="hide")
+    root = tree_of(described["nodes"])
+    target = target_of(find(root, described["labelled"]))
+    return Recorded(task, index, root, html_of(described["pieces"]), target, picture)
+
+
+def _script() -> str:
+    heard = "heard: window.__clickListeners, offset: [window.scrollX, window.scrollY]"
+    seen = f"const {{ ids, ...seen }} = ({snapshot()})({{ target, {heard} }});"
+    return f"(target) => {{ {seen} return seen; }}"
+
+
+def _perform(page: Page, action: Action) -> None:
+    element = page.locator(action.at)
+    if action.hover:
+        page.hover(action.hover)
+    if action.op == "HOVER":
+        element.hover()
+        return
+    if action.key:
+        element.focus()
+        page.keyboard.press(action.key)
+    else:
+        _act(element, action)
+    # Move the pointer away: nothing may look hovered.
+    page.mouse.move(0, 0)
+
+
+def _act(element: Locator, action: Action) -> None:
+    match action.op:
+        case "TYPE":
+            element.fill(action.value)
+        case "SELECT":
+            element.select_option(label=action.value)
+        case "ENTER":
+            element.press("Enter")
+        case _:
+            element.click()

@@ -31,7 +31,7 @@ import msgspec
 
 from adapters.checks import MAX_NAME, read_json
 from adapters.contract import Fault
-from adapters.processes.program import Program
+from adapters.processes.supervisor import Program
 from adapters.secrets import is_secret
 from harness.errors import UserError
 from harness.printing import printable

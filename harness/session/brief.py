@@ -70,7 +70,7 @@ def brief_grid(
             *([f"over repeats: {over}"] if over else []),
             *agreement_line(records, settings),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
-            *warnings_of(records, settings, declared),
+            *warnings_of(records, settings, declared, manifest),
             *reused_replies(directory),
             *([manifest.dates] if manifest.dates else []),
             f"more: --details, or vlm-eval report {directory}",

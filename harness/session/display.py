@@ -42,6 +42,7 @@ class Display(Observers):
         self._scores = ""
         self._checked = FIRST_UNITS
         self._ending = False
+        self._of_policy = False
 
     def say(self, line: str) -> None:
         """Print a line unchanged, however long."""
@@ -68,6 +69,7 @@ class Display(Observers):
 
     def begun(self, plan: Plan, settled: int, records: Sequence[Unit[Any]]) -> None:
         self._settings = self.running.settings = plan.settings
+        self._of_policy = plan.model.policy is not None
         for record in records:
             self.running.add(record)
         kind = self._settings.progress
@@ -123,7 +125,7 @@ class Display(Observers):
         part = self.running.part(whole=self._ending)
         if part is not None and part is not self._part:
             from harness.planning.model import limits_of
-            from harness.planning.reply_limit import unusable_replies
+            from harness.session.reply_limit import unusable_replies
             from harness.tables import coverage, estimate_cell
 
             metrics = part.metrics
@@ -140,7 +142,8 @@ class Display(Observers):
             )
             self._scores = f"so far: {', '.join(rates)}"
             limits = limits_of(self._settings)
-            if unusable := unusable_replies(self.running.records, limits, declared.units):
+            unusable = unusable_replies(self.running.records, limits, declared.units)
+            if unusable and not self._of_policy:
                 self._scores += f" | {unusable}"
             self._part = part
         return self._scores

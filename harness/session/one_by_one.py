@@ -21,8 +21,8 @@ from harness.engine import ProtocolError
 from harness.errors import DataError
 from harness.kinds.contract import Question
 from harness.pictures import PictureStore
-from harness.planning.model import tokens_of
 from harness.planning.plan import Plan
+from harness.planning.pricing import tokens_of
 from harness.planning.roles import EmbeddingRole
 from harness.protocols import dialogue_about
 from harness.runs import Unit

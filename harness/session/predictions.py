@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 def score_predictions(path: Path, settings: Settings, console: Console, *, as_json: bool) -> int:
     """Print the scores of a prediction file. Returns the exit code."""
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     kind = kind_of(settings.benchmark).predictions(settings)
     settings = kind.settings

@@ -13,9 +13,9 @@ from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
-from harness.planning.reply_limit import higher, unusable_replies
 from harness.runs import Manifest, Unit, by_role, by_tier
 from harness.runs.on_record import reused_replies
+from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
 from harness.tables import (
@@ -109,14 +109,20 @@ def result_grid(
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
             *agreement_line(records, settings),
             *(reused_replies(directory) if directory else ()),
-            *warnings_of(records, settings, declared),
+            *warnings_of(records, settings, declared, manifest),
         ),
     )
 
 
-def warnings_of(records: Records, settings: Settings, declared: Declaration) -> Iterator[str]:
-    """Say what is wrong with many replies, or what mistake in the settings they suggest."""
-    if unusable := unusable_replies(records, limits_of(settings), declared.units):
+def warnings_of(
+    records: Records, settings: Settings, declared: Declaration, manifest: Manifest | None
+) -> Iterator[str]:
+    """Say what is wrong with many replies, or what mistake in the settings they suggest.
+
+    `manifest` is the run's, None if no model was asked.
+    """
+    limited = manifest is not None and not manifest.of_policy
+    if limited and (unusable := unusable_replies(records, limits_of(settings), declared.units)):
         yield f"warning: {unusable}"
     if mistake := unit_kind(declared.kind).extras.warning(records, settings):
         yield f"warning: {mistake}"

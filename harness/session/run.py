@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adapters.contract import Adapter, Measuring
-from adapters.conversation import Tier
 from adapters.prices import source
 from harness.benchmarks import benchmark
 from harness.engine import (
@@ -28,11 +27,10 @@ from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
-from harness.planning.reply_limit import preflight_warning
-from harness.planning.tiers import at_once, caller_named, retries
 from harness.runs import RunDirectory, RunError, open_run
-from harness.runs.callers import CALLERS, callers_at
+from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
 from harness.session.observers import Finished, SessionObserver
+from harness.session.reply_limit import preflight_warning
 from harness.session.session import Session
 from harness.session.summary import summarise
 from harness.settings import Settings, of_session
@@ -43,6 +41,8 @@ if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
     from harness.pictures.disk import DiskPictures
 
+ON_FLEX: Mapping[str, Any] = {"attempts": 40, "patience_s": 3600.0}
+"""Retries of a call on flex."""
 STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
 """Keys of the record of a session that ended early."""
 
@@ -109,7 +109,7 @@ async def carry_out(
                 replace(model, tiers=tiers).lane(settings, passes.caller if passes else None),
                 pictures,
                 directory,
-                policy=_policy(settings, tiers),
+                policy=engine_policy(settings),
                 cache=cache,
                 observer=observer,
                 spent=directory.spent,
@@ -224,20 +224,23 @@ def _open_passes(
     return None
 
 
-def _policy(settings: Settings, tiers: tuple[Tier, ...]) -> EnginePolicy:
+def engine_policy(settings: Settings) -> EnginePolicy:
+    """Return limits and retries; flex, which may lack capacity for a while, is tried longer."""
+    given = {"attempts": settings.attempts, "patience_s": settings.patience_s}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     policy = EnginePolicy(
         # The adapter has the user's limit; this one is for adapters that hang.
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,
         score_failures=settings.score_failures,
-        tiers=tiers,
+        tiers=at_once(settings.tier),
     )
-    first = policy.first_call
-    if settings.attempts is not None:
-        first = replace(first, attempts=settings.attempts)
-    if settings.patience_s is not None:
-        first = replace(first, patience_s=settings.patience_s)
-    return replace(policy, retry=retries(settings, policy.retry), first_call=first)
+    usual = ON_FLEX if "flex" in settings.tier else {}
+    return replace(
+        policy,
+        retry=replace(policy.retry, **{**usual, **chosen}),
+        first_call=replace(policy.first_call, **chosen),
+    )
 
 
 @contextlib.contextmanager

@@ -7,7 +7,6 @@ import contextlib
 from collections import deque
 from collections.abc import (
     AsyncGenerator,
-    AsyncIterator,
     Awaitable,
     Callable,
     Collection,
@@ -73,7 +72,7 @@ class Session:
         first: Collection[str] = (),
         parked: Collection[UnitKey] = (),
         is_enough: Callable[[], bool] = lambda: False,
-    ) -> AsyncIterator[Job]:
+    ) -> AsyncGenerator[Job]:
         """Yield the dialogues in order; settle units that are not asked.
 
         May be called again in a session: dialogues that have ended are left out.

@@ -43,7 +43,7 @@ class ModelSettings:
         common=True,
         needs=("adapter",),
         heading="never",
-        to_adapter=True,
+        fills="adapter",
     )
     adapter_options: tuple[tuple[str, str], ...] = _model(
         (),
@@ -63,7 +63,7 @@ class ModelSettings:
         recorded="when set",
         needs=("adapter",),
         forbids_ranking=True,
-        to_adapter=True,
+        fills="adapter",
     )
     max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
         None,
@@ -73,7 +73,7 @@ class ModelSettings:
         metavar="N[,N]",
         needs=("questions",),
         heading="always",
-        to_protocol=True,
+        fills="protocol",
         common=True,
     )
     temperature: Annotated[float, Meta(ge=0)] | None = _model(
@@ -151,7 +151,6 @@ class QuestionSettings:
         recorded="never",
         forbids_ranking=False,
         heading="never",
-        members_only=True,
     )
     distractors: AtLeastZero = _drawn(
         20,
@@ -179,7 +178,6 @@ class QuestionSettings:
         "ranking (ranker), or every element (all). Default: the protocol's.",
         fixed_as="choices",
         usual="snapshot",
-        left_open=True,
         told_by="candidates",
     )
     ranker: PathText | None = _question(
@@ -197,7 +195,6 @@ class QuestionSettings:
         fixed_as="choices",
         needs=(ELEMENTS, "ranked choices"),
         follows=("candidates",),
-        left_open=True,
         told_by="candidates",
     )
     missed: Literal["zero", "ask"] | None = _listed(
@@ -207,7 +204,6 @@ class QuestionSettings:
         needs=(STEPS, "ranked choices"),
         follows=("candidates",),
         usual="zero",
-        left_open=True,
         told_by="candidates",
     )
     positives: Literal["all", "original"] = _steps(
@@ -241,7 +237,7 @@ class QuestionSettings:
         fixed_as="prompts",
         forbids_ranking=False,
         heading="never",
-        to_protocol=True,
+        fills="protocol",
     )
     none: NoneRule | None = _of_protocol(
         None,
@@ -249,7 +245,7 @@ class QuestionSettings:
         fixed_as="choices",
         follows=("protocol",),
         heading="always",
-        to_protocol=True,
+        fills="protocol",
         left_open=True,
     )
     history: AtLeastZero | str | None = _question(
@@ -260,7 +256,7 @@ class QuestionSettings:
         metavar="all|none|K",
         fixed_as="prompts",
         heading="always",
-        to_protocol=True,
+        fills="protocol",
         left_open=True,
         common=True,
     )
@@ -280,7 +276,6 @@ class QuestionSettings:
         fixed_as="images",
         needs=(PICTURES,),
         heading="always",
-        left_open=True,
         told_by="candidates",
         common=True,
     )
@@ -296,14 +291,14 @@ class QuestionSettings:
         None,
         "If a reply names several letters, take the first instead of none.",
         usual=False,
-        to_protocol=True,
+        fills="protocol",
         left_open=True,
     )
     value_style: Literal["plain", "seeact"] | None = _of_protocol(
         None,
         "Cleaning of values in replies (default: plain).",
         usual="plain",
-        to_protocol=True,
+        fills="protocol",
         left_open=True,
     )
     repeats: AtLeastOne = _question(

@@ -122,7 +122,6 @@ class ScoringSettings:
         recorded="never",
         forbids_ranking=False,
         heading="never",
-        members_only=True,
     )
     f1: F1Variant = _headline(
         "mind2web",
@@ -191,7 +190,7 @@ class RunningSettings:
         "Maximum number of calls in flight. Default: the adapter's.",
         metavar="N",
         needs=("remote model",),
-        to_adapter=True,
+        fills="adapter",
         common=True,
     )
     timeout_s: Annotated[float, Meta(ge=0.1)] = _running(
@@ -200,7 +199,7 @@ class RunningSettings:
         option="--timeout",
         metavar="SECONDS",
         needs=("remote model",),
-        to_adapter=True,
+        fills="adapter",
     )
     tier: tuple[Tier, ...] = _running(
         (),

@@ -46,7 +46,6 @@ class Setting:
             option, its key with dashes.
         under: The option that takes it as `KEY=VALUE` on the command line ("--scoring-option"), ""
             where it has its own. Files and Python name it like any other.
-        members_only: True for an option of pairs whose only keys are the settings under it.
         short: Its short option ("-k"), "" without one.
         metavar: The word for the value in the help, "" for the usual word of its type.
         parse: Turns the text of a command line into a value, if the type is not enough.
@@ -62,9 +61,8 @@ class Setting:
         selects: The level or label of units whose values it lists ("website"), or "".
         needs: Features, or other settings, without which it has no effect (see
             `harness.planning.resolve`).
-        to_adapter: True for an option of the model's adapter.
-        to_protocol: True if it fills a parameter of the protocol.
-        left_open: True if None leaves it to the protocol.
+        fills: The part whose parameter of that name it fills, "" for none.
+        left_open: True if None leaves a parameter of the protocol to the protocol.
     """
 
     name: str
@@ -75,7 +73,6 @@ class Setting:
     about: About
     option: str
     under: str = ""
-    members_only: bool = False
     short: str = ""
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
@@ -89,8 +86,7 @@ class Setting:
     fixed_as: str = ""
     selects: str = ""
     needs: tuple[str, ...] = ()
-    to_adapter: bool = False
-    to_protocol: bool = False
+    fills: Literal["", "adapter", "protocol"] = ""
     left_open: bool = False
 
     def read(self, value: object) -> Any:
@@ -130,6 +126,11 @@ class Setting:
     def holds_pairs(self) -> bool:
         """Return True if its values are keys with values."""
         return values.is_pairs(self.type)
+
+    @property
+    def members_only(self) -> bool:
+        """True for an option of pairs whose only keys are the settings under it."""
+        return self.holds_pairs and self.recorded == "never"
 
     @property
     def usual_value(self) -> Any:

@@ -4,8 +4,8 @@
 
     trackers = open_trackers(["trackio", "wandb:my-project"])
 
-`contract` has the interface of a tracker, `tracking` the observer that `--track` opens, and `feed`
-the thread that each tracker has: nothing that it does comes back into the run. No service's package
+`contract` has the interface of a tracker, and the thread on which each one works: nothing that it
+does comes back into the run. `tracking` has the observer that `--track` opens. No service's package
 is imported before the service is named.
 """
 

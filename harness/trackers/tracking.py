@@ -10,10 +10,10 @@ from harness import __version__
 from harness.engine import Outcome
 from harness.kinds.scoring import Records
 from harness.planning.plan import Plan
-from harness.planning.reply_limit import UNUSABLE, reply_kinds
 from harness.printing import printable
 from harness.runs import Run, Unit, open_run
 from harness.session.observers import Finished, SessionObserver
+from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, plain_part, tokens_and_cost
 from harness.settings import Settings
 from harness.tables import POOLED

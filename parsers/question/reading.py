@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from parsers.actions import mended
 from parsers.question import LETTERS, Asked, answered
-from parsers.question.words import exact, number_of
+from parsers.question.metrics import exact, number_of
 from parsers.records import Prediction, Status
 from parsers.reply_text import ENDED, ends_in_thought, tidy, without_thinking
 

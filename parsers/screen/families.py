@@ -2,7 +2,8 @@
 
 A family has a grammar (`objects`: JSON or Python dictionaries; `calls`: functions with named
 arguments; `words`: OS-Atlas' lines; `tabs`: GELab's fields), the names of its actions, and the keys
-of their parts. `parsers.screen.reading` interprets the table.
+of their parts. `parsers.screen.reading` interprets the table. The families that answer with
+dictionaries are in `parsers.screen.object_families`, with all of them by name.
 """
 
 from __future__ import annotations
@@ -89,3 +90,178 @@ class Family:
         """
         said = chosen or self.scroll
         return stored if said is None or said == "set" else said
+
+
+_TARS = (
+    Said("click", "click", at="start_box point"),
+    Said("long_press", "long_press", at="start_box point"),
+    Said("left_double", "double_click", at="start_box point"),
+    Said("right_single", "right_click", at="start_box point"),
+    Said("drag", "drag", at="start_box start_point", to="end_box end_point"),
+    Said("scroll", "scroll", at="start_box point start_point", to="end_box end_point"),
+    Said("type", "type", "content"),
+    Said("hotkey", "hotkey", "key"),
+    Said("press_back", "back"),
+    Said("press_home", "home"),
+    Said("press_enter", "enter"),
+    Said("press_appselect", "recents"),
+    Said("open_app", "open_app", "app_name"),
+    Said("wait", "wait"),
+    Said("finished", "complete", "content"),
+    Said("call_user", "call_user", "content"),
+)
+
+CALL_FAMILIES: tuple[Family, ...] = (
+    Family(
+        "ui-tars",
+        "calls",
+        "per-mille",
+        _TARS,
+        ("ui-tars",),
+        opening="Action: ",
+        newline=True,
+        spelled="'<|box_start|>({x},{y})<|box_end|>'",
+        lead="Thought: \n",
+        history="turns:5",
+    ),
+    Family(
+        "ui-tars-1.5",
+        "calls",
+        "absolute",
+        tuple(
+            one._replace(
+                at=" ".join(reversed(one.at.split())), to=" ".join(reversed(one.to.split()))
+            )
+            for one in _TARS
+        ),
+        ("ui-tars-1.5", "seed-1.5"),
+        opening="Action: ",
+        newline=True,
+        spelled="'<point>{x} {y}</point>'",
+        lead="Thought: \n",
+        history="turns:5",
+    ),
+    Family(
+        "os-atlas-pro",
+        "words",
+        "per-mille",
+        (
+            Said("CLICK", "click", at="point"),
+            Said("LONG_PRESS", "long_press", at="point"),
+            Said("DOUBLECLICK", "double_click", at="point"),
+            Said("RIGHTCLICK", "right_click", at="point"),
+            Said("MOVETO", "hover", at="point"),
+            Said("SCROLL", "scroll"),
+            Said("TYPE", "type", "text"),
+            Said("OPEN_APP", "open_app", "text"),
+            Said("HOTKEY", "hotkey", "text"),
+            Said("PRESS_BACK", "back"),
+            Said("PRESS_HOME", "home"),
+            Said("PRESS_RECENT", "recents"),
+            Said("ENTER", "enter"),
+            Said("PRESS_ENTER", "enter"),
+            Said("WAIT", "wait"),
+            Said("COMPLETE", "complete"),
+            Said("IMPOSSIBLE", "impossible"),
+        ),
+        ("os-atlas",),
+        scroll="set",
+        opening="actions:\n",
+        lead="thoughts:\n",
+    ),
+    Family(
+        "aguvis",
+        "calls",
+        "unit",
+        (
+            Said("pyautogui.click", "click", at="x,y"),
+            Said("pyautogui.doubleClick", "double_click", at="x,y"),
+            Said("pyautogui.rightClick", "right_click", at="x,y"),
+            Said("pyautogui.moveTo", "hover", at="x,y"),
+            Said("mobile.long_press", "long_press", at="x,y"),
+            Said("pyautogui.write", "type", "message"),
+            Said("pyautogui.hotkey", "hotkey", "keys"),
+            Said("pyautogui.press", "enter", given={"keys": "enter"}),
+            Said("pyautogui.press", "key", "keys"),
+            Said("mobile.swipe", "scroll", at="from_coord", to="to_coord"),
+            Said("pyautogui.scroll", "scroll"),
+            Said("mobile.home", "home"),
+            Said("mobile.back", "back"),
+            Said("mobile.open_app", "open_app", "app_name"),
+            Said("mobile.wait", "wait"),
+            Said("mobile.terminate", "complete", given={"status": "success"}),
+            Said("mobile.terminate", "impossible", given={"status": "failure"}),
+            Said("answer", "answer", "text"),
+        ),
+        ("aguvis",),
+        way="page",
+        swipes=True,
+    ),
+    Family(
+        "ui-venus-navi",
+        "calls",
+        "absolute",
+        (
+            Said("Click", "click", at="box"),
+            Said("LongPress", "long_press", at="box"),
+            Said("Drag", "drag", at="start", to="end"),
+            Said("Scroll", "scroll", at="start", to="end"),
+            Said("Type", "type", "content"),
+            Said("Launch", "open_app", "app"),
+            Said("Wait", "wait"),
+            Said("Finished", "complete", "content"),
+            Said("CallUser", "call_user", "content"),
+            Said("PressBack", "back"),
+            Said("PressHome", "home"),
+            Said("PressEnter", "enter"),
+            Said("PressRecent", "recents"),
+        ),
+        ("ui-venus",),
+        opening="<action>",
+        closing="</action>",
+        spelled="({x},{y})",
+    ),
+    Family(
+        "cogagent-9b",
+        "calls",
+        "per-mille",
+        (
+            Said("CLICK", "click", at="box"),
+            Said("DOUBLE_CLICK", "double_click", at="box"),
+            Said("RIGHT_CLICK", "right_click", at="box"),
+            Said("LONG_PRESS", "long_press", at="box"),
+            Said("HOVER", "hover", at="box"),
+            Said("TYPE", "type", "text", at="box"),
+            *(
+                Said(f"SCROLL_{way.upper()}", "scroll", given={"": way})
+                for way in ("down", "up", "left", "right")
+            ),
+            Said("KEY_PRESS", "key", "key"),
+            Said("LAUNCH", "open_app", "app"),
+            Said("END", "complete"),
+        ),
+        ("cogagent-9b",),
+        opening="Grounded Operation: ",
+        spelled="[[{x},{y},{x},{y}]]",
+    ),
+    Family(
+        "gelab-zero",
+        "tabs",
+        "per-999",
+        (
+            Said("CLICK", "click", at="point"),
+            Said("LONGPRESS", "long_press", at="point"),
+            Said("SLIDE", "scroll", at="point1", to="point2"),
+            Said("TYPE", "type", "value"),
+            Said("AWAKE", "open_app", "value"),
+            Said("WAIT", "wait"),
+            Said("INFO", "call_user", "value"),
+            Said("COMPLETE", "complete", "return"),
+            Said("ABORT", "impossible"),
+        ),
+        ("gelab", "step-gui"),
+        swipes=True,
+        spelled="{x},{y}",
+        fixed={"summary": "done"},
+    ),
+)

@@ -1,11 +1,11 @@
-"""Families of models that answer with dictionaries, of JSON or of Python."""
+"""Families of models that answer with dictionaries, of JSON or of Python, and all by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from parsers.screen.families import Family, Said
+from parsers.screen.families import CALL_FAMILIES, Family, Said
 
 
 def _tool(*more: Said, swipe: bool = True) -> tuple[Said, ...]:
@@ -297,3 +297,7 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
         submit="press_enter",
     ),
 )
+
+FAMILIES: Mapping[str, Family] = {
+    family.name: family for family in (*CALL_FAMILIES, *OBJECT_FAMILIES)
+}

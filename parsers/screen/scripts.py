@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from parsers.actions import Action
-from parsers.question.official import f1
+from parsers.question.metrics import websrc_f1
 from parsers.screen import (
     OPPOSITE,
     Answers,
@@ -65,10 +65,10 @@ def _guiact(said: Action, gold: Action, answers: Answers, size: Size) -> tuple[b
         same, overlap = _element(said, gold, answers)
         if gold.name != "select":
             return same, overlap
-        alike = f1(text_of(said) or "", text_of(gold) or "")
+        alike = websrc_f1(text_of(said) or "", text_of(gold) or "")
         return same and alike > 0.5, (alike + overlap) / 2
     if gold.name in ("type", "answer"):
-        alike = f1(text_of(said) or "", text_of(gold) or "")
+        alike = websrc_f1(text_of(said) or "", text_of(gold) or "")
         return alike > 0.5, alike
     if gold.name == "select_text":
         ours, right = gesture(said), gesture(gold)

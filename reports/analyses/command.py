@@ -113,7 +113,7 @@ def intervals(runs: tuple[Path, ...], form: str, out: Path | None) -> int:
 @AVERAGE
 def published(runs: tuple[Path, ...], form: str, out: Path | None, average: Average) -> int:
     """List published results with the keys that make them comparable; with RUNs, what differs."""
-    from reports.published import published_table
+    from reports.published.beside import published_table
 
     emit(published_table(runs, average=average), form, out)
     return 0

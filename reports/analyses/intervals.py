@@ -13,7 +13,7 @@ import pandas as pd
 from harness.tables import POOLED, coverage, interval_record
 from parsers import Declaration, Interval, Measure, ScoredUnit
 from parsers.bootstrap import bootstrap
-from parsers.intervals import clustered_values
+from parsers.clusters import clustered_values
 from parsers.metrics import Metrics
 from parsers.parents import Parent, cluster_above, parent_of
 from reports.analyses.units import one_declaration

@@ -19,7 +19,7 @@ from parsers import (
     mean_interval,
     t_interval,
 )
-from parsers.intervals import clustered_values
+from parsers.clusters import clustered_values
 from reports.grid import Field, interval
 from reports.load import declarations
 from reports.settings import compare

@@ -12,7 +12,7 @@ from reports.output import CLUSTER, RUNS, emit_grids, format_options
 
 if TYPE_CHECKING:
     from reports.frames.rows import InvalidRule
-    from reports.statistics import Correction
+    from reports.statistics.significance import Correction
 
 
 @click.command(short_help="Compare runs on the steps they share.")

@@ -19,7 +19,7 @@ from parsers import (
     Metrics,
     ScoredUnit,
 )
-from parsers.bootstrap import clustered
+from parsers.clusters import clustered
 from parsers.parents import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
@@ -28,19 +28,21 @@ from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.load import RunLike, corrupt_lines, open_runs
 from reports.settings import compare as compare_settings
-from reports.statistics import (
-    Correction,
-    adjust,
-    clustered_mcnemar,
+from reports.statistics.paired import (
     effect,
-    exact_mcnemar,
     paired_difference,
-    permutation_test,
     smallest_difference,
     smallest_success_difference,
     success_difference,
     tasks_needed,
     tasks_needed_for_success,
+)
+from reports.statistics.significance import (
+    Correction,
+    adjust,
+    clustered_mcnemar,
+    exact_mcnemar,
+    permutation_test,
 )
 
 Mean = Literal["macro", "micro"]

@@ -12,7 +12,8 @@ from parsers import FEW, Declaration
 from reports.comparison.pairing import Left
 from reports.comparison.spent import Takes
 from reports.settings import Settings
-from reports.statistics import Correction, Difference, Effect, McNemar, Permutation
+from reports.statistics.paired import Difference, Effect
+from reports.statistics.significance import Correction, McNemar, Permutation
 
 LEVEL = 0.05
 

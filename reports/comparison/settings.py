@@ -99,7 +99,7 @@ def _of_one_protocol(name: str) -> bool:
     known = setting_of(name)
     if known is None:
         return False
-    return name.startswith("protocol_options.") or (known.to_protocol and known.left_open)
+    return name.startswith("protocol_options.") or known.left_open
 
 
 def _about(name: str) -> About:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.tables import Cell, NumberStyle, Row, shown
-from parsers.intervals import Interval, per_success, ratio_difference
+from parsers.intervals import Interval
 from reports.frames.rows import RunRows
-from reports.spending import AMOUNTS, STYLES, worked
+from reports.spending import AMOUNTS, STYLES, per_success, ratio_difference, worked
 
 
 @dataclass(frozen=True, slots=True)

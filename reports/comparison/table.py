@@ -89,8 +89,7 @@ def columns(declared: Declaration) -> tuple[Column, ...]:
 def comparison_table(comparisons: Comparisons) -> pd.DataFrame:
     """Return a row per run, measure and average (see `columns`); `attrs` has the settings."""
     records = [_record(one, contrast) for one in comparisons.others for contrast in one.contrasts]
-    described = columns(comparisons.declared)
-    table = typed({c.name: [record[c.name] for record in records] for c in described}, described)
+    table = typed(records, columns(comparisons.declared))
     table.attrs = {
         "constants": comparisons.settings.constants,
         "differences": comparisons.settings.differences,

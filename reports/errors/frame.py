@@ -12,8 +12,7 @@ from harness.runs import Run
 from harness.tables import interval_record
 from parsers import Declaration, mean_interval
 from parsers.declaration import SPLIT
-from reports.errors.classes import NO_ANSWER, ClassInfo
-from reports.errors.classifying import errors_of
+from reports.errors import NO_ANSWER, ClassInfo, errors_of
 from reports.errors.labels import read_labels
 from reports.frames.units import Column, typed
 from reports.load import RunLike, open_runs
@@ -132,8 +131,7 @@ def errors_frame(runs: RunLike | Iterable[RunLike], *, pages: bool = True) -> pd
         labels = read_labels(run)
         problems += labels.problems
         rows += _rows(label, run, labels.by_step(), pages)
-    data = {name: [row.get(name) for row in rows] for name in described}
-    frame = typed(data, list(described.values()))
+    frame = typed(rows, list(described.values()))
     frame.attrs = {"problems": tuple(problems)}
     return frame
 

@@ -10,23 +10,14 @@ import pandas as pd
 
 from harness import tables
 from harness.runs import Run
-from harness.tables import (
-    Cell,
-    Grid,
-    Row,
-    Section,
-    clean,
-    few_notes,
-    percent,
-    record_bounds,
-)
+from harness.tables import Cell, Grid, Row, Section, clean, few_notes, percent, record_bounds
 from parsers import Declaration
-from reports.errors.classifying import classes_of, errors_of
+from reports.errors import classes_of, errors_of
 from reports.errors.frame import ALL, counts, errors_frame, keys
 from reports.frames.units import Column, typed
-from reports.grid import frame_data, plain_records
-from reports.load import RunLike, corrupt_lines, open_runs, unfinished_lines
-from reports.settings import about, compare
+from reports.grid import frame_data, interval, plain_records
+from reports.load import RunLike, open_runs, unfinished_lines
+from reports.settings import about, attrs_of
 
 FOOTNOTE = (
     "share: per cent of the valid rows that were answered; of errors: per cent "
@@ -39,13 +30,8 @@ _TEXT = 88
 
 
 def _share(name: str, meaning: str) -> tuple[Column, ...]:
-    return (
-        Column(name, "float64", meaning),
-        Column(f"{name}_low", "float64", "lower end of its 95 % interval"),
-        Column(f"{name}_high", "float64", "upper end"),
-        Column(f"{name}_method", "str", "its method"),
-        Column(f"{name}_few", "boolean", "whether it is marked"),
-    )
+    ends = (Column(one.name, one.kind, one.meaning) for one in interval(name, ""))
+    return (Column(name, "float64", meaning), *ends)
 
 
 def columns(units: str) -> tuple[Column, ...]:
@@ -100,18 +86,15 @@ def errors_table(
             raise ValueError(f"{label} cannot be counted by {by}: expected {' or '.join(known)}")
     frame = errors_frame(opened.values(), pages=pages)
     words = words_of(run.manifest.declaration for run in opened.values())
-    described = columns(words.units)
     counted = [
         {**row, words.units: row["count"]}
         for label, run in opened.items()
         for row in counts(label, run, by, frame[frame["run"].astype("str") == label])
     ]
-    table = typed({c.name: [row.get(c.name) for row in counted] for c in described}, described)
-    settings = compare(opened)
+    table = typed(counted, columns(words.units))
     beside = [{"run": label, **_beside(run, frame, label)} for label, run in opened.items()]
     table.attrs = {
-        "constants": settings.constants,
-        "differences": settings.differences,
+        **attrs_of(opened),
         "given": {},
         "key": by or ALL,
         "runs": list(opened),
@@ -127,7 +110,6 @@ def errors_table(
         "labels": _labels(frame, words.units),
         "problems": frame.attrs["problems"],
         "unfinished": unfinished_lines(opened),
-        "corrupt": corrupt_lines(opened),
         "words": words,
         "ids": list({run.manifest.declaration.id_column: None for run in opened.values()}),
         "titles": {str(one.error_class): one.title for one in classes_of(opened.values())},

@@ -5,29 +5,278 @@
 
 | module | content |
 |---|---|
-| `contract` | what a format is, the registry of formats, options of formats |
-| `folder` | the output folder: safe names, nothing half written, nothing replaced unasked |
 | `results` | a run's measures, one by one, as `vlm-eval report` computes them |
-| `facts` | facts about a run other than its numbers |
-| `units` | what formats say of a unit: its calls in order, the answer, what is right |
-| `write` | `export`, which the command calls |
+| `facts` | facts about a run and its units other than their numbers |
 | `csv`, `eee`, `hub`, `inspect` | a format each |
+| `command` | `vlm-eval export` |
 
 A format is a frozen dataclass: its fields are options of `vlm-eval export`, and `write` writes some
 runs into a folder. It is added to `EXPORTS`, or by a package as an entry point of
 `vlm_eval.exports`.
+
+    @dataclass(frozen=True, slots=True)
+    class Lines:
+        \"\"\"A JSON line per run.\"\"\"
+
+        names_only: bool = option(False, "Leave the settings out.")
+
+        def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+            for label, run in runs.items():
+                with folder.path(f"{file_name(label)}.jsonl").open("w", encoding="utf-8") as file:
+                    ...
+            return ()
+
+Its module is imported for the help of the command, so it imports other packages where they are
+used. Equal runs and options give equal files: no format reads the clock.
 """
 
 from __future__ import annotations
 
-from reports.exports.contract import (
-    EXPORTS,
-    ExportError,
-    ExportFormat,
-    Folder,
-    export,
-    file_name,
-    option,
-)
+import hashlib
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import field, fields, is_dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol, Self
+
+import click
+
+from adapters.registry import Registry
+from harness.runs import Run, open_run
+from harness.tables import clean
 
 __all__ = ["EXPORTS", "ExportError", "ExportFormat", "Folder", "export", "file_name", "option"]
+
+LONGEST = 200
+"""Bytes of a name without its ending: file systems take 255."""
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(10))}
+
+
+class ExportError(click.ClickException):
+    """An export that is not possible, and why, in one line."""
+
+    exit_code = 2
+
+
+def file_name(text: str) -> str:
+    """Return a name for a file or folder from any text; other texts have other names.
+
+    >>> file_name("gpt-5.4"), file_name("../a b")
+    ('gpt-5.4', 'a-b-2c2c791a')
+    """
+    plain = "".join(c if c.isalnum() or c in "-._" else "-" for c in text).strip("-.")
+    fits = len(plain.encode()) <= LONGEST and plain.partition(".")[0].casefold() not in _RESERVED
+    if plain and plain == text and fits:
+        return plain
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    cut = plain.encode()[: LONGEST - len(digest) - 1].decode(errors="ignore")
+    return f"{cut}-{digest}".lstrip("-")
+
+
+class Folder:
+    """The output folder of an export, as a context manager.
+
+    Files are written aside and moved to their places together when the block ends; where it ends
+    with an error, the folder is as it was before.
+    """
+
+    def __init__(self, out: Path, *, overwrite: bool = False) -> None:
+        self.out = out
+        self._overwrite = overwrite
+        self._names: dict[str, Path] = {}
+        self._made: list[Path] = []
+        self._aside = Path()
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the paths of the files, in the order of their requests."""
+        return [self.out / name for name in self._names.values()]
+
+    def path(self, *parts: str) -> Path:
+        """Where to write the file of this name, given as folders and name (see `file_name`).
+
+        Its last part is the name that was asked for, and its folder exists. Nothing is at the path
+        yet; a format requests a path for each of several files.
+
+        Raises:
+            ExportError: the file exists and is not to be replaced, or has been asked for already.
+            ValueError: a part is not the name of a file.
+        """
+        for part in parts:
+            if not part or part in (".", "..") or any(c in part for c in "/\\\0:"):
+                raise ValueError(f"{part!r} is not the name of a file")
+        name = Path(*parts)
+        key = unicodedata.normalize("NFC", str(name)).casefold()
+        if key in self._names:
+            raise ExportError(f"two files would be named {name}: export these runs one by one")
+        self._check(name)
+        self._names[key] = name
+        aside = self._aside / name
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        return aside
+
+    def _check(self, name: Path) -> None:
+        """Raise `ExportError` unless a file may be put there."""
+        for parent in list(name.parents)[:-1]:
+            folder = self.out / parent
+            if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+                raise ExportError(f"{folder} is not a folder: remove it, or choose another --out")
+        target = self.out / name
+        if target.is_dir() and not target.is_symlink():
+            raise ExportError(f"{target} is a folder: remove it, or choose another --out")
+        if not self._overwrite and (target.exists() or target.is_symlink()):
+            raise ExportError(f"{target} exists already: --overwrite replaces it")
+
+    def __enter__(self) -> Self:
+        if self.out.exists() and not self.out.is_dir():
+            raise ExportError(f"{self.out} is a file: give a folder with --out")
+        missing = [one for one in (self.out, *self.out.parents) if not one.exists()]
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            self._made = missing
+            self._aside = Path(tempfile.mkdtemp(prefix=".vlm-eval-export-", dir=self.out))
+        except OSError as error:
+            self._undo()
+            raise ExportError(f"cannot write {self.out}: {error.strerror or error}") from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None:
+                self._publish()
+                self._made = []
+        finally:
+            shutil.rmtree(self._aside, ignore_errors=True)
+            self._undo()
+
+    def _publish(self) -> None:
+        written = [name for name in self._names.values() if (self._aside / name).is_file()]
+        for name in written:
+            self._check(name)
+        for name in written:
+            target = self.out / name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (self._aside / name).replace(target)
+            except OSError as error:
+                raise ExportError(f"cannot write {target}: {error.strerror or error}") from error
+        self._names = {str(name): name for name in written}
+
+    def _undo(self) -> None:
+        """Remove the folders that were made, as far as nothing is in them."""
+        for folder in self._made:
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+
+
+class ExportFormat(Protocol):
+    """A format of another project. Fields made by `option` are options of the command."""
+
+    def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
+        """Write runs, by label, to paths that `folder` gives; labels are unique, and hostile texts.
+
+        All runs are readable, and finished unless the user asked for unfinished ones
+        (`Run.complete` says so).
+
+        Returns:
+            Lines for the user, such as the command that uploads the files; with the note on
+            test data (`reports.load.guarding_notes`) where the files hold texts of it.
+
+        Raises:
+            ExportError: something is missing that the format needs, in one line.
+            RunError: a run cannot be read.
+        """
+
+
+EXPORTS: Registry[ExportFormat] = Registry("export format", "vlm_eval.exports", has=("write",))
+EXPORTS.add(
+    "hub", "reports.exports.hub:HubExport", "evaluation results for model repositories on the hub"
+)
+EXPORTS.add("eee", "reports.exports.eee:EeeExport", "JSON of Every Eval Ever")
+EXPORTS.add("csv", "reports.exports.csv:CsvExport", "tables for spreadsheets and pandas")
+EXPORTS.add("inspect", "reports.exports.inspect:InspectExport", "logs of inspect_ai, one per run")
+
+
+def option(default: Any, help: str, **facts: Any) -> Any:
+    """Return a field of a format that is an option of `vlm-eval export`: `--with-steps` for
+    `with_steps`.
+
+    A switch where the default is a bool; `facts` are further arguments of `click.Option`, such as
+    `type` or `metavar`.
+    """
+    return field(default=default, metadata={"help": help, **facts})
+
+
+def options_of(format_class: object) -> dict[str, Mapping[str, Any]]:
+    """Return the options of a format by name: arguments of `click.Option`, with `default` and
+    `help`."""
+    if not isinstance(format_class, type) or not is_dataclass(format_class):
+        return {}
+    return {
+        one.name: {"default": one.default, **one.metadata}
+        for one in fields(format_class)
+        if "help" in one.metadata
+    }
+
+
+class Exported(NamedTuple):
+    """The files that were written, and lines for the user."""
+
+    files: list[Path]
+    notes: tuple[str, ...]
+
+
+def export(
+    runs: Iterable[Run | Path | str],
+    to: str,
+    out: Path | str,
+    *,
+    overwrite: bool = False,
+    unfinished: bool = False,
+    **options: Any,
+) -> Exported:
+    """Write runs in a format of another project.
+
+    Args:
+        runs: runs or their directories, each once.
+        to: the format, one of `EXPORTS`.
+        out: the folder to write into; it is made if it is missing.
+        overwrite: replace files that are there already.
+        unfinished: export runs that are not finished as well; every format marks them.
+        options: those of the format, by name.
+
+    Raises:
+        ExportError: the export is not possible; then the folder is as it was.
+        RunError: a run cannot be read, or holds lines that cannot be.
+        UnknownName: an unknown format, or one that does not take these options.
+    """
+    from reports.load import open_runs
+
+    chosen = EXPORTS.make(to, **options)
+    # Not tolerant: what is handed on is whole, or it is not handed on.
+    opened = open_runs(run if isinstance(run, Run) else open_run(run) for run in runs)
+    for label, run in opened.items():
+        if not run.complete and not unfinished:
+            raise ExportError(
+                f"{clean(label)} is not finished: go on with it, or give --unfinished to export "
+                "what there is, marked as such"
+            )
+    folder = Folder(Path(out), overwrite=overwrite)
+    with folder:
+        try:
+            notes = tuple(chosen.write(opened, folder))
+        except OSError as error:
+            where = error.filename or os.fspath(out)
+            raise ExportError(f"{error.strerror or error}: {where}") from error
+    return Exported(folder.files, notes)

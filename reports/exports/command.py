@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from adapters.registry import UnknownName
 from harness.tables import clean, say
-from reports.exports.contract import EXPORTS, options_of
+from reports.exports import EXPORTS, options_of
 from reports.output import RUNS
 
 
@@ -92,7 +92,7 @@ def export(
     Nothing is sent anywhere: files are written into a folder, and the same run gives the same
     files. Options with formats in brackets are for those formats only.
     """
-    from reports.exports.contract import export as export_runs
+    from reports.exports import export as export_runs
 
     EXPORTS.get(to)
     ctx = click.get_current_context()

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.tables import Data, Grid, render
-from reports.exports.contract import option
+from reports.exports import option
 from reports.load import guarding_notes
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from harness.runs import Run
-    from reports.exports.contract import Folder
+    from reports.exports import Folder
 
 RESULTS = (
     *("run", "model", "benchmark", "split", "measure", "average", "invalid", "headline", "value"),

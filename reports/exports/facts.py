@@ -14,7 +14,7 @@ from harness.runs import CallRecord, Run, Unit
 from harness.runs.live_steps import Sight
 from harness.settings import OF_MODEL, SETTINGS, Setting
 from harness.tables import clean, mean_text, parents_text
-from reports.exports.contract import ExportError
+from reports.exports import ExportError
 from reports.settings import heading, settings_of
 from reports.view.parts import Cell, Part
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.tables import bounds, clean
-from reports.exports.contract import ExportError, file_name, option
+from reports.exports import ExportError, file_name, option
 from reports.exports.facts import (
     LIBRARY,
     average_text,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from harness.runs import Run
     from parsers import Interval
-    from reports.exports.contract import Folder
+    from reports.exports import Folder
     from reports.exports.results import Result
 
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)

@@ -14,8 +14,8 @@ from parsers import Declaration, Measure
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.units import Column, Kind, series, typed, union
 from reports.kind import reports_on
-from reports.load import RunLike, corrupt_lines, declarations, open_runs
-from reports.settings import Setting, compare
+from reports.load import RunLike, declarations, open_runs
+from reports.settings import Setting, attrs_of
 
 FACTS = (
     Column("run", "str", "the run, as labelled by `reports.load.open_runs`"),
@@ -98,15 +98,10 @@ def runs_frame(
         columns(declared, partly_measured(rows, declared))
         for declared in declarations(opened.values())
     )
-    frame = typed({c.name: [row.get(c.name) for row in rows] for c in described}, described)
-    settings = compare(opened)
-    for name, values in settings.differences.items():
+    frame, attrs = typed(rows, described), attrs_of(opened)
+    for name, values in attrs["differences"].items():
         frame[f"setting.{name}"] = _setting([values[label] for label in opened])
-    frame.attrs = {
-        "constants": settings.constants,
-        "differences": settings.differences,
-        "corrupt": corrupt_lines(opened),
-    }
+    frame.attrs = attrs
     return frame
 
 

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 from harness.runs import Run, RunError
 from parsers import Declaration
 from reports.frames.units import Column, Kind, union, unit_columns
-from reports.load import RunLike, corrupt_lines, declarations, open_runs, without_table
-from reports.settings import compare
+from reports.load import RunLike, declarations, open_runs, without_table
+from reports.settings import attrs_of
 
 TABLE = "steps.parquet"
 
@@ -49,12 +49,7 @@ def steps_frame(runs: RunLike | Iterable[RunLike], *, texts: bool = False) -> pd
     opened = open_runs(runs)
     described = union(columns(one, texts=texts) for one in declarations(opened.values()))
     frame = joined({label: _read(run, texts) for label, run in opened.items()}, described)
-    settings = compare(opened)
-    frame.attrs = {
-        "constants": settings.constants,
-        "differences": settings.differences,
-        "corrupt": corrupt_lines(opened),
-    }
+    frame.attrs = attrs_of(opened)
     return frame
 
 

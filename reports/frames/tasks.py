@@ -14,8 +14,8 @@ from parsers.metrics import ParentRate
 from parsers.parents import parent_of, prefix
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.units import Column, typed, union
-from reports.load import RunLike, corrupt_lines, declarations, open_runs
-from reports.settings import compare
+from reports.load import RunLike, declarations, open_runs
+from reports.settings import attrs_of
 
 
 def columns(declared: Declaration) -> tuple[Column, ...]:
@@ -90,13 +90,8 @@ def tasks_frame(runs: RunLike | Iterable[RunLike], *, f1: str | None = None) -> 
     opened = open_runs(runs)
     parts = [row for rows in run_rows(opened.values(), f1=f1) for row in _tasks(rows)]
     described = union(columns(declared) for declared in declarations(opened.values()))
-    frame = typed({c.name: [part.get(c.name) for part in parts] for c in described}, described)
-    settings = compare(opened)
-    frame.attrs = {
-        "constants": settings.constants,
-        "differences": settings.differences,
-        "corrupt": corrupt_lines(opened),
-    }
+    frame = typed(parts, described)
+    frame.attrs = attrs_of(opened)
     return frame
 
 

@@ -50,11 +50,13 @@ def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
     return tuple(columns.values())
 
 
-def typed(data: Mapping[str, Any] | pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
-    """Return a frame with these columns, in this order, of these types."""
+def typed(records: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
+    """Return a frame with a row per record and these columns, in this order, of these types."""
     import pandas as pd
 
-    return pd.DataFrame({column.name: series(data[column.name], column.kind) for column in columns})
+    return pd.DataFrame(
+        {one.name: series([row.get(one.name) for row in records], one.kind) for one in columns}
+    )
 
 
 def series(values: Any, kind: Kind) -> pd.Series[Any]:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from harness.runs import Run, Unit
-from parsers import Declaration
 from parsers.actions import Action
-from reports.errors.classes import FAILED, ClassInfo
-from reports.errors.classifying import UnitError, UnitErrors, short
+from reports.errors import FAILED, FAILURE, ClassInfo, UnitError, UnitErrors, short
 from reports.frames.units import KindColumns, predicted, unit_column
 from reports.kind import KindReports
 from reports.view.parts import Cell, Line, Part, UnitPage, action_lines
@@ -31,6 +28,7 @@ WRONG = (
         "wrong",
         "function and element are right, and the rest is not",
     ),
+    FAILURE,
 )
 _LONGEST = 200
 
@@ -38,35 +36,22 @@ _LONGEST = 200
 class PromptErrors(UnitErrors):
     """The general classes, with failures classified by the error in the action."""
 
-    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
-        *general, last = super().classes(declared)
-        return (*general, *WRONG, last)
+    wrong = WRONG
 
-    def classify(
-        self, run: Run, records: Sequence[Unit[Any]], *, pages: bool = True
-    ) -> Sequence[UnitError]:
-        """Classify by the lines of a run alone."""
-        errors = super().classify(run, records, pages=pages)
-        return [
-            _detailed(error, record) if error.error_class == FAILED else error
-            for error, record in zip(errors, records, strict=True)
-        ]
-
-
-def _detailed(error: UnitError, record: Unit[Any]) -> UnitError:
-    """Return the error of an answer that failed, by the first thing that is wrong with it."""
-    said = record.prediction.action if record.prediction else None
-    gold: Action = record.detail.gold
-    if said is None:
-        return error
-    if said.name != gold.name:
-        wrong = "wrong_function"
-    elif said.element != gold.element:
-        shown = said.element is not None and f"[{said.element}]" in record.detail.asked
-        wrong = "wrong_element" if shown else "unknown_element"
-    else:
-        wrong = "wrong_argument"
-    return replace(error, error_class=wrong, detail=short(f"{said} for {gold}"))
+    def refined(self, run: Run, record: Unit[Any], found: UnitError) -> UnitError:
+        """Return the class of an answer that failed, by the first thing that is wrong with it."""
+        said = record.prediction.action if record.prediction else None
+        gold: Action = record.detail.gold
+        if said is None or found.error_class != FAILED:
+            return found
+        if said.name != gold.name:
+            wrong = "wrong_function"
+        elif said.element != gold.element:
+            shown = said.element is not None and f"[{said.element}]" in record.detail.asked
+            wrong = "wrong_element" if shown else "unknown_element"
+        else:
+            wrong = "wrong_argument"
+        return replace(found, error_class=wrong, detail=short(f"{said} for {gold}"))
 
 
 class PromptPage(UnitPage):

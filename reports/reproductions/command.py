@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from reports.reproductions import Reproduction
+    from reports.reproductions.outcome import Reproduction
 
 _STOPPED = 130
 
@@ -44,7 +44,7 @@ def reproduce(
       vlm-eval reproduce gpt-4-autowebbench --max-cost 5 -- --model gpt-5.4
     """
     from harness.tables import render, say, terminal_width
-    from reports.reproductions import reproductions
+    from reports.reproductions.outcome import reproductions
     from reports.reproductions.page import list_grid
 
     context, known = click.get_current_context(), reproductions()

@@ -34,7 +34,8 @@ from harness.tables import Cell, Column, Grid, average_of, bounds, few_notes, pe
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.load import RunLike, open_runs
-from reports.published import Published, published_rows, what_sets_apart
+from reports.published.beside import what_sets_apart
+from reports.published.source import Published, published_rows
 from reports.tables import main_table
 
 FOLDER = Path(__file__).parent

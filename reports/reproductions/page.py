@@ -1,4 +1,4 @@
-"""Generate the table and the sections of docs/reproductions.md.
+"""Generate the sections of docs/reproductions.md.
 
 `python -m reports.reproductions.page docs/reproductions.md` replaces them below the mark.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from adapters.secrets import masked
-from harness.tables import Column, Grid, bounds, percent, render, rows_of
+from harness.tables import Column, Grid, bounds, percent, rows_of
 from reports.reproductions.outcome import Measured, Reproduction, reproductions
 
 PROGRAM = "vlm-eval"
@@ -143,10 +143,8 @@ MARK = "<!-- from here on made from reports/reproductions/*.toml -->\n"
 
 
 def generated() -> str:
-    """Return the table and the sections as Markdown."""
-    listed = list(reproductions().values())
-    table = render(list_grid(listed), "markdown", note="")
-    return "\n".join([table[table.index("|") :], *map(_section, listed)])
+    """Return the sections as Markdown."""
+    return "\n".join(map(_section, reproductions().values()))
 
 
 def _section(one: Reproduction) -> str:
@@ -159,7 +157,7 @@ def _section(one: Reproduction) -> str:
 {_commands(one)}
 ```
 
-Needs {one.needs.data}.{reasons and f" Not comparable: {reasons}."}
+Needs {"; ".join(needs_texts(one))}.{reasons and f" Not comparable: {reasons}."}
 
 {_items(one.differences)}
 

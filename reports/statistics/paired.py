@@ -29,8 +29,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from parsers import Average
-from parsers.bootstrap import NOTHING, Floats, clustered, mean_and_error, special, t_quantile
-from parsers.intervals import clustered_values, few_moved
+from parsers.clusters import (
+    NOTHING,
+    Floats,
+    clustered,
+    clustered_values,
+    mean_and_error,
+    t_quantile,
+)
+from parsers.intervals import FEW, moved, special
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,7 @@ def paired_difference(
         tasks=len(set(tasks)),
         clusters=groups,
         steps=len(tasks),
-        few=few_moved(*clustered_values(gained, tasks, average, clusters), "difference"),
+        few=min(moved(*clustered_values(gained, tasks, average, clusters), "difference")) < FEW,
         deviation=None if error is None else error * math.sqrt(groups),
         level=level,
     )

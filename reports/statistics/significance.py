@@ -38,7 +38,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from parsers import Average
-from parsers.bootstrap import NOTHING, Floats, clustered, generator, special
+from parsers.bootstrap import generator
+from parsers.clusters import NOTHING, Floats, clustered
+from parsers.intervals import special
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)

@@ -6,13 +6,11 @@
 | `write` | writes the folder, one run in memory at a time, once or again |
 | `sheets` | the runs that share the declaration of their benchmarks |
 | `points` | the list of units with their outcome in each run; the sample of a small page |
-| `detail`, `tree` | everything about one unit in one run; details of unknown kinds unchanged |
-| `parts`, `steps` | what a kind of unit brings, as data; recorded steps |
+| `detail` | everything about one unit in one run; details of unknown kinds unchanged |
+| `parts` | what a kind of unit brings, as data |
 | `pictures` | downscaled screenshots, what models were sent of them, blobs of the run |
-| `tables`, `agreement`, `plots` | the summary and the comparison |
-| `script` | data as scripts, escaped: no text can break out |
-| `folder` | checks and clears the output folder |
-| `single` | puts a whole page into one file |
+| `tables`, `plots` | the summary and the comparison |
+| `folder` | the output folder, data as scripts that no text can break out of, all in one file |
 | `serving` | serves a folder on localhost, and has it written again as runs go on |
 | `browse` | serves an index of runs, and the page of each when it is asked for |
 

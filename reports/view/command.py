@@ -77,7 +77,7 @@ def view(
     if out is not None and out.suffix.lower() in (".html", ".htm"):
         if serve:
             raise click.UsageError("--serve serves a folder: give one with --out, or none")
-        from reports.view.single import write_single
+        from reports.view.folder import write_single
 
         with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
             make(Path(folder), out)

@@ -12,7 +12,7 @@ from adapters.conversation import Picture
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.pictures import sent_picture
 from parsers import Declaration
-from reports.view.parts import Frame, Score, UnitPage, Window, key_of, main_of, part_of
+from reports.view.parts import Frame, Score, UnitPage, Window, key_of, part_of
 
 
 def detail(
@@ -92,7 +92,7 @@ def _groups(record: Unit[Any], declared: Declaration, page: UnitPage) -> list[tu
 
 def _scores(record: Unit[Any], declared: Declaration) -> Iterator[Score]:
     """Yield the declared scores, the main one first; then the others."""
-    scores, main = record.scores or {}, main_of(declared)
+    scores, main = record.scores or {}, declared.main_of_units
     if not scores:
         return
     known = set()

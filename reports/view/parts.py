@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from harness.runs import CallRecord, Unit
-from parsers import Average, Declaration, Measure
+from parsers import Average, Declaration
 from parsers.actions import Action, Value
 from parsers.declaration import SPLIT
 
@@ -286,15 +286,10 @@ def title_of(name: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def main_of(declared: Declaration) -> Measure:
-    """Return the main measure of units: where the main one is of parents, what it is all of."""
-    return declared[declared.main.all_of] if declared.main.all_of else declared.main
-
-
 def measure_words(declared: Declaration) -> str:
     """Return the main measure of units in a few words: its meaning, or its head where that is
     long."""
-    main = main_of(declared)
+    main = declared.main_of_units
     return main.meaning if 0 < len(main.meaning) <= SHORT else main.head
 
 
@@ -305,7 +300,7 @@ def average_words(average: Average, declared: Declaration) -> str:
     >>> average_words("macro", MIND2WEB), average_words("micro", MIND2WEB)
     ('macro over tasks', 'micro over steps')
     """
-    over = {"macro": declared.level(main_of(declared).over).many, "micro": declared.units}
+    over = {"macro": declared.level(declared.main_of_units.over).many, "micro": declared.units}
     return f"{average} over {over.get(average, 'groups')}"
 
 

@@ -13,10 +13,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from harness.runs import Run
 from harness.tables import clean
 from parsers import Declaration
-from reports.view.efforts import Rung
-from reports.view.parts import average_words, main_of, measure_words, title_of
+from reports.grid import plain_records
+from reports.settings import settings_of
+from reports.view.parts import average_words, measure_words, title_of
+from reports.view.tables import Summary
 
 MOST_GROUPS = 40
 LONGEST_LABEL = 26
@@ -70,12 +73,65 @@ def rates_plot(table: pd.DataFrame, name: str, folder: Path) -> Plot:
     return Plot(title, files["light"], files["dark"], words)
 
 
+EFFORTS = ("effort", "thinking_budget")
+"""Settings that say how much a model thinks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One of these runs.
+
+    effort: the value in which it differs.
+    tokens: mean output tokens per answered unit, thoughts included.
+    value, low, high: the main measure with its interval, shares; None without one.
+    """
+
+    run: str
+    effort: str
+    tokens: float
+    value: float
+    low: float | None
+    high: float | None
+
+
+def ladders(runs: Mapping[str, Run], summary: Summary) -> dict[str, list[Rung]]:
+    """Group the runs by everything but their effort: two or more of a model, by tokens.
+
+    The key is the model's name. Scores are those over all splits.
+    """
+    main = summary.declared.main_of_units
+    name = f"{main.result}_{main.averages[0]}"
+    table = next(iter(summary.frames.values()))
+    headlines = {one["run"]: one for one in plain_records(table) if one["headline"]}
+    groups: dict[str, list[Rung]] = {}
+    for label, run in runs.items():
+        one = headlines.get(label)
+        settings = settings_of(run.manifest)
+        effort = next((settings[key] for key in EFFORTS if settings.get(key) is not None), None)
+        if one is None or one.get(name) is None or not one["output_tokens"]:
+            continue
+        others = {k: v for k, v in settings.items() if k.rpartition(".")[2] not in EFFORTS}
+        tokens = one["output_tokens"] / one[summary.declared.units]
+        ends = (one.get(f"{name}_{end}") for end in ("low", "high"))
+        rung = Rung(label, str(effort or "default"), tokens, one[name], *ends)
+        groups.setdefault(repr(sorted(others.items())), []).append(rung)
+    found: dict[str, list[Rung]] = {}
+    for rungs in groups.values():
+        if len({rung.effort for rung in rungs}) < 2:
+            continue
+        manifest = runs[rungs[0].run].manifest
+        model = str(manifest.model.get("name") or manifest.config.get("model"))
+        label = model if model not in found else f"{model} ({rungs[0].run})"
+        found[label] = sorted(rungs, key=lambda rung: rung.tokens)
+    return found
+
+
 def effort_plot(
     curves: Mapping[str, Sequence[Rung]], declared: Declaration, name: str, folder: Path
 ) -> Plot:
     """Draw the main measure over the tokens that runs took, a line for each model.
 
-    The runs of a line differ in the model's effort only; see `reports.view.efforts`.
+    The runs of a line differ in the model's effort only; see `ladders`.
     """
     files = {}
     for theme in ("light", "dark"):
@@ -122,7 +178,7 @@ def _draw_curves(
     axes.tick_params(which="minor", length=0)
     axes.margins(x=0.12)
     axes.set_ylim(bottom=0)
-    average = average_words(main_of(declared).averages[0], declared)
+    average = average_words(declared.main_of_units.averages[0], declared)
     axes.set_xlabel(f"output tokens per {declared.unit}, thoughts included (logarithmic)")
     axes.set_ylabel(f"per cent ({average})", color=_INK[theme], fontsize=9)
     _dress(figure, axes, theme, legend=len(curves) > 1)
@@ -142,8 +198,8 @@ def _draw(
     height = 0.9 + len(groups) * max(0.34, 0.17 * len(runs))
     figure = Figure(figsize=(6.4, height + (0.3 if len(runs) > 1 else 0)), layout="constrained")
     axes = figure.subplots()
-    average = main_of(declared).averages[0]
-    name = f"{main_of(declared).result}_{average}"
+    average = declared.main_of_units.averages[0]
+    name = f"{declared.main_of_units.result}_{average}"
     records = {(r["run"], r[key]): r for r in lines.to_dict("records")}
     for number, run in enumerate(runs):
         colour = _COLOURS[theme][number % len(_COLOURS[theme])]

@@ -10,7 +10,7 @@ from typing import Any
 from harness.runs import Run, Unit
 from parsers import Declaration, Measure
 from reports.kind import reports_of
-from reports.view.parts import Fact, UnitPage, key_of, main_of
+from reports.view.parts import Fact, UnitPage, key_of
 
 RIGHT, PART, WRONG, OPEN, NOT_ASKED = "right", "part", "wrong", "open", "not_asked"
 SCORED, UNMEASURED, VOID = "scored", "unmeasured", "void"
@@ -94,20 +94,16 @@ class Points:
     own_goals: bool = False
 
 
-Classes = Mapping[tuple[str, int], str]
-"""Error classes by unit and repeat."""
-
-
 def page_of(run: Run) -> UnitPage:
     """Return the kind's page for the units of a run."""
     brought: UnitPage | None = reports_of(run).part("page")
     return brought or UnitPage()
 
 
-def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
+def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]) -> Points:
     """Collect the units of runs, one run's records in memory at a time. Raises `RunError`.
 
-    The runs share what is declared of them.
+    The runs share what is declared of them; `classes` are error classes by run, unit and repeat.
     """
     first = next(iter(runs.values()))
     declared, page = first.manifest.declaration, page_of(first)
@@ -128,7 +124,7 @@ def collect(runs: Mapping[str, Run], classes: Mapping[str, Classes]) -> Points:
                 # A run may have listed what an earlier one has not.
                 known = page.values(record, declared)
                 point.facts |= {key: known[key] for key, old in point.facts.items() if not old}
-            error_class = classes.get(label, {}).get((record.unit_id, record.repeat))
+            error_class = classes.get((label, record.unit_id, record.repeat))
             point.outcomes[places[record.repeat]] = outcome_of(record, error_class)
     ordered = sorted(units.values(), key=_place)
     points.units = {point.unit_id: point for point in ordered}
@@ -162,7 +158,7 @@ def _facts(points: Points, *, goals: bool) -> list[Fact]:
 
 def _listed(declared: Declaration, page: UnitPage) -> list[Measure]:
     """Return the measures in the list: where the main one is yes or no, the outcome says it."""
-    main = main_of(declared)
+    main = declared.main_of_units
     shown = [one for one in declared.of_units if one.in_tables or one is main]
     if page.measures is not None:
         shown = [one for one in declared.of_units if one.name in page.measures]
@@ -192,7 +188,7 @@ def _outcomes(
         return measure.score(str(config.get(measure.setting) or ""))
 
     declared = points.declared
-    main = main_of(declared)
+    main = declared.main_of_units
     measure = named(main)
     needed = named(declared[main.needs[0]]) if main.needs else ""
     names = [named(one) for one in points.measures]
@@ -234,7 +230,9 @@ def as_rows(
     def word(text: str | None) -> int | None:
         return None if text is None else words.setdefault(text, len(words))
 
-    def said(one: Outcome) -> list[Any]:
+    def said(one: Outcome | None) -> list[Any] | None:
+        if one is None:
+            return None
         words = (one.result, one.status, one.error_class, one.answer)
         return [*map(word, words), *(one.scores or none)]
 
@@ -246,18 +244,7 @@ def as_rows(
         point = points.units[unit_id]
         text = "" if points.own_goals else point.goal
         parent = parents.setdefault(point.parent, (len(parents), text or point.parent))[0]
-        outcomes = [
-            [
-                word(o.result),
-                word(o.status),
-                word(o.error_class),
-                word(o.answer),
-                *(o.scores or none),
-            ]
-            if o is not None
-            else None
-            for o in (point.outcomes.get(n) for n in range(len(points.lanes)))
-        ]
+        outcomes = [said(point.outcomes.get(lane)) for lane in range(len(points.lanes))]
         rows.append(
             [
                 unit_id,
@@ -279,7 +266,11 @@ def as_rows(
 
 def terms(points: Points) -> dict[str, Any]:
     """Return the page's words for these units, as plain data."""
-    declared, inner, main = points.declared, points.declared.innermost, main_of(points.declared)
+    declared, inner, main = (
+        points.declared,
+        points.declared.innermost,
+        points.declared.main_of_units,
+    )
     needed = declared[main.needs[0]].name.replace("_", " ") if main.needs else ""
     return {
         "unit": declared.unit,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -19,18 +19,16 @@ from typing import Any, NamedTuple
 
 from harness.runs import Run
 from parsers import Declaration, Measure
-from reports.errors import DEFAULT_LABELS, Label, classify_run, read_labels
-from reports.errors import classes_of as all_classes
+from reports.errors import classes_of, classify_run
+from reports.errors.labels import DEFAULT_LABELS, read_labels
 from reports.load import notes_of
 from reports.settings import settings_of
-from reports.view.parts import main_of
 from reports.view.plots import Plot
 from reports.view.points import (
     PART,
     RIGHT,
     SCORED,
     WRONG,
-    Classes,
     Lane,
     Outcome,
     Points,
@@ -48,17 +46,6 @@ from reports.view.tables import (
     verdicts,
 )
 
-__all__ = ["DEFAULT_LABELS", "class_rows", "class_titles", "classes_of", "labels_of"]
-
-
-def label_problems(runs: Mapping[str, Run]) -> tuple[str, ...]:
-    """Return a message per line of labels that cannot be read."""
-    return tuple(
-        f"LEFT OUT of {label}: {problem}"
-        for label, run in runs.items()
-        for problem in read_labels(run).problems
-    )
-
 
 class ClassRow(NamedTuple):
     """A class with its count in every lane, each with a link to the units."""
@@ -66,39 +53,6 @@ class ClassRow(NamedTuple):
     title: str
     meaning: str
     counts: list[tuple[int, str]]
-
-
-def class_titles(runs: Iterable[Run]) -> list[list[str]]:
-    """Return the name and the title of every class that units of the runs can have."""
-    return [[str(info.error_class), info.title] for info in all_classes(runs)]
-
-
-def classes_of(run: Run) -> Classes:
-    """Return the class of every row of a run, by unit and repeat."""
-    return {(one.unit_id, one.repeat): str(one.error_class) for one in classify_run(run)}
-
-
-def labels_of(run: Run) -> tuple[Label, ...]:
-    """Return the labels of a run, without lines that cannot be read."""
-    return read_labels(run).labels
-
-
-def class_rows(points: Points, runs: Iterable[Run], route: Callable[..., str]) -> list[ClassRow]:
-    """Return the classes that occur, in order of precedence; `route` gives the address of a
-    filter."""
-    counts: Counter[tuple[int, str | None]] = Counter(
-        (lane, outcome.error_class)
-        for point in points.units.values()
-        for lane, outcome in point.outcomes.items()
-    )
-    rows: list[ClassRow] = []
-    lanes = range(len(points.lanes))
-    for info in all_classes(runs):
-        name = str(info.error_class)
-        cells = [(counts[n, name], route(lane=n, **{"class": name})) for n in lanes]
-        if any(count for count, _ in cells):
-            rows.append(ClassRow(info.title, info.meaning, cells))
-    return rows
 
 
 SETTLED = {RIGHT, PART, WRONG, SCORED}
@@ -136,21 +90,6 @@ class Pair:
     def same_answer(self) -> float | None:
         """The share of units with the same answer in both."""
         return self.same / self.units if self.units else None
-
-
-def pairs(points: Points) -> list[Pair]:
-    """Return every pair of lanes, the earlier one first."""
-    return [_pair(points, a, b) for a, b in combinations(range(len(points.lanes)), 2)]
-
-
-def matrix(points: Points) -> list[list[float | None]]:
-    """Agreement on outcomes above the diagonal, on answers below it."""
-    size = len(points.lanes)
-    cells: list[list[float | None]] = [[None] * size for _ in range(size)]
-    for pair in pairs(points):
-        cells[pair.first][pair.second] = pair.agreement
-        cells[pair.second][pair.first] = pair.same_answer
-    return cells
 
 
 def _pair(points: Points, first: int, second: int) -> Pair:
@@ -248,7 +187,22 @@ class Sheet:
 
     @cached_property
     def classes(self) -> list[ClassRow]:
-        return class_rows(self.points, self.runs.values(), self.route)
+        """The classes that occur, in order of precedence."""
+        counts: Counter[tuple[int, str | None]] = Counter(
+            (lane, outcome.error_class)
+            for point in self.points.units.values()
+            for lane, outcome in point.outcomes.items()
+        )
+        rows: list[ClassRow] = []
+        for info in classes_of(self.runs.values()):
+            name = str(info.error_class)
+            cells = [
+                (counts[lane, name], self.route(lane=lane, **{"class": name}))
+                for lane in range(len(self.lanes))
+            ]
+            if any(count for count, _ in cells):
+                rows.append(ClassRow(info.title, info.meaning, cells))
+        return rows
 
     @cached_property
     def paired(self) -> list[str]:
@@ -256,16 +210,23 @@ class Sheet:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        return pairs(self.points)
+        """Every pair of lanes, the earlier one first."""
+        return [_pair(self.points, a, b) for a, b in combinations(range(len(self.lanes)), 2)]
 
-    @cached_property
+    @property
     def matrix(self) -> list[list[float | None]]:
-        return matrix(self.points)
+        """Agreement on outcomes above the diagonal, on answers below it."""
+        size = len(self.lanes)
+        cells: list[list[float | None]] = [[None] * size for _ in range(size)]
+        for pair in self.pairs:
+            cells[pair.first][pair.second] = pair.agreement
+            cells[pair.second][pair.first] = pair.same_answer
+        return cells
 
     @property
     def main(self) -> Measure:
         """The main measure of units."""
-        return main_of(self.declared)
+        return self.declared.main_of_units
 
     @property
     def pair_heads(self) -> tuple[str, ...]:
@@ -282,9 +243,14 @@ class Sheet:
         between = f"{pair.first}.{pair.second}"
         return [(count, self.route(agree=f"{between}.{which}")) for which, count in counts]
 
-    @cached_property
+    @property
     def label_problems(self) -> tuple[str, ...]:
-        return label_problems(self.runs)
+        """A message per line of labels that cannot be read."""
+        return tuple(
+            f"LEFT OUT of {label}: {problem}"
+            for label, run in self.runs.items()
+            for problem in read_labels(run).problems
+        )
 
     def route(self, **wanted: object) -> str:
         """Return the address of units in the list."""
@@ -304,7 +270,12 @@ def sheets_of(runs: Mapping[str, Run]) -> list[Sheet]:
             found[label] = run
     sheets = []
     for number, (_, own) in enumerate(groups):
-        points = collect(own, {label: classes_of(run) for label, run in own.items()})
+        classes = {
+            (label, one.unit_id, one.repeat): str(one.error_class)
+            for label, run in own.items()
+            for one in classify_run(run)
+        }
+        points = collect(own, classes)
         sheets.append(Sheet(number, own, summarise(own), points))
     return sheets
 
@@ -320,7 +291,7 @@ def _about(sheet: Sheet) -> dict[str, Any]:
         label: [[name, setting_text(value)] for name, value in settings_of(run.manifest).items()]
         for label, run in runs.items()
     }
-    labels = {label: labels_of(run) for label, run in runs.items()}
+    labels = {label: read_labels(run).labels for label, run in runs.items()}
     manifests = "".join(f"{run.manifest.created} {run.manifest.name}" for run in runs.values())
     return {
         "key": hashlib.sha256(manifests.encode("utf-8", "replace")).hexdigest()[:16],
@@ -336,7 +307,7 @@ def _about(sheet: Sheet) -> dict[str, Any]:
             }
             for lane in points.lanes
         ],
-        "classes": class_titles(runs.values()),
+        "classes": [[str(one.error_class), one.title] for one in classes_of(runs.values())],
         "defaults": list(points.declared.labels or DEFAULT_LABELS),
         "labels": [
             [number, one.step_id, one.label, one.note, one.who, one.when]

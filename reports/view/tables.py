@@ -16,7 +16,7 @@ from reports.formats import fact_texts, results_grid
 from reports.keys import keys
 from reports.settings import Setting
 from reports.tables import by_table
-from reports.view.parts import average_words, main_of
+from reports.view.parts import average_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Summary:
 def summarise(runs: Mapping[str, Run]) -> Summary:
     """Compute the tables of the runs. Raises `RunError`."""
     declared = next(iter(runs.values())).manifest.declaration
-    first, *others = main_of(declared).averages
-    if main_of(declared).cells:
+    first, *others = declared.main_of_units.averages
+    if declared.main_of_units.cells:
         others = []  # One table has all averages.
     known = keys(declared)
     frames: dict[str, pd.DataFrame] = {name: by_table(runs.values(), name) for name in known}
@@ -162,7 +162,7 @@ def shown_tables(summary: Summary) -> list[Shown]:
     keys."""
     declared = summary.declared
     first, *others = summary.frames
-    averages = [average_words(one, declared) for one in main_of(declared).averages[:2]]
+    averages = [average_words(one, declared) for one in declared.main_of_units.averages[:2]]
     groups = {group.name for group in declared.groups}
     tables = [shown(f"Results by {first}, {averages[0]}", summary.grids[first])]
     if summary.second is not None:
@@ -214,7 +214,7 @@ def verdicts(runs: Mapping[str, Run]) -> list[str]:
     compared."""
     if len(runs) < 2:
         return []
-    from reports.comparison import compare_runs
+    from reports.comparison.compare import compare_runs
 
     first, *others = runs.values()
     try:

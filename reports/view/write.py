@@ -17,11 +17,10 @@ from harness.tables import clean
 from reports.load import corrupt_lines, notes_of, open_runs
 from reports.view import FULL, POLICY
 from reports.view.detail import detail
-from reports.view.efforts import ladders
 from reports.view.folder import call, check, note, prepare
 from reports.view.parts import UnitPage, Window, part_of, title_of
 from reports.view.pictures import Picture, PictureFolder, Wanted, wanted_of
-from reports.view.plots import Plot, effort_plot, rates_plot
+from reports.view.plots import Plot, effort_plot, ladders, rates_plot
 from reports.view.points import sample
 from reports.view.sheets import Sheet, listed, sheets_of
 from reports.view.tables import outer_keys

@@ -12,6 +12,7 @@ import pytest
 
 from adapters import Fatal, Fault, Finish, Reply, make
 from adapters.contract import Generation
+from adapters.faults import cleaner
 from tests.adapters.support import KEY, MODELS, PROVIDERS, Pictures, adapter_for, ask, request
 from tests.servers import (
     Answer,
@@ -343,6 +344,12 @@ def test_a_placeholder_for_a_key_spoils_no_message() -> None:
         adapter = adapter_for("openai", server, api_key="x")
         with pytest.raises(Fatal, match="no such index"):
             ask(adapter)
+
+
+def test_a_key_that_another_one_begins_with_leaves_no_rest_of_it() -> None:
+    clean = cleaner("correct-horse", "correct-horse,battery-staple")
+    assert clean("wrong key: correct-horse,battery-staple") == "wrong key: [key]"
+    assert clean("wrong key: correct-horse") == "wrong key: [key]"
 
 
 @every_provider

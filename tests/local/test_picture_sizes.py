@@ -13,8 +13,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 from PIL import Image
 
 from adapters.open_models import qwen_exact
-from harness.pictures.planning import plan
-from harness.pictures.policy import PicturePolicy
+from harness.pictures import PicturePolicy, plan
 from harness.pictures.source import Screenshot
 from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint, Load

@@ -141,7 +141,7 @@ def test_the_batch_of_a_process_that_dies_is_asked_again_and_without_any_left_th
     # It never gets as far as loading, so that this costs nothing.
     worker = ProcessWorker(options, "cpu")
     worker._exchange._open.clear()
-    worker._exchange.ready.set_result(Ready(Plan(8, 8), None, {}))
+    worker._exchange.first.set_result(Ready(Plan(8, 8), None, {}))
     local = adapter(model, [worker])
 
     async def main() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from parsers import Average, clopper_pearson, cluster_t, mean_interval, t_interval
-from parsers.intervals import per_success, ratio_difference
 
 # 95 % exact limits as tabulated for binomial proportions.
 TABLE = [
@@ -305,47 +303,3 @@ def test_clopper_pearson_covers_at_least_what_it_says() -> None:
                     math.comb(40, successes) * rate**successes * (1 - rate) ** (40 - successes)
                 )
         assert covered >= 0.95
-
-
-def test_what_a_success_takes_is_a_ratio_of_sums_with_fiellers_interval() -> None:
-    # Two clusters' sums (amount, successes): the quadratic is solved by hand elsewhere; here the
-    # ends are those r for which a t statistic of (amount - r * success) is at its quantile.
-    amounts = [4.0, 2.0, 6.0, 3.0, 5.0, 4.0, 7.0, 1.0]
-    wins = [True, True, False, True, True, True, True, True]
-    clusters = list("aabbccdd")
-    ratio, interval = per_success(amounts, wins, clusters)
-    assert ratio == pytest.approx(32 / 7) and interval is not None
-    for end in (interval.low, interval.high):
-        sums = [
-            sum(a - end * w for a, w, c in zip(amounts, wins, clusters, strict=True) if c == name)
-            for name in "abcd"
-        ]
-        statistic = sum(sums) / (statistics.stdev(sums) * 2)
-        assert abs(statistic) == pytest.approx(3.182446, rel=1e-5)
-    assert per_success([1.0, 2.0], [False, False], "ab") == (None, None)
-    assert per_success([1.0, 2.0], [True, False], "aa") == (3.0, None)
-
-
-def test_ratios_of_two_runs_differ_with_the_delta_methods_interval() -> None:
-    before, after = [2.0, 3.0, 5.0, 4.0, 6.0], [4.0, 4.0, 9.0, 5.0, 8.0]
-    ones = [1.0] * 5
-    difference, interval = ratio_difference((before, ones), (after, ones), "abcde")
-    assert interval is not None
-    # Of means over the same units it is the paired t interval.
-    gained = [b - a for a, b in zip(before, after, strict=True)]
-    reach = 2.776445 * statistics.stdev(gained) / math.sqrt(5)
-    assert difference == pytest.approx(statistics.fmean(gained))
-    assert (interval.low, interval.high) == pytest.approx(
-        (difference - reach, difference + reach), rel=1e-5
-    )
-    won = [1.0, 0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 0.0, 1.0]
-    difference, interval = ratio_difference((before, won[0]), (after, won[1]), "aabbc")
-    assert difference == pytest.approx(30 / 4 - 20 / 3)
-    parts = [
-        (a2 - 7.5 * w2) / 4 - (a1 - 20 / 3 * w1) / 3
-        for a1, w1, a2, w2 in zip(before, won[0], after, won[1], strict=True)
-    ]
-    sums = [parts[0] + parts[1], parts[2] + parts[3], parts[4]]
-    reach = 4.302653 * math.sqrt(1.5 * math.fsum(one * one for one in sums))
-    assert interval is not None and interval.high - difference == pytest.approx(reach, rel=1e-5)
-    assert ratio_difference((before, ones), (after, ones), "aaaaa")[1] is None

@@ -15,9 +15,12 @@ import pytest
 from adapters.conversation import Usage
 from harness.runs import CallRecord, RunError, StepUnit
 from parsers import ELEMENT_ONLY, Prediction, Status
-from reports.analyses import ceilings, distractor_curve, option_positions, task_independence
+from reports.analyses.ceiling import ceilings
+from reports.analyses.distractors import distractor_curve
+from reports.analyses.independence import task_independence
+from reports.analyses.positions import option_positions
 from reports.costs import cost_table, quantile
-from reports.errors import errors_table
+from reports.errors.table import errors_table
 from reports.errors.table import render as render_errors
 from reports.formats import render
 from reports.statuses import kind_of, status_table

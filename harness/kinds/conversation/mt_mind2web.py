@@ -13,20 +13,13 @@ import lzma
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from adapters.digests import cache_folder, write_cached
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import (
-    LOCAL_SPLIT,
-    DataFile,
-    by_split,
-    check_splits,
-    local_files,
-    split_of,
-)
+from harness.benchmarks.files import DataFile, local_files, split_of
+from harness.benchmarks.hub import files_of
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.json_tasks import TaskSpan, task_spans, turns_of
 from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
@@ -77,21 +70,10 @@ class MTMind2Web(Conversations):
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
         """`local` is the split of files whose names contain none."""
-        requested = tuple(splits) if splits else None
-        if requested != (LOCAL_SPLIT,) or data is None:
-            check_splits(requested, self.splits, self.name)
-        if data is not None:
-            origin: dict[str, object] = {"origin": "local"}
-            shards, where = local_files(data, ".json"), str(data)
-            pictures = parquet_files(data)
-        else:
-            from harness.benchmarks.hub import fetch
-
-            requested = requested or self.default_splits
-            copy = fetch(REPO, None, [partial(_is_of, s) for s in requested], suffix=".json")
-            origin = {"origin": "hub", "repo": REPO, "revision": copy.revision}
-            shards, where, pictures = list(copy.files), f"{REPO} on the hub", []
-        files, notices = by_split(shards, requested, self.splits, self.default_splits, where)
+        files, notices, origin = files_of(
+            self.name, splits, self.splits, self.default_splits, data, repo=REPO, suffix=".json"
+        )
+        pictures = [] if data is None else parquet_files(data)
         opened = open_conversations(self.name, files, pictures, origin, notices)
         return replace(opened, notices=(*opened.notices, *_missing(opened, self.sizes)))
 
@@ -180,10 +162,6 @@ def _check_ids(entries: Sequence[StoredStep], spans: Mapping[Path, Sequence[Task
                     "conversation needs a 'task_id' of its own, and every turn of it an "
                     "'annotation_id'"
                 )
-
-
-def _is_of(split: str, name: str) -> bool:
-    return split_of(name, SPLITS) == split
 
 
 BENCHMARK = MTMind2Web(published="2024")

@@ -176,7 +176,7 @@ class Episodes(UnitKind):
 
     @property
     def _source(self) -> EpisodeBenchmark:
-        source = benchmark_of(self.settings).of_run(self.settings)
+        source = benchmark_of(self.settings)
         if not isinstance(source, EpisodeBenchmark):
             raise TypeError(f"{source.name} has episodes and no world for them")
         return source

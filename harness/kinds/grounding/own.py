@@ -25,9 +25,8 @@ from harness.benchmarks.folders import (
     decoded_text,
     decoded_toml,
 )
-from harness.benchmarks.hub import fetch_one, is_missing
-from harness.benchmarks.hub_copies import HubCopy, copied, pinned
-from harness.benchmarks.hub_stream import HubData, Wanted, hub_data
+from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
+from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
 from harness.errors import DataError, suggestion
 from harness.kinds.grounding.sets import (

@@ -20,7 +20,7 @@ import msgspec
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.items import Items
-from harness.benchmarks.released import fetch_released
+from harness.benchmarks.published import fetch_released
 from harness.errors import DataError, UserError
 from harness.kinds.prompt.kind import PromptDetail
 from harness.runs.records import Unit

@@ -20,9 +20,8 @@ from harness.kinds.question.folder import (
 )
 from harness.kinds.question.rows import Read, Turn, given, pictures_of, turns_of
 from parsers.question import LETTERS, Asked, Earlier, Right
-from parsers.question.metrics import METRICS
+from parsers.question.metrics import METRICS, number_of, squad_words
 from parsers.question.reading import spell_answer
-from parsers.question.words import number_of, squad_words
 
 COLUMNS = {
     *("id", "question", "answers", "answer", "images", "image", "options", "metric", "box"),

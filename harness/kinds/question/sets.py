@@ -28,8 +28,7 @@ from harness.kinds.question.folder import DECLINE, OPEN, Template
 from harness.runs.records import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, Right, text_of
-from parsers.question.official import exact, f1, plain, screenqa
-from parsers.question.words import f1_sets
+from parsers.question.metrics import f1_sets, screenqa, websrc_exact, websrc_f1, websrc_plain
 from parsers.records import Prediction, Scores
 
 
@@ -185,8 +184,8 @@ class WebSRC(QuestionSet):
         said = text_of(prediction)
         golds = detail.gold.answers if said is not None else ()
         return {
-            "f1": max((f1(one, said or "") for one in golds), default=0.0),
-            "exact": max((exact(one, said or "") for one in golds), default=0.0),
+            "f1": max((websrc_f1(one, said or "") for one in golds), default=0.0),
+            "exact": max((websrc_exact(one, said or "") for one in golds), default=0.0),
             "f1-sets": max((f1_sets(one, said or "") for one in golds), default=0.0),
         }
 
@@ -291,7 +290,7 @@ def _row(
         raise DataError(f"{where}: no right answer")
     # Those without words, which official F1 never finds, come last: the oracle gives the first.
     answers = tuple(
-        sorted((one for one in golds if one != NO_ANSWER), key=lambda one: not plain(one))
+        sorted((one for one in golds if one != NO_ANSWER), key=lambda one: not websrc_plain(one))
     )
     gold = Right(answers=answers, unanswerable=len(answers) < len(golds), no_answer=NO_ANSWER)
     return Row(where, id, asked, gold, picture, {"screen": screen})

@@ -28,9 +28,8 @@ from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError, suggestion
 from harness.pictures import Recipe
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
-from harness.protocols.memory import earlier_pictures, turns
 from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
-from harness.protocols.texts import Schema, Texts, open_texts
+from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
 from harness.records import Earlier, Item
 from harness.settings import History
 from parsers.actions import Action
@@ -39,7 +38,7 @@ from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
 from parsers.screen import KIND, SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import Family
-from parsers.screen.forms import FAMILIES
+from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import spell_action
 

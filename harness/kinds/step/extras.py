@@ -17,8 +17,7 @@ from harness.kinds.protocols import as_answered, open_with
 from harness.kinds.scoring import Bound, Bounds, Extras, Records, unanswered
 from harness.kinds.step.listing import step_of
 from harness.kinds.step.scene import RecordedScene
-from harness.policies import Secret, chance_for
-from harness.policies.baselines import Oracle
+from harness.policies import Oracle, Secret, chance_for
 from harness.protocols import AskingProtocol
 from harness.runs import StepUnit, Unit
 from harness.settings import Settings

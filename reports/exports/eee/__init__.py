@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.tables import clean
-from reports.exports.contract import ExportError, file_name, option
+from reports.exports import ExportError, file_name, option
 from reports.exports.facts import benchmark_of, model_of
 
 if TYPE_CHECKING:
     from harness.runs import Run
-    from reports.exports.contract import Folder
+    from reports.exports import Folder
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 DEPLOYMENTS = ("self_deployed", "externally_managed", "unknown")

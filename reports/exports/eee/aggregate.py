@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.runs import Run
 from harness.tables import clean, heads
-from reports.exports.contract import ExportError
+from reports.exports import ExportError
 from reports.exports.facts import (
     LIBRARY,
     average_text,

@@ -6,7 +6,6 @@
 | `samples` | a unit as a sample |
 | `talk` | its calls as messages |
 | `pictures` | pictures in messages |
-| `ids`, `dates` | what makes equal runs equal files |
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING
 from adapters.registry import install
 from harness.runs import Run
 from harness.tables import clean
-from reports.exports.contract import ExportError, Folder, file_name, option
+from reports.exports import ExportError, Folder, file_name, option
 from reports.load import guarding_notes
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from adapters.conversation import Picture, placeholder
 from harness.runs import BLOBS, DataGone, Run, RunError, Unit
 from harness.runs.pictures import made_again
 from harness.tables import clean
-from reports.exports.contract import ExportError
+from reports.exports import ExportError
 from reports.exports.inspect.talk import AS_IT_IS
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"

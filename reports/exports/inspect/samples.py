@@ -19,8 +19,7 @@ from adapters.inspect.messages import Show, model_usage, score_reason
 from harness.runs import CallRecord, Spent, Unit
 from parsers import Declaration
 from parsers.records import Scores
-from reports.errors.classes import SUCCESS
-from reports.errors.classifying import UnitError
+from reports.errors import SUCCESS, UnitError
 from reports.exports.facts import answered, goal_of, public_text, right_answer, without_places
 from reports.exports.inspect.pictures import id_of
 from reports.exports.inspect.talk import Talk

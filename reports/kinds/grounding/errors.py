@@ -8,12 +8,11 @@ from math import hypot
 from typing import Any
 
 from harness.runs import Run, Unit
-from parsers import Declaration, Status
+from parsers import Status
 from parsers.grounding import EDGES, GroundingDetail, Point, Target
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import ALIKE
-from reports.errors.classes import FAILED, SUCCESS, ClassInfo, general_classes
-from reports.errors.classifying import UnitError, UnitErrors, by_outcome
+from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, Window
 
 GroundingRecord = Unit[GroundingDetail]
@@ -23,7 +22,7 @@ SWAPPED, CONVENTION, NEAR, FAR = "swapped", "other_convention", "near", "far"
 CLOSE = 1.0
 """Diagonals of the target within which a miss is near."""
 
-_CLASSES = (
+_WRONG = (
     ClassInfo(
         RANGE, "outside of the picture", "no answer", "the numbers name no point of the picture"
     ),
@@ -45,24 +44,17 @@ _CLASSES = (
 class GroundingErrors(UnitErrors):
     """The general classes, with misses classified by the place of the point."""
 
-    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
-        """Return all classes, in order of precedence."""
-        general = [one for one in general_classes(declared) if one.error_class != FAILED]
-        return (*general, *_CLASSES)
+    wrong = _WRONG
 
-    def classify(
-        self, run: Run, records: Sequence[GroundingRecord], *, pages: bool = True
-    ) -> Sequence[UnitError]:
-        """Return the class of each record, from its line alone."""
-        config = run.manifest.config
-        return [_class(one, run.manifest.declaration, config) for one in records]
+    def refined(self, run: Run, record: GroundingRecord, found: UnitError) -> UnitError:
+        return _refined(record, found, run.manifest.config)
 
 
-def _class(record: GroundingRecord, declared: Declaration, config: Mapping[str, Any]) -> UnitError:
-    found, said = by_outcome(record, declared, config), record.prediction
+def _refined(record: GroundingRecord, found: UnitError, config: Mapping[str, Any]) -> UnitError:
+    """Return the class of an item, from its line alone."""
+    gold, said = record.detail.gold, record.prediction
     if said is None or not record.settled or record.invalid or found.error_class == SUCCESS:
         return found
-    gold = record.detail.gold
     if said.status is Status.OUT_OF_RANGE:
         return replace(found, error_class=RANGE)
     if said.status is Status.NONE:

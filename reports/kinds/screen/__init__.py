@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from harness.runs import Run, Unit
-from parsers import Declaration, Status
+from parsers import Status
 from parsers.actions import Action
 from parsers.screen import OPPOSITE, Answers, Edges, ScreenDetail, parts, text_of, told
 from parsers.screen.rules import RULES
 from parsers.screen.verdicts import NEAR, shares
-from reports.errors.classes import FAILED, SUCCESS, ClassInfo, general_classes
-from reports.errors.classifying import UnitError, UnitErrors, by_outcome
+from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.kind import KindReports
 from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage
 
@@ -26,7 +24,7 @@ OPPOSED, ACROSS, FIRST, CASE, TEXT, ICON = (
 )
 CLOSE = 0.14
 
-_CLASSES = (
+_WRONG = (
     ClassInfo(RANGE, "outside of the picture", "no answer", "the numbers name no point of it"),
     ClassInfo(ICON, "tapped an icon", "wrong", "an app was to be opened, and a place was tapped"),
     ClassInfo(TYPE, "another action", "wrong", "the detail names the answered and the right one"),
@@ -46,29 +44,19 @@ _CLASSES = (
 class ScreenErrors(UnitErrors):
     """The general classes, with wrong steps classified by what differs."""
 
-    def classes(self, declared: Declaration) -> tuple[ClassInfo, ...]:
-        """Return all classes, in order of precedence."""
-        general = [one for one in general_classes(declared) if one.error_class != FAILED]
-        return (*general, *_CLASSES)
+    wrong = _WRONG
 
-    def classify(
-        self, run: Run, records: Sequence[ScreenRecord], *, pages: bool = True
-    ) -> Sequence[UnitError]:
-        """Return the class of each record, from its line alone."""
-        declared, config = run.manifest.declaration, run.manifest.config
-        return [_class(one, declared, config) for one in records]
-
-
-def _class(record: ScreenRecord, declared: Declaration, config: Mapping[str, Any]) -> UnitError:
-    found, said = by_outcome(record, declared, config), record.prediction
-    if said is None or not record.settled or record.invalid or found.error_class == SUCCESS:
-        return found
-    if said.status is Status.OUT_OF_RANGE:
-        return replace(found, error_class=RANGE)
-    if found.error_class != FAILED or said.action is None:
-        return found
-    error_class, detail = _difference(said.action, record.detail, declared.main.name)
-    return replace(found, error_class=error_class, detail=detail)
+    def refined(self, run: Run, record: ScreenRecord, found: UnitError) -> UnitError:
+        said = record.prediction
+        if said is None or not record.settled or record.invalid or found.error_class == SUCCESS:
+            return found
+        if said.status is Status.OUT_OF_RANGE:
+            return replace(found, error_class=RANGE)
+        if found.error_class != FAILED or said.action is None:
+            return found
+        rule = run.manifest.declaration.main.name
+        error_class, detail = _difference(said.action, record.detail, rule)
+        return replace(found, error_class=error_class, detail=detail)
 
 
 def _difference(said: Action, detail: ScreenDetail, rule: str) -> tuple[str, str]:

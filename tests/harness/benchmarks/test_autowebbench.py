@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks import Items, benchmark, released
+from harness.benchmarks import Items, benchmark, published
 from harness.errors import DataError
 from harness.kinds.prompt import autowebbench
 from parsers.actions import Action
@@ -188,13 +188,15 @@ def test_another_file_than_was_released_is_not_used(
     assert not asked
 
 
-def test_a_server_that_says_nothing_is_one_line(tmp_path: Path) -> None:
+def test_a_server_that_says_nothing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
+
+    monkeypatch.setattr(published, "PATIENCE_S", 0.2)
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(DataError, match="cannot get http://127") as caught:
-            released.fetch_released(address, {"a": "0"}, "do without", patience_s=0.2)
+            published.fetch_released(address, {"a": "0"}, "do without")
     assert "\n" not in str(caught.value) and str(caught.value).endswith("; do without")
 
 

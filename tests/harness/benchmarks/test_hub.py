@@ -6,14 +6,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.benchmarks.files import missing_shards, split_of
-from harness.benchmarks.hub import _answer
+from harness.benchmarks.hub import _listing
 from tests.harness.benchmarks import _snapshots as tilde
 from tests.harness.benchmarks._conversations import conversations, written
 from tests.harness.benchmarks._files import task, write
@@ -25,7 +25,7 @@ PROGRAM = """
 import json, sys
 from harness.benchmarks import hub, open_steps
 from harness.errors import DataError
-hub.fetch.__defaults__ = (float(sys.argv[1]),)
+hub.PATIENCE_S = float(sys.argv[1])
 try:
     dataset = open_steps(sys.argv[2], splits=sys.argv[3:] or None)
     print(json.dumps({"steps": [e.unit_id for e in dataset.entries],
@@ -144,14 +144,22 @@ def test_a_hub_that_does_not_answer_is_given_up(tmp_path: Path, hub: Hub) -> Non
     assert "cannot get" in error
 
 
-def test_an_answer_that_hangs_is_left_behind() -> None:
+def test_an_answer_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
+
+    def answers(answer: Callable[[], object], patience_s: float) -> None:
+        monkeypatch.setattr("huggingface_hub.HfApi.dataset_info", lambda *_, **__: answer())
+        monkeypatch.setattr("harness.benchmarks.hub.PATIENCE_S", patience_s)
+
+    answers(given_up.wait, 0.05)
     with pytest.raises(TimeoutError, match=r"no answer within 0\.05 s"):
-        _answer(given_up.wait, 0.05)
+        _listing("a/b", None)
     given_up.set()
-    assert _answer(lambda: 7, 300) == 7
+    answers(lambda: 7, 300)
+    assert _listing("a/b", None) == 7
+    answers(lambda: os.environ["NO SUCH NAME"], 300)
     with pytest.raises(KeyError):
-        _answer(lambda: os.environ["NO SUCH NAME"], 300)
+        _listing("a/b", None)
 
 
 @pytest.mark.parametrize(

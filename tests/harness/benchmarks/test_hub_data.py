@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from harness.benchmarks import hub_copies, hub_stream
-from harness.benchmarks.hub_stream import HubData, Wanted, facts_of, hub_data, write
+from harness.benchmarks import hub_copies
+from harness.benchmarks.hub import HubData, hub_data
+from harness.benchmarks.hub_copies import Wanted, facts_of, write
 from harness.benchmarks.lookup import step_data
 from harness.errors import DataError
 from harness.runs import StepData
@@ -217,8 +218,8 @@ def copy(
         assert (repo, revision, name) == ("me/shop", REVISION, "shots/1.png")
         return tmp_path / "1.png"
 
-    monkeypatch.setattr(hub_stream, "_batches", lambda *_: iter([[row] for row in rows]))
-    monkeypatch.setattr(hub_stream, "fetch_one", only)
+    monkeypatch.setattr(hub_copies, "_batches", lambda *_: iter([[row] for row in rows]))
+    monkeypatch.setattr(hub_copies, "fetch_one", only)
     (tmp_path / "1.png").write_bytes(b"png")
     names = {"task": "act.words", "screenshot": "shot", "html": "html"}
     wanted = Wanted(names, frozenset({"screenshot"}), frozenset({"html"}))
@@ -264,7 +265,7 @@ def test_pictures_of_a_run_come_from_the_commit_on_record(
 ) -> None:
     asked = list[HubData]()
 
-    def noted(source: HubData, patience_s: float = 10) -> HubData:
+    def noted(source: HubData) -> HubData:
         asked.append(source)
         raise DataError("nothing is read here")
 

@@ -202,6 +202,13 @@ def test_the_oldest_replies_go_when_there_are_too_many(tmp_path: Path) -> None:
     assert 0 < len(kept) < 7
 
 
+def test_a_tenth_of_the_room_is_free_when_the_oldest_replies_have_gone(tmp_path: Path) -> None:
+    names = [str(number) for number in range(30)]
+    fill(tmp_path / "c", {n: replace(FULL, text="x" * 100_000) for n in names}, max_bytes=2_000_000)
+    kept = [reply for reply in look(tmp_path / "c", names, Warnings()) if reply]
+    assert 1_500_000 < 100_000 * len(kept) <= 1_800_000
+
+
 def test_several_processes_share_one_cache(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib\n"

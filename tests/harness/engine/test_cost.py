@@ -114,6 +114,25 @@ def test_a_filtered_first_reply_is_paid_for_as_well() -> None:
     assert outcome.cost == pytest.approx(0.2)
 
 
+def test_a_call_that_is_broken_off_counts_at_its_most() -> None:
+    async def never(request: Request) -> Reply:
+        asked.set()
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+    async def broken_off() -> None:
+        running = asyncio.ensure_future(driver.run([two_rounds("a")], lambda outcome: None))
+        await asked.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asked = asyncio.Event()
+    driver = engine(Model(never), pricing=PRICING)
+    asyncio.run(broken_off())
+    assert driver.spent == pytest.approx(0.3), "it may have been answered and billed"
+
+
 def test_calls_that_failed_unbilled_leave_the_money_to_others() -> None:
     failures = iter([True, True])
 

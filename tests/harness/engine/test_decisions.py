@@ -35,6 +35,14 @@ def test_the_server_is_not_asked_before_the_time_it_named(
     assert wait is None or wait >= retry_after
 
 
+@given(st.integers(1, 7), st.floats(0.001, 200), chances)
+def test_the_time_it_named_is_passed_by_a_quarter_at_most(
+    attempts: int, retry_after: float, chance: float
+) -> None:
+    wait = wait_before_retry(RetryPolicy(), attempts, 0, retry_after, chance)
+    assert wait is None or wait <= 1.25 * retry_after
+
+
 def test_a_wait_longer_than_the_patience_is_given_up_at_once() -> None:
     assert wait_before_retry(RetryPolicy(patience_s=60), 1, 0, 3600, 0.5) is None
 

@@ -175,6 +175,23 @@ def test_a_call_moves_to_another_tier_once() -> None:
     assert "unavailable after 40 tries" in str(outcome.error)
 
 
+def test_a_call_has_all_of_its_patience_again_on_another_tier() -> None:
+    # Ten minutes of patience: flex never has room, and default only after five minutes.
+    moved: list[float] = []
+
+    def late(request: Request) -> Reply:
+        now = asyncio.get_running_loop().time()
+        if request.tier == "default":
+            moved.append(now)
+            if now > moved[0] + 300:
+                return echo(request)
+        raise full(request)
+
+    policy = EnginePolicy(retry=RetryPolicy(attempts=99, patience_s=600), tiers=("flex", "default"))
+    [outcome] = hold(engine(Model(late), Log(), policy=policy), [one("a")])
+    assert outcome.settled and len(moved) > 1
+
+
 def test_the_first_call_waits_for_capacity_and_tells_a_wrong_address_soon() -> None:
     asked: list[tuple[float, str]] = []
     model = Model(capacity(lambda now: now > 900, asked))

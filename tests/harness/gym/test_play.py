@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import harness
-from harness.gym.play import play, summary
-from harness.policies import policy_named
-from harness.policies.baselines import Oracle
+from harness.gym.command import episodes_of, summary
+from harness.policies import Oracle, policy_named
 from reports import prefix_table
 from tests.harness.commands.tool import call
 from tests.harness.gym.made_up import actions, made, recorded
@@ -36,7 +35,9 @@ def test_a_baseline_scores_what_it_scores_in_a_run(
     run = harness.evaluate(model, out=str(tmp_path / "run"), **usual)
     here = {name: value for name, value in settings.items() if name != "protocol"}
     played = [
-        record for records in play(made(**here), policy_named(model, "step")) for record in records
+        record
+        for records in episodes_of(made(**here), policy_named(model, "step"))
+        for record in records
     ]
     stored = {record.unit_id: record for record in run.records()}
     assert {record.unit_id for record in played} == set(stored)
@@ -76,7 +77,7 @@ def test_a_strict_game_goes_as_far_as_the_report_of_a_whole_run_says(
     }
     run = harness.evaluate("lexical", out=str(tmp_path / "run"), progress="off", **usual)
     strict = made(split="test", distractors=2, on_invalid=on_invalid, transition="strict")
-    games = list(play(strict, policy_named("lexical", "step")))
+    games = list(episodes_of(strict, policy_named("lexical", "step")))
     whole = prefix_table(run.path).iloc[0]
     counted = [[one for one in game if strict.rules.counts(one)] for game in games]
     assert sum(map(len, counted)) == whole["reached"]
@@ -98,7 +99,7 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
             )
 
     env = made(**recorded(tmp_path), candidates="all", transition="strict")
-    episodes = list(play(env, Half()))
+    episodes = list(episodes_of(env, Half()))
     assert [len(records) for records in episodes] == [2]
     assert summary(env, episodes) == (
         "0 of 1 episodes successful; mean number of steps before the first failure: 1.00"

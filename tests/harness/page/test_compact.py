@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from harness.page import CUT_MARK, Page
+from harness.page import Page
+from harness.page.html import CUT_MARK
 from tests.harness.page import recorded
 from tests.harness.page.pages import Made, pages
 

@@ -11,10 +11,11 @@ from PIL import Image, ImageChops, ImageStat
 
 from adapters.contract import ImageRule
 from harness.page import Box
-from harness.pictures import SEEACT, PicturePolicy, Recipe, plan, read_size
+from harness.pictures import PicturePolicy, Recipe, plan, read_size
 from harness.pictures.imaging import pixels, prepare
 from tests.harness.pictures.examples import GPT_4O, encoded_page, real_page
 
+SEEACT = PicturePolicy("candidates")
 NO_BUDGET = PicturePolicy("full", pixels=10**9)
 
 

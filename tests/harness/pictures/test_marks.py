@@ -135,6 +135,24 @@ def test_lines_and_letters_stand_out_on_any_page(page: tuple[int, int, int]) -> 
     assert rows[0] >= 1 and rows[-1] <= 16
 
 
+def test_the_lines_around_the_whole_picture_are_drawn_along_its_edges() -> None:
+    white, black = (255, 255, 255), (0, 0, 0)
+    data = flat(black)
+    whole = read_size(data)
+    (picture,) = plan(
+        PicturePolicy("full", encoder="png"),
+        whole,
+        letters=[("A", Box(0, 0, whole.width, whole.height))],
+    )
+    image = work.pixels(data, Recipe.parse(picture.recipe))
+    inwards = [white, work._LINE, work._LINE, black]
+    x, y = whole.width // 2, whole.height // 2
+    assert [image.getpixel((away, y)) for away in range(4)] == inwards
+    assert [image.getpixel((x, away)) for away in range(4)] == inwards
+    assert [image.getpixel((whole.width - 1 - away, y)) for away in range(4)] == inwards
+    assert [image.getpixel((x, whole.height - 1 - away)) for away in range(4)] == inwards
+
+
 def test_letters_keep_their_size_on_a_shrunk_page() -> None:
     data = encoded_page(1280, 6000)
     letters = [("A", Box(300, 3000, 200, 100))]

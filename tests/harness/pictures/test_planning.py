@@ -14,10 +14,21 @@ from hypothesis import strategies as st
 from adapters.contract import ImageRule
 from harness.errors import UserError
 from harness.page import Box
-from harness.pictures import NAMES, SEEACT, PictureError, PicturePolicy, Recipe, Screenshot, plan
-from harness.pictures.planning import draft_scale, tiles, within_pixels, within_side
+from harness.pictures import (
+    NAMES,
+    PictureError,
+    PicturePolicy,
+    Recipe,
+    Screenshot,
+    draft_scale,
+    plan,
+    tiles,
+    within_pixels,
+    within_side,
+)
 from tests.harness.pictures.examples import GPT_4O, example, real_boxes
 
+SEEACT = PicturePolicy("candidates")
 PAGE = Screenshot("d" * 64, 1280, 7412)
 
 sides = st.integers(1, 30_000)

@@ -11,9 +11,8 @@ import pytest
 
 from adapters.contract import EncodedPicture, Fatal, Generation, PixelPicture, Request
 from adapters.conversation import Conversation, Picture, user
-from harness.policies import Secret
+from harness.policies import RandomPolicy, Secret
 from harness.policies.as_model import PolicyAdapter
-from harness.policies.baselines import RandomPolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Choice, Step
 from parsers.records import Gold, Prediction, Status

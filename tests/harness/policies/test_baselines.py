@@ -9,8 +9,17 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.registry import Entry, UnknownName
-from harness.policies import POLICIES, Secret, chance_for, is_policy, policies_for, policy_named
-from harness.policies.baselines import AlwaysClick, Oracle, RandomPolicy
+from harness.policies import (
+    POLICIES,
+    AlwaysClick,
+    Oracle,
+    RandomPolicy,
+    Secret,
+    chance_for,
+    is_policy,
+    policies_for,
+    policy_named,
+)
 from harness.records import Choice, Step
 from parsers.grounding import Target
 from parsers.records import OPERATIONS, Gold, Status

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.policies.baselines import Lexical
+from harness.policies.lexical import Lexical
 from harness.records import Choice
 from parsers.records import OPERATIONS, Prediction, Status
 from tests.clock import linear_time

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.protocols import NONE_RULES, NoneRule
+from harness.protocols import NoneRule
 from harness.protocols.seeact import TwoRounds
 from parsers import OPERATIONS, Operation, Prediction, Status
 from parsers.values import is_missing
@@ -27,7 +29,7 @@ CHOICE_TEXTS = st.sampled_from(
 
 
 @given(
-    none=st.sampled_from(NONE_RULES),
+    none=st.sampled_from(get_args(NoneRule)),
     texts=st.lists(CHOICE_TEXTS, min_size=1, max_size=30),
     picked=st.none() | st.integers(0, 29),
     operation=st.sampled_from(OPERATIONS),

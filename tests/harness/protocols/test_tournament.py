@@ -41,6 +41,8 @@ def side_by_side(queue: list[str], size: int, answer: Answerer) -> tuple[Predict
     def read(place: str, reply: Reply) -> Prediction:
         if not reply.text:
             return Prediction.of(Status.NONE)
+        if reply.text == "?":
+            return Prediction.of(Status.PARSE_ERROR)
         return Prediction.of(Status.ANSWERED, element=reply.text, operation="CLICK", value=place)
 
     asked, prediction = hold(
@@ -114,6 +116,15 @@ def test_a_queue_that_ends_empty_has_no_answer_and_no_operation() -> None:
         None,
     )
     assert prediction.flags == ("winners-rejected",)
+
+
+def test_an_unreadable_reply_is_flagged_where_a_later_one_rejects_the_winners() -> None:
+    # (a..e) -> c, (f..j) -> unreadable, (k c) -> none of them.
+    replies = {"a": "c", "f": "?", "k": None}
+    prediction, rounds = side_by_side(list("abcdefghijk"), 5, lambda group: replies[group[0]])
+    assert rounds == [2, 1]
+    assert prediction.status is Status.NONE
+    assert set(prediction.flags) == {"winners-rejected", "group-parse_error"}
 
 
 def test_operation_and_value_come_from_the_last_group_that_was_answered() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from harness.rankers.table import RankTable
+from harness.rankers.files import RankTable
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.commands.tool import call, isolate
 

@@ -21,12 +21,11 @@ from benchmarks.tiny_encoder import build, texts
 from harness.benchmarks import Filters, open_steps
 from harness.candidates import page_of
 from harness.errors import DataError, UserError
-from harness.ranker_models.checkpoint import Checkpoint
-from harness.ranker_models.cross_encoder import document, query
+from harness.ranker_models.cross_encoder import Checkpoint, document, query
 from harness.ranker_models.job import Source, rank_benchmark
 from harness.ranker_models.training import Recipe, train, training_pairs
 from harness.rankers import ByScore, open_ranks, rank
-from harness.rankers.table import RankTable
+from harness.rankers.files import RankTable
 from harness.records import Row
 from tests.harness.commands.tool import call
 from tests.harness.rankers.steps import step

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.rankers import check_covered, open_ranks
-from harness.rankers.table import Entry, RankTable, table_writer
+from harness.rankers.files import Entry, RankTable, table_writer
 from tests.harness.rankers.steps import step
 
 IDS = ["b0", "b1", "b2", "b3"]

@@ -17,7 +17,7 @@ from harness.errors import DataError, UserError
 from harness.ranker_models import job
 from harness.ranker_models.job import Source, rank_benchmark
 from harness.rankers import open_ranks
-from harness.rankers.table import RankTable
+from harness.rankers.files import RankTable
 from tests.programs import Program, completed
 
 SOURCE = Source("sample", None, ("dev",))
@@ -99,7 +99,7 @@ def test_a_killed_process_is_continued(tmp_path: Path) -> None:
         pytest.skip("the process was done before it could be killed")
     assert done.returncode == 0, done.stderr
     assert "by an earlier call" in done.stdout
-    assert len(RankTable(out)) == 158 and not parts.exists()
+    assert len(RankTable(out).steps()) == 158 and not parts.exists()
 
 
 def test_parts_of_another_ranking_are_not_mixed_in(

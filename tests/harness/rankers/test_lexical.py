@@ -11,7 +11,7 @@ from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import UserError
 from harness.page import Page
-from harness.ranker_models.measure import ranked, recall
+from harness.ranker_models.recall import ranked, recall_by_split
 from harness.rankers import ByScore, candidates, open_ranks, rank
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step
@@ -98,7 +98,7 @@ def test_recall_on_the_sample_is_what_the_guide_says() -> None:
         )
         for r in rows
     ]
-    (part,) = recall(found)
+    (part,) = recall_by_split(found)
     assert (part.steps, part.tasks, part.without) == (154, 22, 4)
     shown = [f"{100 * rate.value:.1f}" for rate in part.rates]
     guide = Path(__file__).parents[3] / "docs" / "rankers.md"

@@ -11,7 +11,7 @@ from harness.candidates import page_of
 from harness.errors import DataError
 from harness.ranker_models.seeact_queries import import_queries
 from harness.rankers import open_ranks
-from harness.rankers.table import RankTable
+from harness.rankers.files import RankTable
 from harness.records import Row
 from tests.harness.benchmarks._files import candidate, page, shared_data
 from tests.units import changed

@@ -6,10 +6,9 @@ import json
 
 from harness.live.nodes import find
 from harness.live.snapshot import is_candidate
-from harness.recording.candidates import (
-    negative_json,
+from harness.recording.columns import (
+    candidate_json,
     negatives,
-    positive_json,
     positives,
     target_of,
 )
@@ -93,7 +92,7 @@ def test_entries_hold_json_in_json_with_ids_and_boxes(dom: Dom) -> None:
     root = dom(BUTTON)
     span = next(node for node in root.elements() if node.tag == "span")
     target = target_of(span)
-    button, _, inner = (json.loads(positive_json(node, target)) for node in positives(target))
+    button, _, inner = (json.loads(candidate_json(node, target)) for node in positives(target))
     assert (button["is_original_target"], button["is_top_level_target"]) == (False, True)
     assert (inner["is_original_target"], inner["is_top_level_target"]) == (True, False)
     assert json.loads(button["attributes"]) == {
@@ -103,7 +102,7 @@ def test_entries_hold_json_in_json_with_ids_and_boxes(dom: Dom) -> None:
         "is_clickable": "true",
         "data_pw_testid_buckeye_candidate": "1",
     }
-    other = json.loads(negative_json(find(root, "1")))
+    other = json.loads(candidate_json(find(root, "1")))
     assert list(other) == ["tag", "attributes", "backend_node_id"]
 
 

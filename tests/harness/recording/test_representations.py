@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.live.nodes import Node
-from harness.recording.candidates import representation, target_of
+from harness.recording.columns import representation, target_of
 from harness.sample.counts import decoys
 from tests.harness.conftest import Dom
 

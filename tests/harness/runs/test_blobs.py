@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.conversation import Reply, Usage
-from adapters.embedding import Embedded, Vector
+from adapters.embedding import Embedded, Vector, to_bytes
 from harness.dialogue import Observation
 from harness.redo.repair import Repair
 from harness.runs import (
@@ -23,14 +23,13 @@ from harness.runs import (
     RunError,
     digest_of,
     open_run,
-    packed,
 )
 from harness.runs.shards import merge
 from harness.settings import Settings
 from tests.harness.runs.examples import SETUP, call, step
 
 VECTORS: tuple[Vector, ...] = ((0.5, -2.0), (0.25, 2.0**-20))
-DATA = packed(VECTORS)
+DATA = b"".join(map(to_bytes, VECTORS))
 BEFORE_ROLES = {
     "id", "unit_id", "repeat", "place", "request", "conversation", "messages", "reply", "attempts",
     "from_cache", "cost", "earlier", "checksum",

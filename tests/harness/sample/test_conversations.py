@@ -10,7 +10,8 @@ import pytest
 
 from harness.recording import columns
 from harness.recording.columns import Row
-from harness.sample import conversation_files, files, screenshot_files, shards
+from harness.sample import conversation_files, files, screenshot_files
+from harness.sample.build import read_conversations
 from harness.sample.counts import has_picture
 from harness.sample.trajectories import load, load_conversations
 
@@ -30,7 +31,8 @@ def released() -> dict[str, list[dict[str, Any]]]:
 def rows() -> dict[str, list[Row]]:
     pictures = screenshot_files()
     return {
-        split: shards.read(path, pictures[split]) for split, path in conversation_files().items()
+        split: read_conversations(path, pictures[split])
+        for split, path in conversation_files().items()
     }
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from harness.live.chromium import chromium
 from harness.recording.columns import Row, read, write
-from harness.sample import conversation_files, files, screenshot_files, shards
+from harness.sample import conversation_files, files, screenshot_files
 from harness.sample.__main__ import main
-from harness.sample.build import compare, rows_of
+from harness.sample.build import compare, read_conversations, rows_of
 from harness.sample.trajectories import load, load_conversations
 
 HISTORY = "action_reprs"
@@ -44,7 +44,7 @@ def test_a_conversation_recorded_again_equals_the_shipped_one() -> None:
     rebuilt = rows_of([found.turns])["test"]
     path = conversation_files()["test"]
     ids = {turn.annotation_id for turn in found.turns}
-    steps = shards.read(path, screenshot_files()["test"], without=("screenshot",))
+    steps = read_conversations(path, screenshot_files()["test"], without=("screenshot",))
     shipped = [row for row in steps if row["annotation_id"] in ids]
     assert compare(shipped, rebuilt).differences == []
     assert len(rebuilt) == 10

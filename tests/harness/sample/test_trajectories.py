@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.recording.browser import SITES
 from harness.recording.columns import gold
+from harness.recording.session import SITES
 from harness.sample.trajectories import load, load_conversations
 
 HEAD = 'site = "a"\nwebsite = "a"\ndomain = "b"\nsubdomain = "c"\nsplit = "dev"\n'

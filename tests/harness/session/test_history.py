@@ -15,7 +15,7 @@ from harness.benchmarks import StepDataset, recorded_steps
 from harness.kinds.step.history import EarlierSteps
 from harness.kinds.step.questions import latest
 from harness.pictures import PicturePolicy, PictureStore, plan, read_size
-from harness.planning.plan import open_data
+from harness.planning.data import open_data
 from harness.records import Row
 from harness.runs.steps import info_of
 from harness.settings import History, read_settings

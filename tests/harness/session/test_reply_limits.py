@@ -254,3 +254,12 @@ def test_the_progress_line_begins_to_say_so_after_twenty_steps() -> None:
 def test_a_policy_has_the_usual_limit_on_record() -> None:
     plan = plan_run(read_settings({"model": "oracle", "benchmark": "sample"}), asks=False)
     assert plan.settings.max_tokens == (1024,)
+
+
+def test_a_baseline_that_answers_little_is_not_told_to_raise_its_limit() -> None:
+    done = call("--model", "random", "--benchmark", "sample-questions", "--split", "test")
+    assert done.code == 0
+    assert "max-tokens" not in done.out + done.err
+    whole = call("--model", "random", "--benchmark", "sample-questions", "--details")
+    assert "without an answer" in whole.out
+    assert "max-tokens" not in whole.out + whole.err

@@ -201,7 +201,7 @@ def test_a_cost_limit_needs_the_price_of_every_role(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of every one that costs money; a server of one's own is free without a price."""
-    monkeypatch.setattr("adapters.api.is_private", lambda url: False)
+    monkeypatch.setattr("adapters.endpoints.is_private", lambda url: False)
     Path("prices.toml").write_text(PRICES.partition('["openai:vectors"]')[0])
     called = call(*line(server, "--max-cost", "5", "--prices", "prices.toml", "--out", "run"))
     assert called.code == 2

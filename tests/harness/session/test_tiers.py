@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.benchmarks import benchmark_of
 from harness.engine import EnginePolicy, RetryPolicy
-from harness.planning.tiers import retries, with_time
+from harness.planning.resolve import begin
+from harness.session.run import engine_policy
 from harness.settings import directory_name, read_settings
 from tests.harness.commands.tool import (
     ONE_TASK,
@@ -282,8 +284,9 @@ def test_tiers_that_cannot_be_had_are_refused_in_one_line(
 def test_flex_is_given_time_unless_the_user_says_how_much(
     given: dict[str, object], timeout_s: float, attempts: int, patience_s: float
 ) -> None:
-    settings = with_time(read_settings({"model": "gpt-5.4", **given}))
-    retry = retries(settings, RetryPolicy())
+    asked = read_settings({"model": "gpt-5.4", **given})
+    settings = begin(asked, benchmark_of(asked))
+    retry = engine_policy(settings).retry
     assert (settings.timeout_s, retry.attempts, retry.patience_s) == (
         timeout_s,
         attempts,

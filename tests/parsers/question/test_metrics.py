@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parsers.question import LETTERS, Asked, Right, answered
-from parsers.question.metrics import METRICS, score
-from parsers.question.reading import read_answer, read_choice, spell_answer
-from parsers.question.words import (
+from parsers.question.metrics import (
+    METRICS,
     ROUGES,
     anls,
     contains,
@@ -25,7 +24,9 @@ from parsers.question.words import (
     number_of,
     relaxed,
     rouge,
+    score,
 )
+from parsers.question.reading import read_answer, read_choice, spell_answer
 from parsers.records import Prediction, Status
 from tests.harness.page.recorded import folder
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from parsers.question import Asked, Right, answered
-from parsers.question.official import exact, f1, screenqa
+from parsers.question.metrics import f1_sets, screenqa, websrc_exact, websrc_f1
 from parsers.question.webbench import (
     CHOICES,
     Unscored,
@@ -18,7 +18,6 @@ from parsers.question.webbench import (
     score,
     unframed,
 )
-from parsers.question.words import f1_sets
 from parsers.records import Prediction, Status
 from tests.parsers.question.test_metrics import cases
 
@@ -131,7 +130,7 @@ def test_websrc_and_screenqa() -> None:
         elif case["set"] == "screenqa":
             found = screenqa(golds, reply, "<no answer>")
         else:
-            found = exact(gold, reply), f1(gold, reply)
+            found = websrc_exact(gold, reply), websrc_f1(gold, reply)
         wanted = tuple(expect[name] for name in ("exact", "f1") if name in expect)
         assert found == pytest.approx(wanted, abs=1e-4), case["id"]
     assert seen >= 25

@@ -15,7 +15,7 @@ from parsers.points.spelling import MOST
 from parsers.records import Status
 from parsers.screen import DIRECTIONS, Point, to_object
 from parsers.screen.families import Family
-from parsers.screen.forms import FAMILIES
+from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
 from parsers.screen.spelling import spell_action
 from tests.harness.page.recorded import folder

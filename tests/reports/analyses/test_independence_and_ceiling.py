@@ -12,18 +12,18 @@ import pytest
 
 from adapters.conversation import Picture
 from harness.runs import RunError, StepUnit
-from reports.analyses import ceilings, task_independence
 from reports.analyses.ceiling import (
     BOTH,
     INSIDE,
     LISTED,
     TOUCHED,
     VALID,
+    ceilings,
     crops,
     inside,
     touches,
 )
-from reports.analyses.independence import all_succeed, correlation, two_sided
+from reports.analyses.independence import all_succeed, correlation, task_independence, two_sided
 from reports.formats import render
 from tests.reports.runs import setup, step, worked, write
 from tests.units import changed

@@ -10,15 +10,13 @@ import pytest
 
 from harness.commands.main import run
 from harness.runs import RunError
-from reports.analyses import (
-    ceilings,
-    distractor_curve,
-    option_positions,
-    picture_effect,
-    second_intervals,
-    task_independence,
-)
+from reports.analyses.ceiling import ceilings
+from reports.analyses.distractors import distractor_curve
+from reports.analyses.independence import task_independence
+from reports.analyses.intervals import second_intervals
+from reports.analyses.picture import picture_effect
 from reports.analyses.plots import independence, picture
+from reports.analyses.positions import option_positions
 from reports.kind import REPORTS, KindReports
 from tests.reports.photos import photo, photo_run
 from tests.reports.runs import worked, write

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 
 from harness.runs import RunError
 from harness.tables import FORMATS, TEST_DATA_NOTE
-from reports.comparison import render
 from reports.comparison.command import compare
 from reports.comparison.compare import compare_runs
-from reports.statistics import tasks_needed, tasks_needed_for_success
+from reports.comparison.table import render
+from reports.statistics.paired import tasks_needed, tasks_needed_for_success
 from tests.reports.runs import setup, step, worked, write
 
 

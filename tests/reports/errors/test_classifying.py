@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from harness.runs import StepUnit
 from parsers import ELEMENT_ONLY, OPERATIONS, Prediction, Status
-from reports.kinds.step.errors import CLASSES, ErrorClass, Relation, StepError, classify
+from reports.kinds.step.error_classes import CLASSES, ErrorClass, Relation
+from reports.kinds.step.errors import StepError, classify
 from tests.reports.errors.cases import CHOICES, PAGE, TARGET, not_offered, record, rounds
 from tests.units import changed
 
@@ -176,7 +177,7 @@ def test_numbers_of_nodes_make_no_difference_in_any_form_of_the_list(one: str, o
 def test_without_a_page_the_relation_is_unknown_and_boxes_are_a_hint() -> None:
     found = classify(record("31"), [], None)
     assert found.error_class is ErrorClass.WRONG_UNKNOWN_PAGE
-    assert found.relation is Relation.UNKNOWN
+    assert found.relation is Relation.UNKNOWN_PAGE
     assert found.detail == "the page is gone; 30 px away"
     assert _class(record("15"), SAID_TARGET, None) is ErrorClass.WRONG_UNKNOWN_PAGE
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.errors import DEFAULT_LABELS
-from reports.kinds.step.errors import CLASSES
-from reports.kinds.step.errors.classifying import NEAR_EDIT, NEAR_F1
-from reports.kinds.step.errors.described import NEAR, RARE
+from reports.errors.labels import DEFAULT_LABELS
+from reports.kinds.step.described import NEAR, RARE
+from reports.kinds.step.error_classes import CLASSES
+from reports.kinds.step.errors import NEAR_EDIT, NEAR_F1
 
 PAGE = Path(__file__).parents[3] / "docs" / "errors.md"
 

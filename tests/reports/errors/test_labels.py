@@ -10,17 +10,18 @@ from pathlib import Path
 import pytest
 
 from harness.runs import open_run
-from reports.errors import (
+from reports.errors.labels import (
     DEFAULT_LABELS,
     LABELS_FILE,
     Label,
     LabelError,
     add_labels,
+    checked_label,
     export_labels,
     import_labels,
+    merge_labels,
     read_labels,
 )
-from reports.errors.labels import checked_label, merge_labels
 from tests.reports.runs import worked, write
 
 HOSTILE = "<script>alert(1)</script>--> ]]> \"'`=1+1"

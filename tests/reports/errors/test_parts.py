@@ -13,10 +13,8 @@ from harness.benchmarks import open_steps
 from harness.page import Page
 from parsers.cleaned_page import PageError
 from parsers.records import Description
-from reports.kinds.step.errors import classifying, described
-from reports.kinds.step.errors.classes import Relation
-from reports.kinds.step.errors.classifying import edit_distance
-from reports.kinds.step.errors.described import (
+from reports.kinds.step import described, errors
+from reports.kinds.step.described import (
     PageNodes,
     described_target,
     first_replies,
@@ -24,6 +22,8 @@ from reports.kinds.step.errors.described import (
     near,
     quoted,
 )
+from reports.kinds.step.error_classes import Relation
+from reports.kinds.step.errors import edit_distance
 from tests.reports.errors.cases import CHOICES, record, rounds
 
 TARGET, CLEAR, LINK = CHOICES[2], CHOICES[4], CHOICES[8]
@@ -31,7 +31,7 @@ ONCE = tuple(choice for choice in CHOICES if choice.id not in ("13", "29"))
 """Choices of which only the target has its words."""
 
 
-@pytest.mark.parametrize("module", [described, classifying])
+@pytest.mark.parametrize("module", [described, errors])
 def test_examples_in_docstrings_hold(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # type: ignore[arg-type]
 

@@ -18,21 +18,14 @@ from harness.runs import DataGone, RunError, StepData, StepUnit, open_run
 from harness.tables import FORMATS
 from parsers import Status
 from reports import steps_frame
-from reports.errors import (
-    Label,
-    add_labels,
-    classify_run,
-    errors_frame,
-    errors_table,
-    merge_into,
-    read_labels,
-)
+from reports.errors import classify_run
 from reports.errors.command import errors
-from reports.errors.frame import columns, keys
+from reports.errors.frame import columns, errors_frame, keys, merge_into
+from reports.errors.labels import Label, add_labels, read_labels
 from reports.errors.table import columns as table_columns
-from reports.errors.table import render
+from reports.errors.table import errors_table, render
 from reports.frames.units import schema
-from reports.kinds.step.errors import ErrorClass
+from reports.kinds.step.error_classes import ErrorClass
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
 from tests.reports.runs import write
 from tests.units import changed
@@ -239,6 +232,14 @@ def test_the_command_prints_counts_and_examples(run: Path) -> None:
     assert "None chosen, target offered" in done.output
     assert "operation TYPE, 1 rows" in done.output
     assert "'Ohi'," in done.output and "'Ohio'" in done.output
+
+
+def test_shares_are_printed_of_the_rows_that_they_are_of(run: Path) -> None:
+    table = errors_table(open_run(run, _page))
+    printed = {" ".join(line.split()) for line in render(table).splitlines()}
+    # Eight of the ten rows are valid and were answered, and six of these failed.
+    assert printed >= {"success 2 25.0", "no answer: empty 1 12.5 16.7"}
+    assert printed >= {"invalid row 1", "not answered 1"}
 
 
 def test_the_command_writes_json_to_a_file(run: Path, tmp_path: Path) -> None:

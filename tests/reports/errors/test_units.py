@@ -12,12 +12,10 @@ from click.testing import CliRunner
 
 from harness.runs import Run, Unit
 from parsers import Declaration, Level, Measure, Prediction, Status
-from reports.errors import UnitError, UnitErrors, errors_frame, errors_table
-from reports.errors.classes import ClassInfo, general_classes
-from reports.errors.classifying import by_outcome
+from reports.errors import ClassInfo, UnitError, UnitErrors, by_outcome, general_classes
 from reports.errors.command import errors
-from reports.errors.frame import keys
-from reports.errors.table import render
+from reports.errors.frame import errors_frame, keys
+from reports.errors.table import errors_table, render
 from reports.frames.units import Column
 from reports.kind import REPORTS, KindReports
 from tests.reports.photos import PHOTOS, photo, photo_run

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.exports.contract import LONGEST, ExportError, Folder, file_name
+from reports.exports import LONGEST, ExportError, Folder, file_name
 
 
 @given(st.text(), st.text())

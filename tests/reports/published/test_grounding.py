@@ -10,9 +10,9 @@ import pytest
 
 from parsers import Declaration, Level, Measure
 from parsers.grounding import GroundingDetail, Target
-from reports.published import PublishedError, published_rows, published_table, read_rows
 from reports.published import beside as module
-from reports.published.beside import LANDMARKS
+from reports.published.beside import LANDMARKS, published_table
+from reports.published.source import PublishedError, published_rows, read_rows
 from tests.reports.runs import setup, step, write
 
 V1, V2, PRO, WORLD = "screenspot", "screenspot-v2", "screenspot-pro", "osworld-g"

@@ -14,7 +14,7 @@ from harness.protocols import of_steps, open_protocol
 from harness.runs import Run
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
-from reports.published import published_beside
+from reports.published.beside import published_beside
 from reports.published.source import published_rows
 from tests.reports.runs import setup, step, write
 

@@ -8,9 +8,9 @@ import pytest
 
 from harness.benchmarks import SplitSize
 from harness.runs import Run
-from reports.published import PublishedError, Scope, published_beside, published_rows, read_rows
 from reports.published import beside as module
-from reports.published.source import Published
+from reports.published.beside import published_beside
+from reports.published.source import Published, PublishedError, Scope, published_rows, read_rows
 from tests.reports.runs import setup, step, write
 
 SPLIT = "test_task"

@@ -13,20 +13,18 @@ from harness.protocols import of_steps, open_protocol
 from harness.runs import Run, StepUnit, open_run
 from harness.settings import SETTINGS
 from parsers import Declaration, Level, Measure
-from reports.published import (
+from reports.published import beside as module
+from reports.published.beside import published_beside, published_table
+from reports.published.keys import keys_of, what_differs
+from reports.published.source import (
+    FOLDER,
     Published,
     PublishedError,
     Scope,
     key_names,
-    keys_of,
-    published_beside,
     published_rows,
-    published_table,
     read_rows,
-    what_differs,
 )
-from reports.published import beside as module
-from reports.published.source import FOLDER
 from tests.reports.photos import photo, photo_run
 from tests.reports.runs import setup, step, worked, write
 

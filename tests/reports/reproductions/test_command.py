@@ -14,8 +14,7 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Items, SplitSize
 from harness.runs import open_run
 from parsers.grounding import GroundingDetail
-from reports.reproductions import Outcome, reproductions
-from reports.reproductions.outcome import Figure
+from reports.reproductions.outcome import Figure, Outcome, reproductions
 from tests.grounding import SIZES, TARGETS, Screens, picture_bytes
 from tests.harness.benchmarks import _autowebbench
 from tests.harness.commands.tool import call, isolate
@@ -156,7 +155,7 @@ def test_all_are_priced_and_none_is_downloaded(
     hosted, local = (reproductions()[one] for one in (name, other))
     sample = (*hosted.command[:3], "-b", "sample", "--split", "dev", "--limit", "1")
     chosen = {name: replace(hosted, command=sample), other: local}
-    monkeypatch.setattr("reports.reproductions.reproductions", lambda: chosen)
+    monkeypatch.setattr("reports.reproductions.outcome.reproductions", lambda: chosen)
     done = call("reproduce", "--dry-run")
     assert done.code == 0, done.err
     first, second = done.out.split(f"{other}: ")

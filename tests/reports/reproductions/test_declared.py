@@ -19,15 +19,15 @@ from harness.runs import open_run
 from harness.settings import SETTINGS
 from parsers import Average
 from reports.published import keys as published_keys
-from reports.published import keys_of, what_differs
-from reports.reproductions import (
+from reports.published.keys import keys_of, what_differs
+from reports.reproductions.command import values_of
+from reports.reproductions.outcome import (
+    FOLDER,
     Reproduction,
     ReproductionError,
     read_reproduction,
     reproductions,
 )
-from reports.reproductions.command import values_of
-from reports.reproductions.outcome import FOLDER
 from reports.reproductions.page import MARK, generated
 from tests.harness.benchmarks import _autowebbench, _snapshots
 from tests.harness.commands.tool import call, isolate

@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy import stats
 
-from reports.statistics import Effect, effect, paired_difference, success_difference
+from reports.statistics.paired import Effect, effect, paired_difference, success_difference
 
 TASKS = list("aabbbccddddee")
 FIRST = [1, 0, 0, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0]

@@ -7,13 +7,14 @@ import math
 import pytest
 from scipy import stats
 
-from reports.statistics import (
+from reports.statistics.paired import (
+    mcnemar_power,
     smallest_difference,
     smallest_success_difference,
+    t_power,
     tasks_needed,
     tasks_needed_for_success,
 )
-from reports.statistics.paired import mcnemar_power, t_power
 
 
 @pytest.mark.parametrize(("tasks", "difference", "deviation"), [(22, 0.1, 0.2), (142, 0.03, 0.3)])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reports.statistics import (
-    Average,
+from parsers import Average
+from reports.statistics.significance import (
     Correction,
     adjust,
     clustered_mcnemar,

@@ -11,10 +11,9 @@ import pytest
 
 from harness.runs import open_run
 from harness.tables import TEST_DATA_NOTE
-from reports.errors import import_labels, read_labels
+from reports.errors.labels import import_labels, read_labels
 from reports.view import POLICY
-from reports.view.folder import ViewError
-from reports.view.single import write_single
+from reports.view.folder import ViewError, write_single
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import BOX, HOSTILE, PAGE, SITES
 from tests.units import flat

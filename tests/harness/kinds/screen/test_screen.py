@@ -27,7 +27,7 @@ from harness.runs import open_run
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from parsers.screen import SCREEN
-from parsers.screen.forms import FAMILIES
+from parsers.screen.object_families import FAMILIES
 from parsers.screen.rules import RULES as ALL_RULES
 from reports.errors import classify_run
 from tests.harness.commands.tool import call, isolate

@@ -16,7 +16,7 @@ from parsers.actions import Action
 from parsers.points.spelling import MOST
 from parsers.screen import Point, from_object
 from parsers.screen.families import Family
-from parsers.screen.forms import FAMILIES
+from parsers.screen.object_families import FAMILIES
 from parsers.screen.spelling import spell_action
 from tests.harness.commands.tool import isolate
 from tests.harness.kinds.grounding._files import png, write

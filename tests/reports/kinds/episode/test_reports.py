@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from harness.runs import RunError, open_run
 from parsers import Status
 from reports import main_table, prefix_table, status_table, steps_frame
-from reports.analyses import second_intervals
+from reports.analyses.intervals import second_intervals
 from reports.command import report
 from reports.comparison.command import compare
 from reports.errors import classify_run

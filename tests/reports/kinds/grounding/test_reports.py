@@ -12,13 +12,13 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, SplitSize
 from harness.runs import open_run
 from parsers.grounding import Target
-from reports.comparison import compare_runs
+from reports.comparison.compare import compare_runs
 from reports.errors import classify_run
 from reports.formats import render
 from reports.frames.rows import run_rows
 from reports.frames.steps import steps_frame
 from reports.kinds.grounding import grounding_facts, grounding_keys
-from reports.published import published_beside
+from reports.published.beside import published_beside
 from reports.settings import settings_of
 from reports.tables import by_table, main_table
 from tests.grounding import TARGETS, Screens

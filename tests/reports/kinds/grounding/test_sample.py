@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.published import published_beside
+from reports.published.beside import published_beside
 from reports.tables import by_table, main_table
 from tests.harness.commands.tool import call, isolate
 

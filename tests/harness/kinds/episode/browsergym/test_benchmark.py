@@ -16,7 +16,7 @@ from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.kinds.episode.browsergym.suites import SUITES
 from harness.settings import Settings, read_settings
 from parsers import Prediction, Status
-from reports.published import published_rows
+from reports.published.source import published_rows
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.episode.browsergym.talker import GREETER, MODEL
 

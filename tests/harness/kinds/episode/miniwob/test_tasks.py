@@ -15,7 +15,7 @@ from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.kinds.episode.miniwob.benchmark import BENCHMARK, pages
 from harness.settings import Settings
 from parsers import Prediction, Status
-from reports.published import published_rows
+from reports.published.source import published_rows
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.episode.miniwob.played import needs_miniwob
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from harness.runs import CallRecord
 from parsers.cleaned_page import parse_page
 from parsers.records import Choice
-from reports.kinds.step.errors.classes import Relation
+from reports.kinds.step.error_classes import Relation
 
 if TYPE_CHECKING:
     from lxml import etree

@@ -99,7 +99,7 @@ def with_options(ranker: str, values: dict[str, Any]) -> str:
 def _rank(ctx: click.Context, values: dict[str, Any]) -> int:
     from adapters.processes import available_cpus
     from harness.benchmarks import recorded_steps
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
     from harness.ranker_models.job import Source, rank_benchmark
     from harness.tables import counted
 

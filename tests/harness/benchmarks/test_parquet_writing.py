@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.benchmarks import open_steps
-from harness.benchmarks.repack import repack
+from harness.benchmarks.parquet_writing import repack
 from harness.errors import DataError
 from tests.harness.benchmarks._files import task, write
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from reports.errors.classes import ClassInfo
+from reports.errors import ClassInfo
 
 
 class ErrorClass(StrEnum):
@@ -39,7 +39,7 @@ class Relation(StrEnum):
     NEIGHBOUR = "neighbour"
     SAME_ROLE = "same role"
     ELSEWHERE = "elsewhere"
-    UNKNOWN = "unknown page"
+    UNKNOWN_PAGE = "unknown page"
 
 
 CLASSES: tuple[ClassInfo, ...] = (
@@ -156,13 +156,5 @@ CLASSES: tuple[ClassInfo, ...] = (
 )
 """All classes in order of precedence."""
 
-CLASS_OF: dict[Relation, ErrorClass] = {
-    Relation.SAME_TEXT: ErrorClass.WRONG_SAME_TEXT,
-    Relation.ANCESTOR: ErrorClass.WRONG_ANCESTOR,
-    Relation.DESCENDANT: ErrorClass.WRONG_DESCENDANT,
-    Relation.NEIGHBOUR: ErrorClass.WRONG_NEIGHBOUR,
-    Relation.SAME_ROLE: ErrorClass.WRONG_SAME_ROLE,
-    Relation.ELSEWHERE: ErrorClass.WRONG_ELSEWHERE,
-    Relation.UNKNOWN: ErrorClass.WRONG_UNKNOWN_PAGE,
-}
+CLASS_OF = {relation: ErrorClass[f"WRONG_{relation.name}"] for relation in Relation}
 """The class of a wrong element whose target round 1 did not describe."""

@@ -1,5 +1,4 @@
-"""The provider's tier that calls are served on (`--tier`): who sells it, what it costs, how long it
-is waited for.
+"""What the calls of a model cost: its prices, its tokens, and the provider's tier that serves them.
 
 A tier changes no reply. It is part of neither a run's identity nor the key of the reply cache, and
 a run may go on with another one.
@@ -7,41 +6,55 @@ a run may go on with another one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 
-from adapters import AdapterInfo, Reply, Request
+from adapters import AdapterInfo, Conversation, ModelInfo, Reply, Request, Text
 from adapters.conversation import Tier, Usage
 from adapters.prices import PriceSheet
-from adapters.registry import UnknownName
-from harness.engine import RetryPolicy
 from harness.errors import UserError
-from harness.runs.callers import CALLERS
+from harness.runs.callers import at_once
 from harness.settings import Settings
+from parsers import count_tokens
 
-FLEX_TIMEOUT_S = 900.0
-"""Seconds that a reply may take on flex; the providers advise to allow as much."""
-FLEX_ATTEMPTS, FLEX_PATIENCE_S = 40, 3600.0
-
-
-def with_time(settings: Settings) -> Settings:
-    """The settings with the time limit of calls that the tier needs, unless one was given."""
-    if "flex" not in settings.tier or "timeout_s" in settings.given:
-        return settings
-    return replace(settings, timeout_s=FLEX_TIMEOUT_S)
+UPPER_TEXT = 1.25
+"""Upper bound for the tokens of a text, as a multiple of the adapter's estimate."""
+TURN_TOKENS = 8
+"""Generous upper bound for the tokens that a message adds to those of its parts."""
+DEAREST_PICTURE = 40_000
+"""Tokens assumed for a picture if the model's rule is unknown (gpt-4o-mini takes 36,835)."""
 
 
-def retries(settings: Settings, usual: RetryPolicy) -> RetryPolicy:
-    """Return the retry policy: the default, a longer one on flex, or the given one."""
-    attempts, patience_s = usual.attempts, usual.patience_s
-    if "flex" in settings.tier:
-        attempts, patience_s = FLEX_ATTEMPTS, FLEX_PATIENCE_S
-    return replace(
-        usual,
-        attempts=settings.attempts or attempts,
-        patience_s=patience_s if settings.patience_s is None else settings.patience_s,
-    )
+def prices_of(file: str | None) -> PriceSheet:
+    """The prices that hold in a run. Raises `Fatal` for a file that cannot be read."""
+    return PriceSheet.read(Path(file)) if file else PriceSheet()
+
+
+def may_spend(sheet: PriceSheet, info: ModelInfo) -> bool:
+    """Return whether calls of a model may cost money."""
+    return info.billed or sheet.upper_bound(info, 1000, 1000) not in (0.0, None)
+
+
+def tokens_of(conversation: Conversation, info: AdapterInfo, *, upper: bool = False) -> int:
+    """Estimated prompt tokens: texts by cl100k and the adapter's factor, pictures by its rule."""
+    total = 0.0
+    factor = info.text_factor * (UPPER_TEXT if upper else 1.0)
+    for message in conversation.messages:
+        total += TURN_TOKENS if upper else TURN_TOKENS / 2
+        for part in message.parts:
+            if isinstance(part, Text):
+                total += factor * text_tokens(part.text, info.text_tokens)
+            else:
+                known = info.image_rule.tokens(part.width, part.height) if info.image_rule else None
+                total += known if known is not None else (DEAREST_PICTURE if upper else 0)
+    return round(total)
+
+
+@lru_cache(maxsize=512)
+def text_tokens(text: str, counter: Callable[[str], int] | None) -> int:
+    """Tokens of a text; a round's text comes back with the next round, hence the memory."""
+    return counter(text) if counter else count_tokens(text)
 
 
 def check_tiers(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> None:
@@ -76,19 +89,6 @@ def check_tiers(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> 
         if sheet.sells(info, tier) is False:
             sold = ", ".join(one for one in info.tiers if sheet.sells(info, one))
             raise UserError(f"--tier {tier}: {info.name} is not sold on it (but on {sold})")
-
-
-def caller_named(name: str) -> Any:
-    """Return the caller of a tier. Raises `UserError` if its leaf is not installed."""
-    try:
-        return CALLERS.make(name)
-    except UnknownName as error:
-        raise UserError(str(error)) from error
-
-
-def at_once(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
-    """Return the tiers that single calls are sent on: those without a caller."""
-    return tuple(tier for tier in tiers if tier not in CALLERS.names())
 
 
 class Tariff:

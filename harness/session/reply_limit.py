@@ -1,4 +1,4 @@
-"""The token limit of replies: what it is where it was left open, and whether it is enough.
+"""Whether the token limit of replies is enough.
 
 A model that thinks spends the same limit on its thoughts. If they use it up, there is no answer,
 and every such step scores 0 as if the model had been wrong.
@@ -8,59 +8,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from adapters import AdapterInfo, Reply
-from adapters.contract import Generation
 from adapters.conversation import Finish
-from harness.runs import Unit, manifest_before
-from harness.settings import SETTINGS, Settings
+from harness.planning.model import THINKING, Limits, default_limit
+from harness.runs import Unit
+from harness.settings import Settings
 from parsers import PARSE_FAILURES
 from parsers.records import Status
 from parsers.reply_text import ends_in_thought, without_thinking
 
-USUAL = Generation().max_tokens
-THINKING = 8192
-"""The limit of a model that thinks: enough for most thoughts about one page."""
 FIRST_STEPS = 20
 """Steps before anything is said about their share."""
 SHARE = 0.1
 """Share of steps without a usable reply above which the user is told about the limit."""
-
-Limits = tuple[int, ...]
-"""A limit for all rounds, or one per round."""
-
-
-def default_limit(info: AdapterInfo | None, effort: str | None, budget: int | None) -> Limits:
-    """The limit of a run that begins without one; `info` is None where a policy answers.
-
-    Effort and budget (in tokens) of thinking are those asked for.
-    """
-    thinks = info is not None and info.thinking.happens(effort, budget)
-    return (THINKING if thinks else USUAL,)
-
-
-def begun_limit(directory: Path) -> Limits | None:
-    """The limit that a run was begun with and goes on with; None if it was not begun.
-
-    Raises `RunError` for a run that cannot be read.
-    """
-    begun = manifest_before(directory)
-    if begun is None:
-        return None
-    try:
-        limits: Limits | None = SETTINGS["max_tokens"].read(begun.config.get("max_tokens"))
-    except ValueError:  # Reported as a difference when the run is opened.
-        return None
-    return limits
 
 
 def heading(settings: Settings, info: AdapterInfo) -> str | None:
     """Describe a limit that was not given; None if there is nothing to say."""
     if "max_tokens" in settings.given or settings.max_tokens is None:
         return None
-    usual = default_limit(info, settings.effort, settings.thinking_budget)
+    usual = default_limit(settings, info)
     if settings.max_tokens != usual:
         return (
             f"{written(settings.max_tokens)} tokens a reply, as when this run was begun "

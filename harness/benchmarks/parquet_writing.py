@@ -1,14 +1,83 @@
-"""Rewrite parquet files with smaller row groups, which take less memory to read."""
+"""Write parquet files: atomically, and in row groups that take little memory to read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.benchmarks.files import local_files
-from harness.benchmarks.parquet import ROWS_PER_GROUP, opened, parquet_writer
+from harness.benchmarks.parquet import located, opened
 from harness.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+ROWS_PER_GROUP = 20
+"""Rows per row group: 20 to 30 MB of this data, for reading a single row quickly."""
+
+_VALUES_PER_CHECK = 8
+"""Values between checks of the page size; pyarrow's 1,024 would make pages of a gigabyte."""
+
+
+@contextmanager
+def parquet_writer(
+    path: Path,
+    schema: pa.Schema,
+    *,
+    compression: str | Mapping[str, str] = "zstd",
+    overwrite: bool = False,
+    values_per_check: int = _VALUES_PER_CHECK,
+) -> Iterator[pq.ParquetWriter]:
+    """Open a writer to a temporary file next to `path`, which replaces `path` on success.
+
+    `values_per_check`, the number of values between checks of the page size, must be small for
+    columns of large values.
+
+    Raises:
+        DataError: `path` exists already or cannot be written to.
+    """
+    import pyarrow.parquet as pq
+
+    if path.is_dir():
+        raise DataError(f"{path} is a folder; name a file")
+    if path.exists() and not overwrite:
+        raise DataError(f"{path} exists; name another file, or remove it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+        os.close(handle)
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
+    partial = Path(name)
+    try:
+        with pq.ParquetWriter(
+            located(partial), schema, compression=compression, write_batch_size=values_per_check
+        ) as writer:
+            yield writer
+        _move_into_place(partial, path)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DataError(f"no space left to write {path}") from error
+        raise
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _move_into_place(partial: Path, path: Path) -> None:
+    """Move the finished file to `path`, with the permissions of any newly created file."""
+    mask = os.umask(0)
+    os.umask(mask)
+    partial.chmod(0o666 & ~mask)
+    with partial.open("rb") as file:
+        os.fsync(file.fileno())
+    partial.replace(path)
 
 
 @dataclass(frozen=True, slots=True)

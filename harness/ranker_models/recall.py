@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.commands.options import DATA, read_options, setting_options
 from harness.errors import UserError
 from harness.printing import say
-from harness.ranker_models.commands.rank import with_options
+from harness.ranker_models.rank_command import with_options
 from harness.tables import (
     FORMATS,
     Cell,
@@ -27,6 +28,118 @@ from harness.tables import (
     render,
     terminal_width,
 )
+from parsers import Interval, mean_interval
+
+if TYPE_CHECKING:
+    from harness.benchmarks import StepDataset
+
+DEPTHS = (1, 5, 10, 20, 50)
+
+PAPER_SOURCE = "Mind2Web (Deng et al. 2023), DeBERTa-v3-base"
+PAPER = {"test_task": 0.889, "test_website": 0.853, "test_domain": 0.857}
+"""Published Recall@50 by split, on 252, 177 and 912 tasks (also in `reports/published`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A step and how well it was ranked."""
+
+    split: str
+    task_id: str
+    rank: int | None
+    """Best rank of an acceptable element, from 0; None if none was ranked."""
+    positive: bool
+    """True if the step has an acceptable element."""
+    candidates: int
+    """Number of candidates that were ranked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Recall@k of a split."""
+
+    depth: int
+    """The k."""
+    value: float
+    """Share of steps with an acceptable element among the first k, 0 to 1."""
+    interval: Interval | None
+    """95 % interval with tasks as clusters; None if it cannot be computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRecall:
+    """Recall of a ranker on one split."""
+
+    split: str
+    steps: int
+    """Steps that count."""
+    tasks: int
+    without: int
+    """Steps without any acceptable element."""
+    without_fails: bool
+    """True if steps without one count as misses; False if they are not among `steps`."""
+    candidates: float
+    """Mean number of candidates per step."""
+    rates: tuple[Rate, ...] = ()
+
+
+Measured = tuple[str, SplitRecall]
+"""The name of a ranker, and its recall on a split."""
+
+
+def ranked(split: str, task_id: str, right: Sequence[str], order: Sequence[str]) -> Ranked:
+    """Find the best-ranked acceptable element of a step.
+
+    Args:
+        split: the step's split.
+        task_id: the step's task, the cluster of intervals.
+        right: ids of the acceptable elements.
+        order: ids of the candidates, best first.
+
+    >>> ranked("dev", "t", ["b", "c"], ["a", "c", "b"]).rank
+    1
+    """
+    acceptable = frozenset(right)
+    rank = next((rank for rank, node_id in enumerate(order) if node_id in acceptable), None)
+    return Ranked(split, task_id, rank, bool(acceptable), len(order))
+
+
+def recall_by_split(
+    steps: Iterable[Ranked], depths: Sequence[int] = DEPTHS, *, without_fails: bool = False
+) -> list[SplitRecall]:
+    """Compute Recall@k by split, in order of appearance.
+
+    Args:
+        steps: the ranked steps.
+        depths: the values of k.
+        without_fails: count steps without an acceptable element as misses instead of leaving them
+            out.
+    """
+    splits: dict[str, list[Ranked]] = {}
+    for step in steps:
+        splits.setdefault(step.split, []).append(step)
+    return [_of_split(name, members, depths, without_fails) for name, members in splits.items()]
+
+
+def _of_split(
+    name: str, steps: Sequence[Ranked], depths: Sequence[int], without_fails: bool
+) -> SplitRecall:
+    kept = [step for step in steps if without_fails or step.positive]
+    tasks = [step.task_id for step in kept]
+    rates = []
+    for depth in depths if kept else ():
+        hits = [float(step.rank is not None and step.rank < depth) for step in kept]
+        interval = mean_interval(hits, tasks, "micro")
+        rates.append(Rate(depth, sum(hits) / len(hits), interval))
+    return SplitRecall(
+        split=name,
+        steps=len(kept),
+        tasks=len(set(tasks)),
+        without=sum(not step.positive for step in steps),
+        without_fails=without_fails,
+        candidates=sum(step.candidates for step in kept) / len(kept) if kept else 0.0,
+        rates=tuple(rates),
+    )
 
 
 @click.command()
@@ -73,7 +186,7 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     was measured on other steps than those of Multimodal-Mind2Web.
     """
     from harness.benchmarks import recorded_steps
-    from harness.planning.plan import open_data
+    from harness.planning.data import open_data
 
     for ranker in rankers or map(str, files):
         with_options(ranker, values)
@@ -99,10 +212,8 @@ def recall(files: tuple[Path, ...], rankers: tuple[str, ...], form: str, **value
     return 0
 
 
-def _measured(named: list[str], dataset: Any, without_fails: bool) -> Iterator[tuple[str, Any]]:
+def _measured(named: list[str], dataset: StepDataset, without_fails: bool) -> Iterator[Measured]:
     from harness.candidates import page_of
-    from harness.ranker_models.measure import Ranked, ranked
-    from harness.ranker_models.measure import recall as measure
     from harness.rankers import check_covered, open_ranks
 
     opened = [open_ranks(name) for name in named]
@@ -116,14 +227,12 @@ def _measured(named: list[str], dataset: Any, without_fails: bool) -> Iterator[t
         for own, ranks in zip(steps, opened, strict=True):
             own.append(ranked(row.split, row.parents["task"], right, ranks.of(row, page)))
     for ranks, own in zip(opened, steps, strict=True):
-        for part in measure(own, without_fails=without_fails):
+        for part in recall_by_split(own, without_fails=without_fails):
             yield ranks.name, part
 
 
-def recall_grid(measured: Sequence[tuple[str, Any]], benchmark: str, no_positive: str) -> Grid:
+def recall_grid(measured: Sequence[Measured], benchmark: str, no_positive: str) -> Grid:
     """Return the table: a row per ranker and split; shares in its data."""
-    from harness.ranker_models.measure import DEPTHS, PAPER
-
     rankers: dict[str, list[Row]] = {}
     for name, part in measured:
         rates = [Cell(percent(r.value), interval_text(r.interval)) for r in part.rates] or [
@@ -149,9 +258,7 @@ def recall_grid(measured: Sequence[tuple[str, Any]], benchmark: str, no_positive
     )
 
 
-def _record(name: str, part: Any) -> dict[str, Any]:
-    from harness.ranker_models.measure import PAPER
-
+def _record(name: str, part: SplitRecall) -> dict[str, Any]:
     values: dict[str, Any] = {
         "ranker": name,
         "split": part.split,
@@ -167,9 +274,7 @@ def _record(name: str, part: Any) -> dict[str, Any]:
     return {**values, "paper_recall_50": PAPER.get(part.split)}
 
 
-def _notes(measured: Sequence[tuple[str, Any]]) -> list[str]:
-    from harness.ranker_models.measure import PAPER, PAPER_SOURCE
-
+def _notes(measured: Sequence[Measured]) -> list[str]:
     parts = {part.split: part for _, part in measured}
     notes = []
     for part in parts.values():

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.processes.program import Program
+from adapters.processes.supervisor import Program
 from tests.harness.pictures.test_store import alive
 
 pytestmark = pytest.mark.skipif(
@@ -40,10 +40,10 @@ while True:
 KEEPS = """
 import sys, time
 from pathlib import Path
-from adapters.processes.program import Program
+from adapters.processes.supervisor import Program
 folder = Path(sys.argv[1])
 program = Program([sys.executable, str(folder / "family.py"), str(folder), "stays"], folder / "log")
-print(program._child.pid, flush=True)
+print(program._keeper.pid, flush=True)
 time.sleep(3600)
 """
 

@@ -89,8 +89,8 @@ def train_ranker(**values: Any) -> int:
     recall.
     """
     from harness.benchmarks import recorded_steps, step_benchmark
-    from harness.planning.plan import open_data
-    from harness.ranker_models.checkpoint import Checkpoint, library
+    from harness.planning.data import open_data
+    from harness.ranker_models.cross_encoder import Checkpoint, library
     from harness.ranker_models.training import Recipe, check, train
     from harness.tables import counted
 

@@ -1,27 +1,45 @@
-"""Questions to a child process and its answers, which may come in any order.
+"""Children that are watched while they work: those that answer questions, and other programs.
 
-    exchange = Exchange(Child("package.module:serve"), job, who="the worker on cpu")
-    ready = exchange.ready.result()           # raises `Fatal` where the child says why not
+    exchange = Exchange(Child("package.module:serve"), job, who="the worker on cpu", lost=Fatal)
+    ready = exchange.first.result()           # raises `Fatal` where the child says why not
     future = exchange.ask(question, lost=lambda reason: Fault("server", reason))
 
 The child receives pairs of a number and a message. It answers each question with an `Answer` of its
-number; the job is the first question, with the number 0. What it is told has no number.
+number, in any order; the job is the first question, with the number 0. What it is told has no
+number.
+
+    program = Program(["/usr/bin/vllm", "serve", "..."], Path("server.log"))
+    program.ended         # None while it runs, else how it ended
+    program.stop(30.0)    # asks it to end, and kills what is left after 30 seconds
+    program.close()
+
+Between this process and a program stands a child that keeps it: when this process ends, however it
+ends, so do the program and its own children, those in other process groups included. Where a keeper
+is killed itself, the kernel kills the program, and this process the others of their group.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import queue
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from adapters.contract import Fatal
-from adapters.processes import Child, ChildEnded
+from adapters.processes import Child, ChildEnded, launcher
+from adapters.processes.child import Receive, Send, descendants, end_descendants, meaning
 
 Lost = Callable[[str], Any]
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,7 @@ class Exchange:
         job: object,
         *,
         who: str,
+        lost: Lost,
         heard: Callable[[Any], None] = lambda answer: None,
     ) -> None:
         """
@@ -49,6 +68,7 @@ class Exchange:
             child: the process; it is closed with the exchange.
             job: the first question, which has to be answered before any other is asked.
             who: the words for it in messages.
+            lost: what becomes of the job if the child ends over it; see `ask`.
             heard: called with every answer before its future has a result.
         """
         self._child = child
@@ -61,10 +81,8 @@ class Exchange:
         self._ended: str | None = None
         self._closed = False
         self._notices: list[str] = []
-        self.ready = self.ask(
-            job, lost=lambda why: Fatal(f"{why} while the model was being loaded")
-        )
-        """The answer to the job; raises `Fatal`."""
+        self.first = self.ask(job, lost=lost)
+        """The answer to the job."""
         self._threads = [
             threading.Thread(target=target, name=f"{name} {who}", daemon=True)
             for target, name in ((self._write, "to"), (self._read, "from"))
@@ -153,6 +171,8 @@ class Exchange:
             while True:
                 self._take(self._child.receive())
         except ChildEnded as error:
+            # What it has started and is in its group goes with it.
+            self._child.end()
             self._end(str(error))
 
     def _take(self, answer: Answer) -> None:
@@ -171,7 +191,7 @@ class Exchange:
         with self._lock:
             self._ended = reason
             open_ones, self._open = self._open, {}
-            if not self._closed and self.ready.done():
+            if not self._closed and self.first.done():
                 self._notices.append(reason)
         for lost, future in open_ones.values():
             self._lose(lost, future, reason)
@@ -185,3 +205,97 @@ class Exchange:
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
+
+
+class Program:
+    """A program that runs for this process in its own process group."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        log: Path,
+        on_end: Callable[[Program], None] = lambda program: None,
+    ) -> None:
+        """Start the program and return at once.
+
+        Args:
+            words: the path of the program, and its arguments.
+            log: file to which its output is appended.
+            on_end: called in a thread, after the program and all that it had started have ended.
+        """
+        # The keeper's own environment is changed for it to find our packages.
+        job = list(words), str(log.absolute()), dict(os.environ)
+        self._keeper = Exchange(Child(f"{__name__}:keep"), job, who="its keeper", lost=str)
+        told = threading.Thread(target=on_end, args=[self], name="program", daemon=True)
+        self._keeper.first.add_done_callback(lambda end: told.start())
+
+    @property
+    def ended(self) -> str | None:
+        """The end of the program, such as "exit status 1"; None while it runs."""
+        end = self._keeper.first
+        return str(end.result()) if end.done() else None
+
+    def stop(self, grace_s: float) -> None:
+        """Ask the whole group to end (SIGTERM), kill what is left after `grace_s`, and return when
+        nothing is. May be repeated."""
+        self._keeper.tell(grace_s)
+        wait([self._keeper.first])
+
+    def close(self) -> None:
+        """End the program at once, unless it has ended, and its keeper."""
+        self.stop(0.0)
+        self._keeper.close()
+
+
+def keep(receive: Receive, send: Send) -> None:
+    """Run a program in a child process; see `adapters.processes`."""
+    # A program inherits signals that are ignored, but no handlers.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    _adopt_orphans()
+    number, (words, log, environment) = receive()
+    ends_at = [0.0]
+    with Path(log).open("ab") as out:
+        # Started by the main thread: with its end, not with that of the process, comes the signal
+        # that the launcher asks for.
+        process = subprocess.Popen(
+            launcher.bound(*words),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+
+    def end() -> None:
+        status = process.wait()
+        while descendants() and time.monotonic() < ends_at[0]:
+            time.sleep(_LOOK_S)
+        end_descendants()
+        send(Answer(number, meaning(status)))
+
+    ending = threading.Thread(target=end, daemon=True)
+    ending.start()
+    _, grace_s = receive()
+    ends_at[0] = time.monotonic() + grace_s
+    _terminate(process)
+    while descendants() and time.monotonic() < ends_at[0]:
+        time.sleep(_LOOK_S)
+    process.kill()
+    ending.join()
+
+
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    """Ask the group of this process to end; it has a handler itself."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGTERM)
+    else:
+        process.terminate()
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of processes below this one whose own parent has ended (on Linux)."""
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        pr_set_child_subreaper = 36
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_child_subreaper, 1, 0, 0, 0)

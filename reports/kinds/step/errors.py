@@ -19,25 +19,21 @@ from harness.tables import clean
 from parsers import MIND2WEB, Declaration, Prediction, Status, in_box, token_f1
 from parsers.cleaned_page import PageError
 from parsers.records import Choice
-from reports.errors.classes import (
+from reports.errors import (
     INVALID,
     MISSED,
     SUCCESS,
     UNMEASURED,
     UNSETTLED,
     ClassInfo,
+    UnitError,
+    UnitErrors,
+    by_outcome,
+    short,
 )
-from reports.errors.classifying import UnitError, UnitErrors, by_outcome, short
 from reports.frames.units import Column
-from reports.kinds.step.errors.classes import CLASS_OF, CLASSES, ErrorClass, Relation
-from reports.kinds.step.errors.described import (
-    Box,
-    Found,
-    PageNodes,
-    described_target,
-    listed_text,
-    near,
-)
+from reports.kinds.step.described import Box, Found, PageNodes, described_target, listed_text, near
+from reports.kinds.step.error_classes import CLASS_OF, CLASSES, ErrorClass, Relation
 
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
 """A wrong value is a near miss with at least this F1, or at most this normalised edit distance."""
@@ -233,7 +229,7 @@ def _by_line(record: StepUnit, declared: Declaration, config: Mapping[str, Any])
         return _right_element(bare, record, prediction)
     if target is None and prediction.point is None:
         return replace(bare, error_class=ErrorClass.NOT_OFFERED, detail="another was chosen")
-    return replace(bare, error_class=ErrorClass.WRONG_UNKNOWN_PAGE, relation=Relation.UNKNOWN)
+    return replace(bare, error_class=ErrorClass.WRONG_UNKNOWN_PAGE, relation=Relation.UNKNOWN_PAGE)
 
 
 def _misses_element(record: StepUnit, found: UnitError, declared: Declaration) -> bool:
@@ -298,11 +294,11 @@ def _relation(
         return _closest(by_box) or Found(Relation.ELSEWHERE, "a point outside all choices")
     if isinstance(nodes, str):
         guess = _closest(by_box)
-        return Found(Relation.UNKNOWN, f"{nodes}; {guess.detail}" if guess else nodes)
+        return Found(Relation.UNKNOWN_PAGE, f"{nodes}; {guess.detail}" if guess else nodes)
     targets = [element_id for element_id in record.detail.gold.elements if element_id in nodes]
     targets.sort(key=lambda element_id: element_id != record.detail.gold.shown)
     if element not in nodes or not targets:
-        return Found(Relation.UNKNOWN, "the element is not on the page")
+        return Found(Relation.UNKNOWN_PAGE, "the element is not on the page")
     by_tree = [nodes.relation(element, target) for target in targets]
     closest = _closest([*by_tree, *by_box])
     if closest is not None:
@@ -346,3 +342,6 @@ def _chosen(record: StepUnit, prediction: Prediction) -> Choice | None:
 
 def _quote(text: str) -> str:
     return f"'{short(text)}'"
+
+
+STEP_ERRORS = StepErrors()

@@ -1,1 +1,0 @@
-"""The commands `rank`, `recall` and `train-ranker`."""
