@@ -214,7 +214,7 @@ _BUILT_IN = {
         "made-up tasks on a phone, shipped with the package, to try things out",
     ),
     "judgment": (
-        "harness.judging.benchmark:judgment",
+        "harness.judging.kind:judgment",
         "a finished run, judged by another model: judgment:METHOD:RUN (docs/judging.md)",
     ),
 }

@@ -15,7 +15,7 @@ from harness.benchmarks import benchmark
 from harness.engine import ProtocolError
 from harness.errors import UserError
 from harness.judging import JudgingSettings
-from harness.judging.benchmark import FEEDS, NAME, Feed
+from harness.judging.kind import FEEDS, NAME, Feed
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.kinds.contract import kind_of
 from harness.planning.plan import Plan, plan_run

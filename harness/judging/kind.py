@@ -1,21 +1,187 @@
-"""Trajectories as units of a run: each is read from the judged run when its turn comes."""
+"""The units of a run as the data of a judgement (`judgment:METHOD:RUN`), and as its kind of units.
+
+METHOD is a judging protocol, RUN the directory of a run. A complete run is judged from its lines;
+while a run goes, units arrive as they end (`Feed`). Each trajectory is read when its turn comes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from adapters.contract import AdapterInfo
-from harness.benchmarks import Dataset, benchmark
-from harness.errors import RunError, UserError
-from harness.judging.benchmark import FEEDS, FOLDER, Judgment, ended_units
+from harness.benchmarks import Benchmark, Dataset, Items, benchmark
+from harness.errors import DataError, RunError, UserError
+from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.trajectory import Recorded, TrajectoryDetail, trajectory_id
 from harness.kinds.contract import Question, UnitKind
-from harness.protocols import AskingProtocol
+from harness.protocols import AskingProtocol, open_protocol
 from harness.runs import Unit, open_run
 from harness.settings import Settings, directory_name
+from parsers import Declaration, Measure, Prediction
+from parsers.declaration import Level
+from parsers.records import Scores
+
+NAME = "judgment"
+_WORDS: Mapping[str, Any] = {"kind": TRAJECTORY, "unit": TRAJECTORY, "units": "trajectories"}
+FOLDER = "judgments"
+"""Where the judgements of a run lie in its directory."""
+
+
+class Feed:
+    """The units of a run that goes on: all of them, and those that have ended so far."""
+
+    def __init__(self, units: Sequence[Unit[Any]]) -> None:
+        self.units = tuple(units)
+        self._ended: list[Unit[Any]] = []
+        self._over = False
+        self._changed = threading.Condition()
+
+    def add(self, unit: Unit[Any]) -> None:
+        """Hand on a unit that has ended."""
+        with self._changed:
+            self._ended.append(unit)
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Say that no further unit ends in this session."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def __iter__(self) -> Iterator[Unit[Any]]:
+        """Wait for units and yield each as it ends, until the session is over."""
+        place = 0
+        while True:
+            with self._changed:
+                while len(self._ended) == place and not self._over:
+                    self._changed.wait()
+                if len(self._ended) == place:
+                    return
+                unit = self._ended[place]
+            place += 1
+            yield unit
+
+
+FEEDS: dict[Path, Feed] = {}
+"""Runs that go on in this process and are judged, by their absolute directory."""
+
+
+@dataclass(frozen=True)
+class Judgment(Benchmark):
+    """The trajectories of one run, judged by one method."""
+
+    method: str = ""
+    run: Path = Path()
+
+    pictures = True
+    guarded = True
+
+    @property
+    def protocol(self) -> str:
+        """The method, which decides the measures."""
+        return self.method
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Raises `DataError`, also for a run that is not complete."""
+        if not self.method:
+            raise DataError(f"which run, and by which method? Write {NAME}:METHOD:RUN")
+        try:
+            recorded = Recorded(self.run)
+            units = all_units(self.run)
+        except RunError as error:
+            raise DataError(str(error)) from error
+        if recorded.manifest.declaration.kind == TRAJECTORY:
+            raise DataError(f"{self.run} is a judgement; name the run that it judges")
+        ended = {trajectory_id(unit): unit for unit in units}
+
+        def pictures(unit: Unit[Any]) -> tuple[bytes, ...]:
+            return recorded.trajectory(ended[unit.unit_id])[1]
+
+        items = Items.of(map(self.trajectory, units), splits=splits, pictures=pictures)
+        return replace(items, origin={"origin": "run"}, digest=recorded.identity)
+
+    def trajectory(self, unit: Unit[Any]) -> Unit[TrajectoryDetail]:
+        """Return the unit of a judgement for a unit and repeat, without what was done."""
+        return self.unit(
+            trajectory_id(unit),
+            TrajectoryDetail(),
+            unit.split,
+            parents=unit.parents,
+            labels=unit.labels,
+            position=unit.position,
+            total=unit.total,
+            source=unit.source,
+        )
+
+    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+        """Return the values that the method returned; None for what is not a number."""
+        return {name: _number(prediction.parsed.get(name)) for name in self.declared.scores}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def judgment(argument: str = "") -> Judgment:
+    """Return the data of `judgment:METHOD:RUN`; without an argument one that cannot be opened.
+
+    Raises `DataError` if there is no such method.
+    """
+    method, _, path = argument.partition(":")
+    if not argument:
+        measure = Measure("judged", main=True)
+        return Judgment(NAME, declared=Declaration((measure,), **_WORDS))
+    if not path:
+        raise DataError(f"{NAME}:METHOD:RUN names a judging protocol and a run, not '{argument}'")
+    try:
+        protocol = open_protocol(method)
+    except UserError as error:
+        raise DataError(str(error)) from error
+    if not isinstance(protocol, JudgingProtocol):
+        raise DataError(f"protocol '{method}' judges no trajectories, only '{protocol.kind}' units")
+    run = Path(path)
+    return Judgment(
+        f"{NAME}:{argument}",
+        method=method,
+        run=run,
+        declared=_declared(protocol, run),
+    )
+
+
+def _declared(protocol: JudgingProtocol, run: Path) -> Declaration:
+    """Return the measures of the method, with the levels and groups of the run."""
+    try:
+        known = Recorded(run).manifest.declaration
+    except RunError:  # It was moved or deleted; its judgements have their declaration on record.
+        return Declaration(protocol.measures, (Level("task"),), **_WORDS)
+    return Declaration(
+        protocol.measures,
+        known.levels,
+        known.groups,
+        known.clusters,
+        shared=known.shared,
+        **_WORDS,
+    )
+
+
+def all_units(path: Path) -> Collection[Unit[Any]]:
+    """Return all units of a run, ended or not. Raises `RunError` for one that did not end."""
+    if feed := FEEDS.get(path.absolute()):
+        return feed.units
+    run = open_run(path)
+    if not run.complete:
+        raise RunError(f"{path} is not finished: go on with it first, or judge it while it runs")
+    return run.records()
+
+
+def ended_units(path: Path) -> Iterator[Unit[Any]]:
+    """Yield the units of a run that ended, those of a run that goes on as they end."""
+    yield from FEEDS.get(path.absolute()) or open_run(path).records()
+
 
 NO_ANSWER, NO_PICTURE = "no_answer", "no_picture"
 """Why a unit is not judged: nothing was answered, or a judge that needs pictures has none."""

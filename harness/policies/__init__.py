@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -65,6 +65,16 @@ class Policy(Protocol):
         None unless the policy declares `needs_gold`.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPolicy:
+    """A baseline about items: its name, their kind, and the function that answers."""
+
+    name: str
+    kind: str
+    predict: Callable[[Any, random.Random, Secret | None], Prediction]
+    needs_gold: bool = False
 
 
 def chance_for(seed: int, repeat: int, unit_id: str, label: str, sample: int = 0) -> random.Random:
@@ -162,26 +172,26 @@ _BUILT_IN = {
     "question/ocr": ("harness.ocr.policies:ReadsQuestions", _READS),
     "screen-step/ocr": ("harness.ocr.policies:ReadsScreens", _READS),
     "grounding/random": (
-        "harness.kinds.grounding.kind:RandomPoint",
+        "harness.kinds.grounding.kind:RANDOM",
         "a point drawn uniformly from the picture",
     ),
-    "grounding/centre": ("harness.kinds.grounding.kind:Centre", "the middle of every picture"),
+    "grounding/centre": ("harness.kinds.grounding.kind:CENTRE", "the middle of every picture"),
     "question/random": (
-        "harness.kinds.question.kind:RandomOption",
+        "harness.kinds.question.kind:RANDOM",
         "a random option; nothing where there are none",
     ),
     "screen-step/random": (
-        "harness.kinds.screen.kind:RandomTap",
+        "harness.kinds.screen.kind:RANDOM",
         "a tap at a point drawn uniformly from the picture",
     ),
     "screen-step/scroll-down": ("harness.kinds.screen.kind:SCROLL_DOWN", "scrolls down always"),
     "screen-step/wait": ("harness.kinds.screen.kind:WAIT", "waits always"),
     "screen-step/repeat": (
-        "harness.kinds.screen.kind:Repeat",
+        "harness.kinds.screen.kind:REPEAT",
         "the recorded action of the step before",
     ),
     "episode/oracle": (
-        "harness.kinds.episode.miniwob.oracles.policy:ORACLE",
+        "harness.kinds.episode.miniwob.policy:ORACLE",
         "scripted solutions of tasks of MiniWoB++",
     ),
     "prompt/random": ("harness.kinds.prompt.kind:RANDOM", "clicks a random element of the page"),

@@ -22,7 +22,7 @@ from harness.kinds.prediction_file import Predictions, with_prediction
 from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import Recipe
-from harness.policies import Secret
+from harness.policies import ItemPolicy, Secret
 from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
@@ -122,34 +122,24 @@ def _visible(target: Target, size: tuple[int, int]) -> float:
     return max(0.0, across) * max(0.0, down)
 
 
-@dataclass(frozen=True, slots=True)
-class RandomPoint:
-    """A uniformly random point; never declines. Hits as often as targets are large."""
-
-    name: str = "random"
-    needs_gold: bool = False
-    kind: str = KIND
-
-    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
-        return _at(item, chance.random(), chance.random())
+def random_point(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return a uniformly random point; never declines. Hits as often as targets are large."""
+    return _at(item, chance.random(), chance.random())
 
 
-@dataclass(frozen=True, slots=True)
-class Centre:
-    """The middle of the picture, where some replies that cannot be read are put elsewhere."""
-
-    name: str = "centre"
-    needs_gold: bool = False
-    kind: str = KIND
-
-    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
-        return _at(item, 0.5, 0.5)
+def centre(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return the middle of the picture, where others put some replies that cannot be read."""
+    return _at(item, 0.5, 0.5)
 
 
 def _at(item: Item[str], across: float, down: float) -> Prediction:
     left, top, right, bottom = Recipe.parse(item.pictures[0].recipe).box
     point = left + across * (right - left), top + down * (bottom - top)
     return Prediction(Status.ANSWERED, Action(CLICK, point=point))
+
+
+RANDOM = ItemPolicy("random", KIND, random_point)
+CENTRE = ItemPolicy("centre", KIND, centre)
 
 
 FIRST_ITEMS = 20

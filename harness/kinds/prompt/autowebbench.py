@@ -64,34 +64,16 @@ DECLARED = Declaration(
             averages=("micro",),
             partial=True,
         ),
-        Measure(
-            "awb_ref.all",
-            "Ref. all",
-            "`all` of the released script",
-            averages=("micro",),
-            partial=True,
-        ),
-        Measure(
-            "awb_ref.type",
-            "Ref. type",
-            "`type` of the released script",
-            averages=("micro",),
-            partial=True,
-        ),
-        Measure(
-            "awb_ref.label",
-            "Ref. label",
-            "`label` of the released script",
-            averages=("micro",),
-            partial=True,
-        ),
-        Measure(
-            "awb_ref.param",
-            "Ref. param",
-            "`param` of the released script",
-            binary=False,
-            averages=("micro",),
-            partial=True,
+        *(
+            Measure(
+                f"awb_ref.{name}",
+                f"Ref. {name}",
+                f"`{name}` of the released script",
+                binary=name != "param",
+                averages=("micro",),
+                partial=True,
+            )
+            for name in ("all", "type", "label", "param")
         ),
         Measure(
             "awb_ref.raises",

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from adapters.conversation import Conversation, Reply, user
 from harness.benchmarks import benchmark
@@ -24,7 +24,7 @@ from harness.errors import UserError
 from harness.kinds.contract import UnitKind
 from harness.kinds.protocols import as_answered, open_with
 from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
-from harness.policies import Secret
+from harness.policies import ItemPolicy, Secret
 from harness.policies.words import STOP
 from harness.protocols.contract import AskingProtocol, Needs
 from harness.records import Item
@@ -92,77 +92,43 @@ def _answer(action: Action) -> Prediction:
     return Prediction(Status.ANSWERED, action)
 
 
-@dataclass(frozen=True, slots=True)
-class RandomElement:
-    """Clicks a uniformly random element; finishes where the page has none."""
-
-    name: str = "random"
-    needs_gold: bool = False
-    kind: str = "prompt"
-
-    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
-        found = elements(item.content)
-        return _answer(Action("click", chance.choice(found)[0]) if found else Action("finish"))
+def random_element(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Click a uniformly random element; finish where the page has none."""
+    found = elements(item.content)
+    return _answer(Action("click", chance.choice(found)[0]) if found else Action("finish"))
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
-    """The same action whatever is asked."""
-
-    name: str
-    action: Action
-    needs_gold: bool = False
-    kind: str = "prompt"
-
-    def predict(self, *_: Any) -> Prediction:
-        return _answer(self.action)
-
-
-@dataclass(frozen=True, slots=True)
-class Evade:
+def evade(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
     """Answer with the right click, or `finish()` where the right action is not a click."""
-
-    name: str = "evade"
-    needs_gold: bool = True
-    kind: str = "prompt"
-
-    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
-        gold = secret.gold if secret else None
-        right = isinstance(gold, Action) and gold.name == "click"
-        return _answer(gold if isinstance(gold, Action) and right else Action("finish"))
+    gold = secret.gold if secret else None
+    right = isinstance(gold, Action) and gold.name == "click"
+    return _answer(gold if isinstance(gold, Action) and right else Action("finish"))
 
 
-@dataclass(frozen=True, slots=True)
-class OverlappingElement:
-    """Clicks the element whose own text shares most words with the task, rare ones counting more
-    and long texts less; of equals the first. Scrolls down where none shares any."""
+def overlapping(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Click the element whose own text shares most words with the task, rare ones counting more
+    and long texts less; of equals the first. Scroll down where none shares any."""
+    found = [(one, WORD.findall(text.lower())) for one, text in elements(item.content)]
+    seen = Counter(word for _, words in found for word in set(words))
+    task = item.content.rpartition(TASK)[2].partition("\n\n")[0].lower()
+    weights = {
+        word: math.log((len(found) + 1) / seen[word])
+        for word in WORD.findall(task)
+        if seen[word] and word not in STOP
+    }
 
-    name: str = "lexical"
-    needs_gold: bool = False
-    kind: str = "prompt"
+    def points(words: list[str]) -> float:
+        return sum(weights.get(word, 0.0) for word in set(words)) / math.sqrt(1 + len(words))
 
-    def predict(self, item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
-        found = [(one, WORD.findall(text.lower())) for one, text in elements(item.content)]
-        seen = Counter(word for _, words in found for word in set(words))
-        task = item.content.rpartition(TASK)[2].partition("\n\n")[0].lower()
-        weights = {
-            word: math.log((len(found) + 1) / seen[word])
-            for word in WORD.findall(task)
-            if seen[word] and word not in STOP
-        }
-
-        def points(words: list[str]) -> float:
-            return sum(weights.get(word, 0.0) for word in set(words)) / math.sqrt(1 + len(words))
-
-        best = max(found, key=lambda one: points(one[1]), default=("", []))
-        return _answer(Action("click", best[0]) if points(best[1]) > 0 else DOWN)
+    best = max(found, key=lambda one: points(one[1]), default=("", []))
+    return _answer(Action("click", best[0]) if points(best[1]) > 0 else DOWN)
 
 
-RANDOM = RandomElement()
-LEXICAL = OverlappingElement()
-EVADE = Evade()
-ALWAYS_SCROLL = Always("always-scroll", DOWN)
-ALWAYS_FINISH = Always("always-finish", Action("finish"))
+RANDOM = ItemPolicy("random", "prompt", random_element)
+LEXICAL = ItemPolicy("lexical", "prompt", overlapping)
+EVADE = ItemPolicy("evade", "prompt", evade, needs_gold=True)
+ALWAYS_SCROLL = ItemPolicy("always-scroll", "prompt", lambda *_: _answer(DOWN))
+ALWAYS_FINISH = ItemPolicy("always-finish", "prompt", lambda *_: _answer(Action("finish")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
-from harness.policies import Secret
+from harness.policies import ItemPolicy, Secret
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.records import Item
 from harness.runs import Unit
@@ -154,16 +154,10 @@ def _alone(question: Question) -> Question:
     return replace(Questions.of_record(alone), sources=question.sources)
 
 
-@dataclass(frozen=True, slots=True)
-class RandomOption:
-    """A uniformly random option; nothing where there are none."""
+def random_option(item: Item[Asked], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return a uniformly random option; nothing where there are none."""
+    options = guessed(item.content)
+    return answered(chance.choice(options)) if options else Prediction(Status.EMPTY)
 
-    name: str = "random"
-    needs_gold: bool = False
-    kind: str = KIND
 
-    def predict(
-        self, item: Item[Asked], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
-        options = guessed(item.content)
-        return answered(chance.choice(options)) if options else Prediction(Status.EMPTY)
+RANDOM = ItemPolicy("random", KIND, random_option)

@@ -1,10 +1,13 @@
-"""Steps on screens as a run asks about them: whole pictures, earlier screens, chance, baselines."""
+"""Steps on screens as a run asks about them: whole pictures, earlier screens, chance, baselines.
+
+Where published scripts add figures up otherwise than by a mean over steps, their sums are shown.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +18,9 @@ from harness.errors import DataError, UserError
 from harness.kinds.contract import Question
 from harness.kinds.replies import PastReplies
 from harness.kinds.scoring import Bound, Bounds, Extras, Scorer, UnitBounds, key_of, scorer_of
-from harness.kinds.screen.published import as_published
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
-from harness.policies import Secret
+from harness.policies import ItemPolicy, Secret
 from harness.protocols import AskingProtocol
 from harness.records import Earlier, Item
 from harness.runs import Unit
@@ -28,6 +30,7 @@ from parsers import Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
 from parsers.screen import KIND, ScreenDetail, Task, gist, parts, told
+from parsers.screen.scripts import script_weight
 
 if TYPE_CHECKING:
     from harness.kinds.screen.predictions import ScreenPredictions
@@ -193,9 +196,6 @@ def expected(detail: ScreenDetail, score: Scorer, drawn: int) -> Scores:
     return means
 
 
-Steps = Mapping[int, Unit[ScreenDetail]]
-
-
 def with_before(
     questions: Iterable[Question],
     whole: Dataset[ScreenDetail],
@@ -245,46 +245,72 @@ def with_before(
         yield replace(question, asked=(replace(item, before=tuple(before)),), sources=sources)
 
 
-@dataclass(frozen=True, slots=True)
-class RandomTap:
-    """A tap at a uniformly random point."""
-
-    name: str = "random"
-    needs_gold: bool = False
-    kind: str = KIND
-
-    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
-        width, height = item.content.size
-        point = chance.random() * width, chance.random() * height
-        return Prediction(Status.ANSWERED, Action("click", point=point))
+def random_tap(item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return a tap at a uniformly random point."""
+    width, height = item.content.size
+    point = chance.random() * width, chance.random() * height
+    return Prediction(Status.ANSWERED, Action("click", point=point))
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
-    """The same action for every step."""
-
-    name: str
-    action: Action
-    needs_gold: bool = False
-    kind: str = KIND
-
-    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
-        return Prediction(Status.ANSWERED, self.action)
+def repeat(item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return the recorded action of the step before; a wait in the first step."""
+    before = item.content.before
+    return Prediction(Status.ANSWERED, before[-1].action if before else Action("wait"))
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """The recorded action of the step before; a wait in the first step."""
-
-    name: str = "repeat"
-    needs_gold: bool = False
-    kind: str = KIND
-    first: Action = field(default=Action("wait"))
-
-    def predict(self, item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
-        before = item.content.before
-        return Prediction(Status.ANSWERED, before[-1].action if before else self.first)
+DOWN = Action("scroll", arguments={"direction": "down"})
+RANDOM = ItemPolicy("random", KIND, random_tap)
+REPEAT = ItemPolicy("repeat", KIND, repeat)
+SCROLL_DOWN = ItemPolicy("scroll-down", KIND, lambda *_: Prediction(Status.ANSWERED, DOWN))
+WAIT = ItemPolicy("wait", KIND, lambda *_: Prediction(Status.ANSWERED, Action("wait")))
+Sums = Callable[[Sequence[ScreenRecord]], float | None]
 
 
-SCROLL_DOWN = Always("scroll-down", Action("scroll", arguments={"direction": "down"}))
-WAIT = Always("wait", Action("wait"))
+def as_published(records: Sequence[ScreenRecord]) -> Iterator[str]:
+    """Lines on the rules that the records have scores of and whose scripts add up otherwise."""
+    settled = [one for one in records if one.settled and not one.invalid and one.scores]
+    for rule, (how, sums) in _SUMS.items():
+        scored = [one for one in settled if rule in (one.scores or {})]
+        value = sums(scored) if scored else None
+        if value is not None:
+            yield f"{rule} as its script adds it up ({how}): {100 * value:.1f}"
+
+
+def _score(record: Unit[ScreenDetail], name: str) -> float | None:
+    return (record.scores or {}).get(name)
+
+
+def _gui_r1(records: Sequence[ScreenRecord]) -> float | None:
+    """Classes of actions without a single hit are in neither sum."""
+    kinds: dict[str, list[float]] = {}
+    for one in records:
+        if (value := _score(one, "gui-r1")) is not None:
+            kinds.setdefault(one.detail.gold.action.name, []).append(value)
+    found = [value for values in kinds.values() if any(values) for value in values]
+    return sum(found) / len(found) if found else None
+
+
+def _omniact(records: Sequence[ScreenRecord]) -> float | None:
+    """Scripts weigh as many as their lines, less 0.9."""
+    weights = [script_weight(one.detail.gold.action) for one in records]
+    pairs = zip(weights, records, strict=True)
+    return sum(weight * (_score(one, "omniact") or 0) for weight, one in pairs) / sum(weights)
+
+
+def _atlas(records: Sequence[ScreenRecord]) -> float | None:
+    """A mean over the lines that both scripts have."""
+    hits, lines = 0.0, 0
+    for one in records:
+        said = one.prediction.action if one.prediction else None
+        value = _score(one, "os-atlas-omniact")
+        if said is not None and value is not None:
+            both = min(len(parts(said)), len(parts(one.detail.gold.action)))
+            hits, lines = hits + value * both, lines + both
+    return hits / lines if lines else None
+
+
+_SUMS: Mapping[str, tuple[str, Sums]] = {
+    "gui-r1": ("without classes of actions that have no hit", _gui_r1),
+    "omniact": ("scripts weighed by their lines", _omniact),
+    "os-atlas-omniact": ("over the lines that both scripts have", _atlas),
+}

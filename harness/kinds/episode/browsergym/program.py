@@ -167,7 +167,7 @@ def _text(value: object) -> str:
 
 CORE = ("browsergym-core", "playwright")
 # At the end of the path: nothing of BrowserGym's environment is to be replaced.
-START = "import sys; sys.path.append(sys.argv[1]); from gym_worker.main import main; main()"
+START = "import sys; sys.path.append(sys.argv[1]); from gym_worker.player import main; main()"
 LIMIT_S = 300.0
 """Limit for a question outside of an episode, in seconds: some suites take long to import."""
 

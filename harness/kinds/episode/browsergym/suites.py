@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from harness.kinds.episode.miniwob import benchmark as miniwob
 from harness.live.pool import Limits
 from harness.page import MINIWOB_ATTRIBUTES, WEBARENA_ATTRIBUTES, Attributes
-from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
+from parsers.declaration import Declaration, Measure
 from parsers.live import BROWSER_ACTIONS, IDLE, LIMIT, WITHHELD
 from parsers.records import Prediction
 
 
-def reward(prediction: Prediction, detail: Any) -> float:
-    """The reward of the last step, as the task gives it; 0 where there was none."""
-    return miniwob.raw_reward(prediction, detail)
-
-
 def complete(prediction: Prediction, detail: Any) -> float:
     """Return whether the reward is 1."""
-    return float(reward(prediction, detail) == 1.0)
+    return float(miniwob.raw_reward(prediction, detail) == 1.0)
 
 
 def ended(prediction: Prediction, detail: Any) -> float:
@@ -36,9 +31,7 @@ class Scoring(NamedTuple):
     scorers: Mapping[str, Callable[[Prediction, Any], float | None]]
 
 
-_STEPS = Measure(
-    "steps", "Steps", "steps of an episode", binary=False, averages=(), in_tables=False
-)
+_STEPS = miniwob.DECLARED["steps"]
 REWARDED = Scoring(
     (
         Measure("success", "Success", "episodes with a reward of 1", main=True),
@@ -52,7 +45,7 @@ REWARDED = Scoring(
         ),
         _STEPS,
     ),
-    {"success": complete, "reward": reward, "steps": miniwob.steps},
+    {"success": complete, "reward": miniwob.raw_reward, "steps": miniwob.steps},
 )
 GRADED = Scoring(
     (
@@ -66,7 +59,7 @@ GRADED = Scoring(
         Measure("success", "Exact", "episodes with a reward of 1"),
         _STEPS,
     ),
-    {"accuracy": reward, "success": complete, "steps": miniwob.steps},
+    {"accuracy": miniwob.raw_reward, "success": complete, "steps": miniwob.steps},
 )
 PLAYED = Scoring(
     (Measure("ended", "Ended", "episodes that the model ended itself", main=True), _STEPS),
@@ -143,16 +136,7 @@ class Suite:
 
     @property
     def declared(self) -> Declaration:
-        return Declaration(
-            measures=self.scoring.measures,
-            levels=(Level("task", extent="tasks", column="task_id"),),
-            groups=(
-                Group(SPLIT, "the split", whole="task"),
-                Group("task", "the task", whole="task", column="task_id"),
-            ),
-            kind="episode",
-            actions=BROWSER_ACTIONS,
-        )
+        return replace(miniwob.DECLARED, measures=self.scoring.measures, actions=BROWSER_ACTIONS)
 
 
 _WEBARENA = tuple(

@@ -14,7 +14,7 @@ ended begins no second episode: its cover would start one with a random seed at 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -202,31 +202,17 @@ def raw_reward(prediction: Prediction, detail: EpisodeDetail) -> float:
     return float(reward) if isinstance(reward, int | float) else 0.0
 
 
-def success(prediction: Prediction, detail: EpisodeDetail) -> float:
-    """Return whether the raw reward is 1 (AutoWebGLM, `get_binary_reward`)."""
-    return float(raw_reward(prediction, detail) == 1.0)
-
-
-def seeclick(prediction: Prediction, detail: EpisodeDetail) -> float:
-    """Return whether it is above 0.8 (SeeClick)."""
-    return float(raw_reward(prediction, detail) > 0.8)
-
-
-def browsergym(prediction: Prediction, detail: EpisodeDetail) -> float:
-    """Return whether it is above 0 (BrowserGym): half of the boxes right is a success."""
-    return float(raw_reward(prediction, detail) > 0.0)
-
-
 def steps(prediction: Prediction, detail: EpisodeDetail) -> float | None:
     """Return the number of steps of the episode."""
     number = prediction.parsed.get("steps")
     return float(number) if isinstance(number, int) else None
 
 
-SCORERS = {
-    "success": success,
-    "success_seeclick": seeclick,
-    "success_browsergym": browsergym,
+SCORERS: Mapping[str, Callable[[Prediction, Any], float | None]] = {
+    # AutoWebGLM (`get_binary_reward`), SeeClick, and BrowserGym: half of the boxes right succeeds.
+    "success": lambda said, detail: float(raw_reward(said, detail) == 1.0),
+    "success_seeclick": lambda said, detail: float(raw_reward(said, detail) > 0.8),
+    "success_browsergym": lambda said, detail: float(raw_reward(said, detail) > 0.0),
     "raw_reward": raw_reward,
     "steps": steps,
 }

@@ -23,10 +23,9 @@ from harness.kinds.screen.aitw import ZOO as AITZ
 from harness.kinds.screen.androidcontrol import BENCHMARK as ANDROID_CONTROL
 from harness.kinds.screen.androidcontrol import CURATED, FILES
 from harness.kinds.screen.guiact import BENCHMARK as GUIACT
-from harness.kinds.screen.kind import ScreenSteps
+from harness.kinds.screen.kind import ScreenSteps, as_published
 from harness.kinds.screen.omniact import BENCHMARK as OMNIACT
 from harness.kinds.screen.omniact import read as omniact_rows
-from harness.kinds.screen.published import as_published
 from harness.kinds.screen.sets import ScreenSet
 from harness.kinds.screen.tfrecords import crc32c, masked, records
 from harness.runs import Unit

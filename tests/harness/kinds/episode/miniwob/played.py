@@ -9,7 +9,7 @@ import pytest
 from harness.dialogue import Observation
 from harness.kinds.episode.benchmark import action_words
 from harness.kinds.episode.miniwob.benchmark import MiniWoBWorld, episode_of, most_steps
-from harness.kinds.episode.miniwob.oracles.policy import ORACLE
+from harness.kinds.episode.miniwob.policy import ORACLE
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import Page

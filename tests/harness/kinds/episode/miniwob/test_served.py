@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from harness.kinds.episode.miniwob.benchmark import MiniWoBWorld, episode_of, pages
-from harness.kinds.episode.miniwob.oracles.turn import Turn
+from harness.kinds.episode.miniwob.turn import Turn
 from harness.records import Step
 from parsers.points import spell_point
 from parsers.records import StepInfo

@@ -19,8 +19,8 @@ from harness.kinds.episode.miniwob.benchmark import (
     episode_of,
     pages,
 )
-from harness.kinds.episode.miniwob.oracles.policy import SCRIPTS
-from harness.kinds.episode.miniwob.oracles.turn import Element, Turn
+from harness.kinds.episode.miniwob.policy import SCRIPTS
+from harness.kinds.episode.miniwob.turn import Element, Turn
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE
 from harness.page import Page

@@ -1,4 +1,8 @@
-"""The scripted solutions as a policy, asked turn by turn."""
+"""The scripted solutions as a policy, asked turn by turn, with those of posts, mails and pictures.
+
+They see what an agent is shown: goal, elements and their boxes. They look at no variable of a page,
+and never at the right answer.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ from functools import cache
 from typing import Any
 
 from harness.errors import UserError
-from harness.kinds.episode.miniwob.oracles import clicks, forms
-from harness.kinds.episode.miniwob.oracles.turn import (
+from harness.kinds.episode.miniwob.scripts import SCRIPTS as FORMS
+from harness.kinds.episode.miniwob.turn import (
     Doing,
     Element,
     Script,
@@ -25,7 +29,6 @@ from harness.runs.records import Unit
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 
-"""Pixels to scroll by: less than the list shows at once."""
 _MENU = {
     "Share via DM": "share",
     "Copy link to Tweet": "copy",
@@ -293,8 +296,7 @@ def _has_line(board: Board, mark: str) -> bool:
 
 
 SCRIPTS: Mapping[str, Script] = {
-    **clicks.SCRIPTS,
-    **forms.SCRIPTS,
+    **FORMS,
     **MAILS,
     **PICTURES,
     **POSTS,
