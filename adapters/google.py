@@ -14,7 +14,7 @@ import re
 from binascii import b2a_base64
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -248,7 +248,7 @@ class GoogleAdapter(ApiAdapter):
         options = types.HttpOptions(
             extra_body=body, api_version="v1beta" if self.tier_field in body else None
         )
-        config = types.GenerateContentConfig(
+        config = _config_type()(
             http_options=options,
             should_return_http_response=True,
             automatic_continuation=False,
@@ -291,6 +291,21 @@ class GoogleAdapter(ApiAdapter):
 
     def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
         return reply_of(answer, headers)
+
+
+@cache
+def _config_type() -> type[types.GenerateContentConfig]:
+    """Return the SDK's configuration, quick to convert.
+
+    The SDK looks up each of forty fields by `in` first, and a record lists all of its own for that.
+    """
+    from google.genai import types
+
+    class Config(types.GenerateContentConfig):
+        def __contains__(self, name: object) -> bool:
+            return False
+
+    return Config
 
 
 def _camel(name: str) -> str:

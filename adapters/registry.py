@@ -285,27 +285,23 @@ class Registry(Generic[T]):
 
     def near(self, text: str) -> str | None:
         """Return the name that a text is probably a misspelling or the first word of, in quotes;
-        several names that begin with the word."""
+        several names that begin with the word, or what an argument without a name begins with."""
         import difflib
 
         begun = [name for name in self.names() if name.startswith(f"{text}-")]
         if text and begun:
             return " or ".join(f"'{name}'" for name in begun)
         names = difflib.get_close_matches(text.partition(":")[0], self.names(), n=1, cutoff=0.65)
-        start = self._plain_like(text)
-        return f"'{names[0]}'" if names else f"'{start}...'" if start else None
-
-    def _plain_like(self, text: str) -> str | None:
-        """Return the beginning of plain names that the text's own beginning is a misspelling of."""
-        import difflib
-
+        if names:
+            return f"'{names[0]}'"
         starts = [start for entry in self._entries.values() for start in entry.plain]
-        near = {
+        alike = {
             difflib.SequenceMatcher(None, text[: len(start)].lower(), start).ratio(): start
             for start in starts
             if len(start) > 3
         }
-        return near[max(near)] if near and max(near) >= 0.75 else None
+        best = max(alike, default=0.0)
+        return f"'{alike[best]}...'" if best >= 0.75 else None
 
 
 def install(extra: str) -> str:

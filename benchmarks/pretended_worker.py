@@ -10,7 +10,7 @@ from concurrent.futures import Future
 
 from adapters.contract import Fault
 from adapters.conversation import Finish
-from adapters.local.work import Generated, Plan, Work, WorkerStats
+from adapters.local.contract import Generated, Plan, Work, WorkerStats
 
 Results = list[Generated | Fault]
 

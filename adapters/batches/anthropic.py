@@ -120,12 +120,6 @@ class AnthropicBatches(HostedLines):
         kind: FaultKind = "timeout" if result.type == "expired" else "server"
         return Said(id, failure=Failure(f"the request ended as '{result.type[:40]}'", kind=kind))
 
-    async def upload(self, token: str, path: Path) -> str:
-        return ""
-
-    async def find_upload(self, token: str) -> str | None:
-        return None
-
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         # The API is not documented to take a body without its length.
         options: Any = {
@@ -135,7 +129,7 @@ class AnthropicBatches(HostedLines):
         made = self._client.post(
             PATH, content=_body(path), cast_to=httpx2.Response, options=options
         )
-        batch = await self._ask(made, _Batch, known=False)
+        batch = await self._ask(made, _Batch)
         return self._batch(batch, checked_id(batch.id))
 
     async def find(
@@ -147,7 +141,7 @@ class AnthropicBatches(HostedLines):
         for _ in range(MAX_PAGES):
             options: Any = {"params": {"limit": 100, **after}}
             asked = self._client.get(PATH, cast_to=httpx2.Response, options=options)
-            page = await self._ask(asked, _Page, known=False)
+            page = await self._ask(asked, _Page)
             for batch in page.data:
                 begun = seconds_of(batch.created_at)
                 if begun is None or begun < earliest or not is_id(batch.id):

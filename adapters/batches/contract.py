@@ -216,7 +216,7 @@ class Said:
 
 
 class Lines(ABC):
-    """Requests to one adapter as lines; a subclass knows their form.
+    """Requests to one adapter as lines, sent by `create`; a subclass knows their form.
 
     id_field: the field of a line of results that holds the id of its request.
     """
@@ -225,6 +225,15 @@ class Lines(ABC):
 
     def __init__(self, adapter: ApiAdapter) -> None:
         self._adapter = adapter
+
+    async def upload(self, token: str, path: Path) -> str:
+        return ""
+
+    async def find_upload(self, token: str) -> str | None:
+        return None
+
+    def told(self, path: Path) -> str | None:
+        return None
 
     async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
         body, sent = await self._adapter.body(_unmarked(request), pictures)

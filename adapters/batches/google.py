@@ -201,7 +201,7 @@ class GoogleBatches(HostedLines):
             f"/v1beta/{self._access.model}:batchGenerateContent",
             json={"batch": batch},
         )
-        operation = await self._ask(made, _Operation, known=False)
+        operation = await self._ask(made, _Operation)
         return self._batch(operation, checked_id(operation.name))
 
     async def find(
@@ -247,7 +247,7 @@ class GoogleBatches(HostedLines):
 
     async def _page(self, path: str, form: type[Any], after: str) -> Any:
         query = {"pageSize": "100"} | ({"pageToken": after} if after else {})
-        return await self._ask(self._access.call("GET", path, params=query), form, known=False)
+        return await self._ask(self._access.call("GET", path, params=query), form)
 
     def _batch(
         self, operation: _Operation, id: str, unread: frozenset[str] = frozenset()

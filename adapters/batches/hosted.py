@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters.api import ApiAdapter
@@ -40,37 +39,18 @@ class HostedLines(Lines):
         super().__init__(adapter)
         self.limits = limits
 
-    def told(self, path: Path) -> str | None:
-        return None
-
-    async def _ask(
-        self,
-        call: Awaitable[Any],
-        form: type[T],
-        *,
-        limit_s: float | None = None,
-        known: bool = True,
-    ) -> T:
-        """Return the provider's answer to a call. Arguments and errors are those of `_read`."""
-        answer, _ = await self._read(call, form, limit_s=limit_s, known=known)
+    async def _ask(self, call: Awaitable[Any], form: type[T]) -> T:
+        """Return the provider's answer to a call that makes or lists something. Raises as
+        `_made`."""
+        answer, _ = self._readable(await self._made(call, known=False), form)
         return answer
 
-    async def _read(
-        self,
-        call: Awaitable[Any],
-        form: type[T],
-        *,
-        limit_s: float | None = None,
-        known: bool = True,
-    ) -> tuple[T, frozenset[str]]:
-        """Return the provider's answer to a call, and its unreadable fields.
+    async def _read(self, call: Awaitable[Any], form: type[T]) -> tuple[T, frozenset[str]]:
+        """Return the provider's answer to a call about something that was there before, and its
+        unreadable fields. Raises as `_made`."""
+        return self._readable(await self._made(call), form)
 
-        limit_s: seconds for the whole call, None where a large file goes with it.
-        known: true if the object was there before: it is `Gone` if it is missing now.
-
-        Raises `QueueFull`, `Gone`, `Fault`, `Fatal`.
-        """
-        response = await self._made(call, limit_s=limit_s, known=known)
+    def _readable(self, response: httpx2.Response, form: type[T]) -> tuple[T, frozenset[str]]:
         try:
             return read_loosely(response.content, form)
         except ValueError as error:
@@ -78,11 +58,14 @@ class HostedLines(Lines):
             line = self._adapter.clean(f"reply cannot be read ({error}; it begins {begins!r})")
         raise Fault("malformed", f"{self._adapter.speaker}: {line}")
 
-    async def _made(
-        self, call: Awaitable[T], *, limit_s: float | None = None, known: bool = True
-    ) -> T:
-        """Return the provider's answer to a call as it came. Raises as `_ask`."""
-        response = await self._adapter.attempt(call, limit_s)
+    async def _made(self, call: Awaitable[T], *, known: bool = True) -> T:
+        """Return the provider's answer to a call as it came.
+
+        known: true if the object was there before: it is `Gone` if it is missing now.
+
+        Raises `QueueFull`, `Gone`, `Fault`, `Fatal`.
+        """
+        response = await self._adapter.attempt(call)
         if isinstance(response, Failure):
             raise self._error(response, known)
         return response

@@ -143,7 +143,7 @@ class OpenAIBatches(ChatLines, HostedLines):
                 purpose="batch",
                 timeout=UPLOAD_S,
             )
-            return checked_id((await self._ask(made, _File, known=False)).id)
+            return checked_id((await self._ask(made, _File)).id)
 
     async def find_upload(self, token: str) -> str | None:
         query = {"purpose": "batch", "limit": 1000, "order": "desc"}
@@ -161,7 +161,7 @@ class OpenAIBatches(ChatLines, HostedLines):
             "metadata": {"vlm_eval": token},
         }
         made = self._client.post("/batches", body=body, cast_to=httpx2.Response)
-        batch = await self._ask(made, _Batch, known=False)
+        batch = await self._ask(made, _Batch)
         return self._batch(batch, checked_id(batch.id))
 
     async def find(
@@ -207,7 +207,7 @@ class OpenAIBatches(ChatLines, HostedLines):
         for _ in range(MAX_PAGES):
             options: Any = {"params": {**query, **after}}
             asked = self._client.get(path, cast_to=httpx2.Response, options=options)
-            page = await self._ask(asked, form, known=False)
+            page = await self._ask(asked, form)
             yield page
             if not page.has_more or not page.data:
                 return

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 from adapters.contract import AdapterInfo, Dialogue, Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply, Usage
 from adapters.local.batching import BatchAdapter, BatchRules
-from adapters.local.contract import Family
+from adapters.local.contract import Family, Generated, Ignored, Work, Worker, WorkerStats
 from adapters.local.prepared import Prepared
 from adapters.local.sampling import DEFAULT_SEED, samples
-from adapters.local.work import Generated, Ignored, Work, Worker, WorkerStats
 
 if TYPE_CHECKING:
     import torch

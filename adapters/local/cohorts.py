@@ -14,8 +14,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Dialogue
-from adapters.local.contract import Encoded, Family, Padded
-from adapters.local.work import Work
+from adapters.local.contract import Encoded, Family, Padded, Work
 from adapters.local.writer import cache_bytes, copy_rows, select_rows
 
 

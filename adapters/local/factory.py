@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import Any
 
 from adapters.contract import Adapter, Described, Fatal
-from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions
+from adapters.local import unloaded
+from adapters.local.checkpoint import fetch_weights, locate
+from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions, devices_of
+from adapters.local.processors import check_torchvision
 from adapters.options import parameters_of, read_options
 from adapters.registry import install
 
@@ -20,116 +25,87 @@ EXAMPLES = {
 }
 
 
-class LocalFactory:
-    """Makes the adapter of a local model, from the options that `LocalOptions` declares."""
+class Factory:
+    """Makes the adapter of a model on this machine, from the options that a class declares.
 
-    __signature__: inspect.Signature = parameters_of(LocalOptions)
+    describes: returns the declaration and a loader, given the model's name, the options in their
+        own types, and whether the model is loaded next. Raises `Fatal`; for one that is loaded
+        next, also for anything that would prevent loading.
+    """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __call__(self, model: str, **options: object) -> Adapter:
-        """Load the model. Raises `Fatal` with one line."""
-        return self.describe(model, loads=True, **options).load()
-
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
-        """Return the adapter's declaration and a loader. Raises `Fatal`; if the model is loaded
-        next (`loads`), also for anything that would prevent loading."""
-        return describe(self.options(model, **options), loads=loads)
-
-    def options(self, model: str, **options: object) -> LocalOptions:
-        """Return the options in their own types. Raises `Fatal` for a value of another type."""
-        read = read_options(self, options)
-        if not model and self.name == "hf" and "model_path" not in read:
-            raise Fatal(f"which model? name it like {EXAMPLES['hf']} or hf:FOLDER")
-        named = model or HUB.get(self.name) or str(read["model_path"])
-        return LocalOptions(named, self.name, **read)  # type: ignore[arg-type]
-
-
-class Seq2SeqFactory:
-    """Makes the adapter of an encoder-decoder model, from what `Seq2SeqOptions` declares."""
-
-    __signature__: inspect.Signature = parameters_of(Seq2SeqOptions)
+    def __init__(
+        self, declared: type, describes: Callable[[str, Mapping[str, Any], bool], Described]
+    ) -> None:
+        self.__signature__: inspect.Signature = parameters_of(declared)
+        self._describes = describes
 
     def __call__(self, model: str, **options: object) -> Adapter:
         """Load the model. Raises `Fatal` with one line."""
         return self.describe(model, loads=True, **options).load()
 
     def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
-        """Return the adapter's declaration and a loader. Raises `Fatal`.
-
-        These models are small: what can be wrong before one is loaded is the same if it `loads`.
-        """
-        read = Seq2SeqOptions(**read_options(self, options))  # type: ignore[arg-type]
-        if not model and read.model_path is None:
-            raise Fatal(f"which model? name it like {EXAMPLES['seq2seq']} or seq2seq:FOLDER")
-        check_installed()
-        from adapters.local.checkpoint import fetch_weights, locate
-        from adapters.local.options import devices_of
-        from adapters.local.processors import check_torchvision
-        from adapters.local.seq2seq import (
-            Seq2SeqAdapter,
-            Settings,
-            declared,
-            dtype_of,
-            tokenizer_of,
-        )
-
-        check_torchvision()
-        named = LocalOptions(
-            model or str(read.model_path),
-            "seq2seq",
-            model_path=read.model_path,
-            revision=read.revision,
-            devices=read.devices,
-        )
-        device = devices_of(named)[0]
-        if read.devices and len(read.devices) > 1:
-            raise Fatal("seq2seq models run on one device: name one with --adapter-option devices")
-        settings = Settings(
-            name=f"seq2seq:{named.model}",
-            checkpoint=locate(named),
-            device=device,
-            dtype=dtype_of(read.dtype, device),
-            batch_size=read.batch_size or (4 if device == "cpu" else 32),
-            piece_tokens=read.piece_tokens,
-            end_tokens=read.end_tokens,
-        )
-        tokenizer = tokenizer_of(settings.checkpoint)
-        info = declared(settings, tokenizer)
-
-        def load() -> Adapter:
-            if settings.checkpoint.commit is not None:
-                fetch_weights(named, settings.checkpoint)
-            return Seq2SeqAdapter(settings, tokenizer, info)
-
-        return Described(info, load)
+        """Return the adapter's declaration and a loader. Raises `Fatal`."""
+        return self._describes(model, read_options(self, options), loads)
 
 
-hf = LocalFactory("hf")
-qwen2_vl = LocalFactory("qwen2-vl")
-qwen2_5_vl = LocalFactory("qwen2.5-vl")
-qwen3_vl = LocalFactory("qwen3-vl")
-qwen_vl = LocalFactory("qwen-vl")
-seeclick = LocalFactory("seeclick")
-seq2seq = Seq2SeqFactory()
+def local_options(name: str, model: str, read: Mapping[str, Any]) -> LocalOptions:
+    """Return the options of a model under one of the names, as far as `LocalOptions` has them.
+
+    Raises `Fatal` without a model.
+    """
+    model = model or HUB.get(name) or read.get("model_path", "")
+    if not model:
+        raise Fatal(f"which model? name it like {EXAMPLES[name]} or {name}:FOLDER")
+    known = {option: value for option, value in read.items() if option in LocalOptions.__slots__}
+    return LocalOptions(model, name, **known)
+
+
+def _local(name: str, model: str, read: Mapping[str, Any], loads: bool) -> Described:
+    return describe(local_options(name, model, read), loads=loads)
 
 
 def describe(options: LocalOptions, *, loads: bool = False) -> Described:
-    """Return a local model's declaration and a loader; see `LocalFactory.describe`."""
+    """Return a local model's declaration and a loader; see `Factory`."""
     check_installed()
-    from adapters.local.options import devices_of
-    from adapters.local.unloaded import declared, read
-
-    model = read(options, devices_of(options)[0])
+    model = unloaded.read(options, devices_of(options)[0])
     if loads:
         model.check()
-    info = declared(options, model)
+    info = unloaded.declared(options, model)
 
     def load() -> Adapter:
         from adapters.local.start import start
 
         return start(options, info, model)
+
+    return Described(info, load)
+
+
+def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> Described:
+    """These models are small: what can be wrong before one is loaded is the same if it `loads`."""
+    named, options = local_options("seq2seq", model, read), Seq2SeqOptions(**read)
+    check_installed()
+    from adapters.local import seq2seq
+
+    check_torchvision()
+    device = devices_of(named)[0]
+    if options.devices and len(options.devices) > 1:
+        raise Fatal("seq2seq models run on one device: name one with --adapter-option devices")
+    settings = seq2seq.Settings(
+        name=f"seq2seq:{named.model}",
+        checkpoint=locate(named),
+        device=device,
+        dtype=seq2seq.dtype_of(options.dtype, device),
+        batch_size=options.batch_size or (4 if device == "cpu" else 32),
+        piece_tokens=options.piece_tokens,
+        end_tokens=options.end_tokens,
+    )
+    tokenizer = seq2seq.tokenizer_of(settings.checkpoint)
+    info = seq2seq.declared(settings, tokenizer)
+
+    def load() -> Adapter:
+        if settings.checkpoint.commit is not None:
+            fetch_weights(named, settings.checkpoint)
+        return seq2seq.Seq2SeqAdapter(settings, tokenizer, info)
 
     return Described(info, load)
 
@@ -149,3 +125,10 @@ def check_installed(
         raise Fatal(
             f"local models need transformers 5.20 or newer, {installed} is installed: {install}"
         )
+
+
+hf, qwen2_vl, qwen2_5_vl, qwen3_vl, qwen_vl, seeclick = (
+    Factory(LocalOptions, partial(_local, name))
+    for name in ("hf", "qwen2-vl", "qwen2.5-vl", "qwen3-vl", "qwen-vl", "seeclick")
+)
+seq2seq = Factory(Seq2SeqOptions, _seq2seq)

@@ -256,18 +256,6 @@ class QwenFamily(HuggingFaceFamily):
 
     keeps_replies = True
 
-    def __init__(
-        self,
-        config: Any,
-        processor: Any,
-        stop_ids: Sequence[int],
-        max_pixels: int | None,
-        known: OpenModel | None,
-    ) -> None:
-        _recalling(processor.image_processor)
-        known = known or OPEN_MODELS[QWEN[config.model_type]]
-        super().__init__(config, processor, stop_ids, max_pixels, known)
-
     @property
     def name(self) -> str:
         return QWEN[self._config.model_type]
@@ -341,5 +329,8 @@ def family_of(
 
     Raises `Fatal`.
     """
-    kind = QwenFamily if config.model_type in QWEN else HuggingFaceFamily
-    return kind(config, processor, stop_ids, max_pixels, known)
+    if config.model_type not in QWEN:
+        return HuggingFaceFamily(config, processor, stop_ids, max_pixels, known)
+    _recalling(processor.image_processor)
+    known = known or OPEN_MODELS[QWEN[config.model_type]]
+    return QwenFamily(config, processor, stop_ids, max_pixels, known)

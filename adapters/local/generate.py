@@ -13,11 +13,10 @@ import torch
 
 from adapters.contract import Fatal, Fault
 from adapters.local.cohorts import Cohort, Cohorts, Match, Row
-from adapters.local.contract import Encoded, Loaded, Padded
+from adapters.local.contract import Encoded, Generated, Loaded, Padded, Work, WorkerStats
 from adapters.local.memory import KeptRoom, WorkingSize, free_bytes, give_back, is_out_of_memory
 from adapters.local.options import model_failed
 from adapters.local.padding import alike, pad, pad_after
-from adapters.local.work import Generated, Work, WorkerStats
 from adapters.local.writer import Writer, can_be_kept, new_cache
 
 Result = Generated | Fault

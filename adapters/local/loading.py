@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
-from adapters.local import footprint
-from adapters.local.checkpoint import Checkpoint, fetch_weights
+from adapters.local.checkpoint import (
+    Checkpoint,
+    check_files,
+    check_memory,
+    fetch_weights,
+    weight_bytes,
+)
 from adapters.local.contract import Loaded
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import LocalOptions, full_precision, line
@@ -65,13 +70,13 @@ class TransformersModel:
         there = [path.is_file() for path in checkpoint.weights_named]
         # Files of the hub may still have to come.
         if checkpoint.commit is None or (there and all(there)):
-            footprint.check_files(checkpoint)
+            check_files(checkpoint)
         dtype = str(dtype_of(options, self.family.config, self.device)).removeprefix("torch.")
-        needed = footprint.weight_bytes(checkpoint, dtype, options.quantization)
+        needed = weight_bytes(checkpoint, dtype, options.quantization)
         if needed is None or options.device_map is not None:
             return
         source, asked_for = options.model_path or options.model, options.devices is not None
-        footprint.check_memory(needed, self.device, source, advice, asked_for=asked_for)
+        check_memory(needed, self.device, source, advice, asked_for=asked_for)
 
     def fetch(self) -> None:
         if self.checkpoint.commit is not None:

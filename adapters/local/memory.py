@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from adapters.local.contract import Family
-from adapters.local.footprint import UNKNOWN_RAM, free_ram
-from adapters.local.work import Plan
+from adapters.local.checkpoint import UNKNOWN_RAM, free_ram
+from adapters.local.contract import Family, Plan
 
 MOST_ROWS = 64
 CPU_ROWS = 4

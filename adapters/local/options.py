@@ -42,6 +42,11 @@ def model_failed(device: str, error: BaseException) -> str:
     return f"the model failed on {device}: {type(error).__name__}: {line(error)}"
 
 
+def not_loaded(why: str) -> Fatal:
+    """Return the error of a process that ended before its model was there."""
+    return Fatal(f"{why} while the model was being loaded")
+
+
 HUB = {
     "qwen-vl": "Qwen/Qwen-VL-Chat",
     "seeclick": "cckevinn/SeeClick",

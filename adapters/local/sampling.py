@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Generation, Request, unless_sampled
-from adapters.local.work import Work
+from adapters.local.contract import Work
 
 DEFAULT_SEED = 0
 

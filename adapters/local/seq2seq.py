@@ -20,8 +20,8 @@ from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request,
 from adapters.conversation import END_TOKEN, Conversation, Finish, Reply, Text, Usage
 from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
+from adapters.local.contract import Work
 from adapters.local.options import full_precision, line
-from adapters.local.work import Work
 
 if TYPE_CHECKING:
     import torch

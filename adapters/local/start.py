@@ -19,12 +19,11 @@ from dataclasses import replace
 
 import torch
 
-from adapters.contract import AdapterInfo, Fatal, Fault
+from adapters.contract import AdapterInfo, Fault
 from adapters.local.adapter import LocalAdapter
-from adapters.local.contract import Loaded, Unloaded
+from adapters.local.contract import Generated, Loaded, Plan, Unloaded, Work, Worker, WorkerStats
 from adapters.local.memory import free_bytes
-from adapters.local.options import LocalOptions, devices_of, visible
-from adapters.local.work import Generated, Plan, Work, Worker, WorkerStats
+from adapters.local.options import LocalOptions, devices_of, not_loaded, visible
 from adapters.local.worker import REDUCERS, Answered, Job, Ready, Release, thread_worker
 from adapters.processes import Child
 from adapters.processes.supervisor import Answer, Exchange
@@ -42,7 +41,7 @@ class ProcessWorker:
             Child("adapters.local.worker:serve", environment=environment, reducers=REDUCERS),
             Job(options, inside, threads),
             who=f"the worker on {device}",
-            lost=lambda why: Fatal(f"{why} while the model was being loaded"),
+            lost=not_loaded,
             heard=self._heard,
         )
 

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Fault
-from adapters.local.contract import Loaded
+from adapters.local.contract import Generated, Loaded, Plan, Work, WorkerStats
 from adapters.local.generate import Generator
 from adapters.local.memory import (
     CPU_ROWS,
@@ -32,7 +32,7 @@ from adapters.local.memory import (
     worked_per_token,
 )
 from adapters.local.options import LocalOptions, line, model_failed
-from adapters.local.work import Generated, Plan, Work, WorkerStats
+from adapters.local.unloaded import load
 from adapters.processes.child import Receive, Reducers, Send
 from adapters.processes.supervisor import Answer
 
@@ -237,13 +237,9 @@ def serve(receive: Receive, send: Send) -> None:
 
 
 def _worker(job: Job) -> tuple[Any, Ready]:
-    from adapters.local import unloaded
-
     if job.threads is not None:
         torch.set_num_threads(job.threads)
-    loaded = unloaded.load(job.options, job.device)
-    # Not before: much of transformers comes with it, which fails over some installations.
-
+    loaded = load(job.options, job.device)
     worker = thread_worker(loaded, job.options)
     return worker, Ready(worker.plan, loaded.context_tokens, dict(loaded.facts))
 

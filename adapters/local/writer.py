@@ -22,9 +22,8 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 from adapters.contract import Fatal
 from adapters.conversation import Finish
-from adapters.local.contract import Loaded, Padded
+from adapters.local.contract import Loaded, Padded, Work
 from adapters.local.sampling import Draw, FiniteScores, ForbiddenTokens, RowLimits, samples
-from adapters.local.work import Work
 
 ROOM = 128
 """Columns added each time a growing cache is enlarged."""

@@ -8,11 +8,11 @@ ids that were generated: a second round finds the first in the engine's prefix c
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 from adapters.contract import (
     Adapter,
@@ -25,12 +25,16 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Finish, Picture, Reply, Usage
-from adapters.local.factory import check_installed
+from adapters.local import loading
+from adapters.local.checkpoint import check_files, fetch_weights, locate
+from adapters.local.contract import Generated, Ignored
+from adapters.local.factory import Factory, check_installed, local_options
 from adapters.local.families import HuggingFaceFamily
-from adapters.local.options import LocalOptions
+from adapters.local.options import devices_of, not_loaded, visible
+from adapters.local.processors import check_torchvision
 from adapters.local.sampling import picture_ids, samples, seed_of
-from adapters.local.work import Generated, Ignored
-from adapters.options import SWITCHES, Count, parameters_of, read_options
+from adapters.local.unloaded import declared
+from adapters.options import SWITCHES, Count
 from adapters.processes import Child
 from adapters.processes.supervisor import Exchange
 from adapters.registry import install
@@ -73,12 +77,7 @@ class VllmAdapter:
         child = Child("adapters.vllm.serving:serve", environment={**_VARIABLES, **environment})
         # The engine's own processes are in the child's group and are killed with it: by the child
         # when this process is gone, and by this process when the child is.
-        self._engine = Exchange(
-            child,
-            Job(arguments),
-            who="vLLM",
-            lost=lambda why: Fatal(f"{why} while the model was being loaded"),
-        )
+        self._engine = Exchange(child, Job(arguments), who="vLLM", lost=not_loaded)
         try:
             self._ready: Ready = self._engine.first.result()
         except BaseException:
@@ -225,45 +224,13 @@ class VllmOptions:
     """Further arguments of vLLM's `AsyncEngineArgs`."""
 
 
-class VllmFactory:
-    """Makes the adapter of a model that vLLM runs, from what `VllmOptions` declares."""
-
-    __signature__: inspect.Signature = parameters_of(VllmOptions)
-
-    def __call__(self, model: str, **options: object) -> Adapter:
-        """Load the model. Raises `Fatal` with one line."""
-        return self.describe(model, loads=True, **options).load()
-
-    def describe(self, model: str, *, loads: bool = False, **options: object) -> Described:
-        """Return the adapter's declaration and its loader. Raises `Fatal`; if the model is to be
-        loaded next (`loads`), also for anything that would prevent that."""
-        read = VllmOptions(**read_options(self, options))  # type: ignore[arg-type]
-        if not model and read.model_path is None:
-            raise Fatal(f"which model? name it like {EXAMPLE} or vllm:FOLDER")
-        check_installed(("torch", "transformers", *(["vllm"] if loads else [])), INSTALL)
-        return _described(model or str(read.model_path), read, loads)
-
-
-vllm = VllmFactory()
-
-
-def _described(model: str, options: VllmOptions, loads: bool) -> Described:
-    from adapters.local import footprint, loading
-    from adapters.local.checkpoint import locate
-    from adapters.local.options import devices_of, visible
-    from adapters.local.processors import check_torchvision
-    from adapters.local.unloaded import declared
-
+def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
+    options = VllmOptions(**read)
+    if not model and options.model_path is None:
+        raise Fatal(f"which model? name it like {EXAMPLE} or vllm:FOLDER")
+    check_installed(("torch", "transformers", *(["vllm"] if loads else [])), INSTALL)
     check_torchvision()
-    named = LocalOptions(
-        model,
-        model_path=options.model_path,
-        revision=options.revision,
-        dtype=options.dtype,
-        devices=options.devices,
-        max_pixels=options.max_pixels,
-        trust_remote_code=options.trust_remote_code,
-    )
+    named = replace(local_options("vllm", model, read), name="hf")
     devices = devices_of(named)[: None if options.devices else 1]
     checkpoint = locate(named)
     if checkpoint.is_original_qwen_vl:
@@ -272,13 +239,13 @@ def _described(model: str, options: VllmOptions, loads: bool) -> Described:
             "runs: name it with --model qwen-vl, or seeclick"
         )
     family = loading.family(named, checkpoint)
-    read = loading.TransformersModel(named, devices[0], checkpoint, family)
+    found = loading.TransformersModel(named, devices[0], checkpoint, family)
     if loads and len(devices) == 1:
-        read.check(SPREAD)
+        found.check(SPREAD)
     elif loads and checkpoint.commit is None:
-        footprint.check_files(checkpoint)
+        check_files(checkpoint)
     invariant = _invariant(options)
-    info = _info(declared(replace(named, name="vllm"), read), options, invariant)
+    info = _info(declared(replace(named, name="vllm"), found), options, invariant)
     arguments = {
         "model": str(checkpoint.folder),
         "dtype": info.settings["dtype"],
@@ -304,7 +271,6 @@ def _described(model: str, options: VllmOptions, loads: bool) -> Described:
     environment = {INVARIANT: str(int(invariant)), **visible(options.devices or ())}
 
     def load() -> Adapter:
-        from adapters.local.checkpoint import fetch_weights
         from adapters.local.start import announced
 
         if checkpoint.commit is not None:
@@ -337,3 +303,6 @@ def _invariant(options: VllmOptions) -> bool:
     if options.batch_invariant is not None:
         return options.batch_invariant
     return SWITCHES.get(os.environ.get(INVARIANT, "0").lower(), False)
+
+
+vllm = Factory(VllmOptions, _described)

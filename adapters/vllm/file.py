@@ -41,12 +41,6 @@ class FileBatches(ChatLines):
         super().__init__(adapter)
         self._folder = folder
 
-    async def upload(self, token: str, path: Path) -> str:
-        return ""
-
-    async def find_upload(self, token: str) -> str | None:
-        return None
-
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         return self._state(path.name)
 

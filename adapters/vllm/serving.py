@@ -20,8 +20,8 @@ from typing import Any
 
 from adapters.contract import Fault, PixelPicture
 from adapters.conversation import Finish
+from adapters.local.contract import Generated
 from adapters.local.options import line
-from adapters.local.work import Generated
 from adapters.processes.child import Receive, Send
 from adapters.processes.supervisor import Answer
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Container, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,65 +21,23 @@ from harness.planning.estimated_calls import EstimatedCall
 from harness.planning.model import options_of
 from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
-from harness.runs import RunDirectory
+from harness.printing import say
+from harness.runs import RunDirectory, open_run
 from harness.runs.callers import Waiting
 from harness.settings import EPISODES, Settings
-from harness.tables import counted
+from harness.tables import Column, Grid, Row, Section, counted, render
 
 if TYPE_CHECKING:
-    from harness.batches.log import BatchLog
     from harness.batches.passes import BatchPasses
-    from harness.planning.estimated_calls import EstimatedCall
-    from harness.planning.plan import Plan
-    from harness.planning.tier_table import Traffic, Wave
-    from harness.tables import Grid
-
 
 WAVE_HOURS = 24
 MANY_WAVES = 3
 """More waves than this are worth a warning."""
 
 
-def batch_lines(plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> Iterator[str]:
-    """Describe the batches of a run."""
-    deferring = deferring_of(plan)
-    limits, days = deferring.limits, _days(deferring)
-    ratio = traffic.bytes_per_pixel(plan.settings.workers)
-    sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
-    queued = BatchSettings.of(plan.settings).queue_tokens or limits.queued_tokens
-    number = 0
-    for wave, size in zip(waves, sizes, strict=True):
-        parts = [wave.calls / limits.requests, size / limits.bytes]
-        parts += [2 * wave.prompt / queued] if queued else []
-        number = max(number, math.ceil(max(parts)))
-    most = max(wave.prompt for wave in waves)
-    seen, tokens = len(traffic.pictures), "queued tokens" if queued else "tokens"
-    by = f" (by the first {counted(seen, 'picture')})" if seen else ""
-    yield (
-        f"batch:     {counted(len(waves), 'wave')}{days and f', {days} a wave'}; at most "
-        f"{max(wave.calls for wave in waves):,.0f} requests, {max(sizes) / 1e6:,.1f} MB{by} and "
-        f"{most:,.0f} {tokens} a wave, in {number:,} batch{'' if number == 1 else 'es'}"
-    )
-    if queued and most > queued:
-        yield (
-            f"{'':<10} the provider lets {queued:,} tokens wait at a time (--queue-tokens): a wave "
-            f"is sent in {math.ceil(most / queued)} parts, one after the other"
-        )
-
-
 def _days(deferring: Deferring) -> str:
     """How long a provider may take for a wave; "" for files that the user has answered."""
     return f"up to {WAVE_HOURS} h" if deferring.preflights else ""
-
-
-def waves_line(plan: Plan, calls: Sequence[EstimatedCall]) -> str:
-    """How long batches take, for the user, by the calls of a dialogue."""
-    waves, days = 1 + max((call.turn for call in calls), default=0), _days(deferring_of(plan))
-    line = f"{'batches:':<9} {counted(waves, 'wave')}{days and f', {days} each'}"
-    line += ", as far as the first step shows"
-    if waves > MANY_WAVES:
-        line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
-    return line
 
 
 def deferring_of(plan: Plan) -> Deferring:
@@ -130,13 +89,40 @@ class Batches:
 
     def heading(self, plan: Plan, calls: Sequence[EstimatedCall]) -> str:
         """Say how long batches take, by the calls of a dialogue."""
-
-        return waves_line(plan, calls)
+        waves = 1 + max((call.turn for call in calls), default=0)
+        days = _days(deferring_of(plan))
+        line = f"{'batches:':<9} {counted(waves, 'wave')}{days and f', {days} each'}"
+        line += ", as far as the first step shows"
+        if waves > MANY_WAVES:
+            line += f"; warning: more than {MANY_WAVES}, each of which waits for the one before"
+        return line
 
     def estimate(self, plan: Plan, waves: Sequence[Wave], traffic: Traffic) -> list[str]:
         """Describe the batches of a run. Raises `Fatal`."""
-
-        return list(batch_lines(plan, waves, traffic))
+        deferring = deferring_of(plan)
+        limits, days = deferring.limits, _days(deferring)
+        ratio = traffic.bytes_per_pixel(plan.settings.workers)
+        sizes = [wave.text_bytes + ratio * wave.pixels for wave in waves]
+        queued = BatchSettings.of(plan.settings).queue_tokens or limits.queued_tokens
+        number = 0
+        for wave, size in zip(waves, sizes, strict=True):
+            parts = [wave.calls / limits.requests, size / limits.bytes]
+            parts += [2 * wave.prompt / queued] if queued else []
+            number = max(number, math.ceil(max(parts)))
+        most = max(wave.prompt for wave in waves)
+        seen, tokens = len(traffic.pictures), "queued tokens" if queued else "tokens"
+        by = f" (by the first {counted(seen, 'picture')})" if seen else ""
+        lines = [
+            f"batch:     {counted(len(waves), 'wave')}{days and f', {days} a wave'}; at most "
+            f"{max(wave.calls for wave in waves):,.0f} requests, {max(sizes) / 1e6:,.1f} MB{by} "
+            f"and {most:,.0f} {tokens} a wave, in {number:,} batch{'' if number == 1 else 'es'}"
+        ]
+        if queued and most > queued:
+            lines.append(
+                f"{'':<10} the provider lets {queued:,} tokens wait at a time (--queue-tokens): a "
+                f"wave is sent in {math.ceil(most / queued)} parts, one after the other"
+            )
+        return lines
 
 
 BATCHES = Batches()
@@ -153,16 +139,10 @@ def batches(run: Path, cancel: bool) -> int:
     Starting the run again looks at them and takes what has been answered. Exit code 3 while there
     are any.
     """
-    import asyncio
-
-    from harness.batches import passes
-    from harness.batches.log import BatchLog
-    from harness.printing import say
-    from harness.runs import open_run
-    from harness.tables import render
-
     open_run(run)
     if cancel:
+        from harness.batches import passes
+
         asyncio.run(passes.cancel(run, lambda line: say(line, err=True)))
     log = BatchLog.read(run)
     if not log.packs:
@@ -179,8 +159,6 @@ def batches(run: Path, cancel: bool) -> int:
 
 def batches_grid(log: BatchLog) -> Grid:
     """Return the table: a row per pack."""
-    from harness.tables import Column, Grid, Row, Section
-
     rows = [
         Row(
             (
@@ -202,6 +180,4 @@ def batches_grid(log: BatchLog) -> Grid:
 
 
 def _time(seconds: float | None) -> str:
-    from datetime import UTC
-
     return "–" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"

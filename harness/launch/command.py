@@ -5,15 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from adapters import resolve
 from adapters.registry import UnknownName
+from adapters.secrets import masked
 from harness.commands.options import is_given, read_options, require
 from harness.commands.run import run
 from harness.errors import UserError
+from harness.launch import scripts
+from harness.launch.scripts import Launch
+from harness.planning.model import open_model, with_wrapper
+from harness.planning.spending import is_agreed
+from harness.policies import is_policy
 from harness.printing import say
 from harness.serve import ServerSettings
 from harness.settings import SETTINGS, Settings, written
@@ -56,9 +64,7 @@ def _options(command: F) -> F:
 @_options
 def slurm(options: tuple[str, ...], shards: int, name: str) -> None:
     """Print a script for sbatch: an array job, and a job after it that merges."""
-    from harness.launch import scripts as launching
-
-    _show(launching.slurm(read_launch(options, shards, name)))
+    say(scripts.slurm(read_launch(options, shards, name)), nl=False)
 
 
 @launch.command()
@@ -66,32 +72,21 @@ def slurm(options: tuple[str, ...], shards: int, name: str) -> None:
 @click.option("--image", required=True, help="Container image that has vlm-eval.")
 def k8s(options: tuple[str, ...], shards: int, name: str, image: str) -> None:
     """Manifests for kubectl: an Indexed Job, and a Job that merges."""
-    from dataclasses import replace
-
-    from harness.launch import scripts as launching
-
     _refuse_control("--image", image)
-    _show(launching.kubernetes(replace(read_launch(options, shards, name), image=image)))
+    asked = replace(read_launch(options, shards, name), image=image)
+    say(scripts.kubernetes(asked), nl=False)
 
 
 @launch.command()
 @_options
 def ray(options: tuple[str, ...], shards: int, name: str) -> None:
     """Print a program that runs the shards as tasks of Ray, and merges them."""
-    from harness.launch import scripts as launching
-
-    _show(launching.ray(read_launch(options, shards, name)))
+    say(scripts.ray(read_launch(options, shards, name)), nl=False)
 
 
-def _show(script: str) -> None:
-    say(script, nl=False)
-
-
-def read_launch(options: Sequence[str], shards: int, name: str) -> Any:
+def read_launch(options: Sequence[str], shards: int, name: str) -> Launch:
     """Return the shards' settings. Raises `UserError` and click's errors for options that `run`
     would refuse or that a script cannot have."""
-    from harness.launch.scripts import Launch
-
     if not _NAME.fullmatch(name):
         raise UserError(f"--name: '{name}' is not made of a-z, 0-9 and inner hyphens")
     for word in options:
@@ -108,11 +103,6 @@ def read_launch(options: Sequence[str], shards: int, name: str) -> Any:
 def _needs_gpu(settings: Settings) -> bool:
     """Return whether a shard loads a model itself. Raises `UserError` and `Fatal` for one that
     cannot be opened, and for one that costs money without a limit."""
-    from adapters import resolve
-    from harness.planning.model import open_model, with_wrapper
-    from harness.planning.spending import is_agreed
-    from harness.policies import is_policy
-
     settings = with_wrapper(settings)
     if not settings.model or is_policy(settings.model):
         return False
@@ -148,8 +138,6 @@ def _read(options: list[str]) -> Settings:
 
 
 def _refuse_secrets(name: str, value: object) -> None:
-    from adapters.secrets import masked
-
     pairs = value if isinstance(value, tuple) else ()
     plain: dict[str, str] = dict(pair for pair in pairs if isinstance(pair, tuple))
     if masked(plain) != plain:

@@ -138,9 +138,8 @@ def _write_part(
 
 def _in_processes(source: Source, ranker: str, count: int, parts: Sequence[Part]) -> Generator[int]:
     """Rank in child processes; yield the number of steps of each finished part."""
-    with Pool(
-        "harness.ranker_models.job:serve", count, name="rank", first=(source, ranker)
-    ) as pool:
+    pool = Pool("harness.ranker_models.job:serve", count, name="rank", first=(source, ranker))
+    with closing(pool):
         for future in as_completed([pool.threads.submit(pool.ask, part) for part in parts]):
             try:
                 answer: int | str = future.result()

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,7 @@ def test_a_thread_that_waits_for_a_child_is_told_when_somebody_else_ends_it(prog
 
 
 def test_a_pool_starts_as_many_children_as_are_busy_and_greets_each(program: str) -> None:
-    with Pool(f"{program}:count", 3, name="test", first="hello") as pool:
+    with closing(Pool(f"{program}:count", 3, name="test", first="hello")) as pool:
         assert pool.pids == ()
         assert pool.ask("a") == ("hello", 0, "a")
         assert pool.ask("b") == ("hello", 1, "b")
@@ -129,7 +130,7 @@ def test_a_pool_starts_as_many_children_as_are_busy_and_greets_each(program: str
 
 
 def test_a_message_may_end_so_many_children_and_no_more(program: str) -> None:
-    with Pool(f"{program}:ends", 1, name="test", attempts=2) as pool:
+    with closing(Pool(f"{program}:ends", 1, name="test", attempts=2)) as pool:
         for _ in range(2):
             with pytest.raises(ChildEnded, match="the last words"):
                 pool.ask("exit")

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Generation
-from adapters.local.contract import Encoded, Loaded
-from adapters.local.work import Generated, Work
+from adapters.local.contract import Encoded, Generated, Loaded, Work
 
 if TYPE_CHECKING:
     import torch

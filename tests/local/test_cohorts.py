@@ -13,9 +13,8 @@ pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 from adapters.contract import Generation
-from adapters.local.contract import Loaded
+from adapters.local.contract import Generated, Loaded
 from adapters.local.generate import Generator
-from adapters.local.work import Generated
 from tests.local.conftest import Load
 from tests.local.examples import Talk, go_on, ids_of, reference, stopping_at, talks
 

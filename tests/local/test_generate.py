@@ -17,9 +17,8 @@ import torch
 
 from adapters.contract import Fatal, Generation
 from adapters.conversation import Finish
-from adapters.local.contract import Loaded
+from adapters.local.contract import Generated, Loaded
 from adapters.local.generate import Generator
-from adapters.local.work import Generated
 from tests.local.conftest import Load
 from tests.local.examples import (
     GRIDS,

@@ -14,12 +14,11 @@ import torch
 from adapters.contract import Generation
 from adapters.conversation import Conversation, Reply, user
 from adapters.local import unloaded
-from adapters.local.contract import Encoded, Loaded
+from adapters.local.contract import Encoded, Loaded, Work
 from adapters.local.generate import Generator
 from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.sampling import picture_ids
-from adapters.local.work import Work
 from tests.local.conftest import Checkpoint
 from tests.local.examples import go_on, ids_of, talks
 from tests.local.test_families import noise, shown

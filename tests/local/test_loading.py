@@ -15,7 +15,7 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 from adapters import describe as open_described
 from adapters import digests, make
 from adapters.contract import Fatal
-from adapters.local import footprint
+from adapters.local import checkpoint as files
 from adapters.local.batching import BatchAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
@@ -147,10 +147,10 @@ def test_the_need_of_memory_is_read_from_the_heads_of_files(checkpoint: Checkpoi
     found = locate(LocalOptions(str(checkpoint("qwen2-vl"))))
     loaded = load(LocalOptions(str(checkpoint("qwen2-vl"))), device="cpu")
     held = sum(p.nbytes for p in loaded.model.parameters())
-    assert footprint.weight_bytes(found, "float32", None) == held
-    assert footprint.weight_bytes(found, "auto", None) == held
-    assert footprint.weight_bytes(found, "bfloat16", None) == held // 2
-    assert footprint.weight_bytes(found, "bfloat16", "4bit") < held // 5
+    assert files.weight_bytes(found, "float32", None) == held
+    assert files.weight_bytes(found, "auto", None) == held
+    assert files.weight_bytes(found, "bfloat16", None) == held // 2
+    assert files.weight_bytes(found, "bfloat16", "4bit") < held // 5
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -23,7 +23,8 @@ import torch
 
 from adapters import describe, make
 from adapters.contract import Fatal
-from adapters.local import factory, footprint, memory
+from adapters.local import checkpoint as files
+from adapters.local import factory, memory
 from adapters.local.options import LocalOptions
 from tests.local.conftest import Checkpoint
 from tests.local.test_errors import complaint
@@ -79,7 +80,7 @@ def test_a_large_model_without_a_gpu_says_what_it_needs_and_what_there_is(
     copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(footprint, "free_ram", lambda: 12 * 10**9)
+    monkeypatch.setattr(files, "free_ram", lambda: 12 * 10**9)
     huge(copy, 16)
     line = complaint(f"hf:{copy}", dtype="bfloat16")
     assert "no GPU was found, and its weights need 16.0 GB of GPU memory" in line
@@ -92,10 +93,10 @@ def test_a_large_model_without_a_gpu_says_what_it_needs_and_what_there_is(
 def test_a_gpu_that_is_too_small_says_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3 * 10**9, 8 * 10**9))
     on = "cuda:1", "a model", "name another"
-    footprint.check_memory(2 * 10**9, *on, asked_for=False)
+    files.check_memory(2 * 10**9, *on, asked_for=False)
     said = r"^a model: .* need 16\.6 GB of GPU memory, and cuda:1 has 3\.0 GB free of 8\.0 GB: name"
     with pytest.raises(Fatal, match=said):
-        footprint.check_memory(16_600_000_000, *on, asked_for=True)
+        files.check_memory(16_600_000_000, *on, asked_for=True)
 
 
 def test_a_hub_that_cannot_be_reached_says_which_files_and_where(
@@ -223,11 +224,11 @@ def test_memory_that_files_fill_counts_as_free(
     (tmp_path / "memory.current").write_text("7000000\n")
     (tmp_path / "memory.stat").write_text("anon 500000\ninactive_file 5000000\n")
     places = {"/proc/meminfo": tmp_path / "meminfo", "/sys/fs/cgroup": tmp_path}
-    monkeypatch.setattr(footprint, "Path", lambda name: places[name])
-    assert footprint.free_ram() == 6_000_000
+    monkeypatch.setattr(files, "Path", lambda name: places[name])
+    assert files.free_ram() == 6_000_000
     assert memory.free_bytes("cpu") == 6_000_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert footprint.free_ram() == 9000 * 1024
+    assert files.free_ram() == 9000 * 1024
 
 
 def test_a_user_is_told_what_takes_long(

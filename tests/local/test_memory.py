@@ -17,10 +17,9 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 import torch
 
 from adapters.contract import Fatal, Fault
-from adapters.local.contract import Loaded
+from adapters.local.contract import Generated, Loaded
 from adapters.local.generate import Generator
 from adapters.local.memory import WorkingSize, is_out_of_memory, plan
-from adapters.local.work import Generated
 from adapters.local.worker import ThreadWorker
 from tests.local.conftest import Load
 from tests.local.examples import go_on, ids_of, reference, talks

@@ -12,8 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
-from adapters.local.factory import hf, qwen2_5_vl, seeclick
+from adapters.local.factory import hf, local_options
 from adapters.local.options import LocalOptions
+from adapters.options import read_options
 from harness.settings import Settings, directory_name, on_record, read_settings
 from tests.harness.commands import tool
 from tests.local.conftest import Checkpoint
@@ -33,8 +34,13 @@ def manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
+def options_of(name: str, model: str, **options: object) -> LocalOptions:
+    return local_options(name, model, read_options(hf, options))
+
+
 def test_options_arrive_in_their_own_types() -> None:
-    assert qwen2_5_vl.options(
+    assert options_of(
+        "qwen2.5-vl",
         "",
         model_path="x",
         devices="cuda:0, cuda:1",
@@ -58,9 +64,9 @@ def test_options_arrive_in_their_own_types() -> None:
         dtype="float16",
         attn="sdpa",
     )
-    assert hf.options("a/b", batch_size="auto") == LocalOptions("a/b")
-    assert seeclick.options("").model == "cckevinn/SeeClick"
-    assert hf.options("", model_path="x").model == "x"
+    assert options_of("hf", "a/b", batch_size="auto") == LocalOptions("a/b")
+    assert options_of("seeclick", "").model == "cckevinn/SeeClick"
+    assert options_of("hf", "", model_path="x").model == "x"
 
 
 def local(**values: object) -> Settings:

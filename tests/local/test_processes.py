@@ -23,10 +23,9 @@ from adapters.contract import AdapterInfo, Fatal, Fault
 from adapters.conversation import Reply
 from adapters.local import unloaded
 from adapters.local.adapter import LocalAdapter
-from adapters.local.contract import Loaded
+from adapters.local.contract import Loaded, Plan
 from adapters.local.options import LocalOptions
 from adapters.local.start import ProcessWorker, start_workers
-from adapters.local.work import Plan
 from adapters.local.worker import REDUCERS, Ready, ThreadWorker
 from adapters.processes.child import receive, send
 from tests.harness.pictures.test_store import alive

@@ -13,10 +13,9 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 import torch
 
 from adapters.contract import Generation
-from adapters.local.contract import Encoded, Loaded
+from adapters.local.contract import Encoded, Loaded, Work
 from adapters.local.generate import Generator
 from adapters.local.sampling import Draw, ForbiddenTokens
-from adapters.local.work import Work
 from tests.local.examples import ids_of, talks
 
 HOT = Generation(max_tokens=6, temperature=0.9, top_p=0.95, seed=3)

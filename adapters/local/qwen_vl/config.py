@@ -47,10 +47,6 @@ class VisionShape:
         return self.image_start + 1
 
     @property
-    def image_pad(self) -> int:
-        return self.image_start + 2
-
-    @property
     def pool_heads(self) -> int:
         return self.output // POOL_HEAD_SIZE
 

@@ -12,8 +12,8 @@ import torch
 
 from adapters.contract import Fatal
 from adapters.conversation import canonical_json
+from adapters.local.checkpoint import check_memory
 from adapters.local.contract import Loaded
-from adapters.local.footprint import check_memory
 from adapters.local.loading import dtype_of, libraries
 from adapters.local.options import LocalOptions, full_precision, line
 from adapters.local.qwen_vl.config import QwenVLConfig

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -61,7 +60,6 @@ class Tokenizer:
             "qwen", pat_str=CUT, mergeable_ranks=ranks, special_tokens=specials
         )
         self._hidden = {specials[name] for name in SPECIALS if name not in MARKUP}
-        self._marks = {specials[name] for name in SPECIALS}
 
     @classmethod
     def read(cls, path: Path, queries: int = 256) -> Tokenizer:
@@ -93,40 +91,23 @@ class Tokenizer:
         """Ids in use, special ones included."""
         return self._encoding.n_vocab
 
-    def encode(self, text: str, allowed: Collection[str] = ()) -> list[int]:
-        """Encode a text, composed first (NFC). Special tokens outside `allowed` are plain text.
+    def encode(self, text: str) -> list[int]:
+        """Encode a text, composed first (NFC). Special tokens in it are plain text."""
+        return self._encoding.encode_ordinary(unicodedata.normalize("NFC", text))
 
-        With `<img>` allowed, `<img>NAME</img>` is a picture's span, as in the original.
-        """
-        text = unicodedata.normalize("NFC", text)
-        if IMAGE not in allowed:
-            return self._plain(text, allowed)
-        ids: list[int] = []
-        pieces = re.split(f"{IMAGE}(.*?){IMAGE_END}", text, flags=re.DOTALL)
-        for place, piece in enumerate(pieces):
-            ids += self.image_span(piece) if place % 2 else self._plain(piece, allowed)
-        return ids
-
-    def _plain(self, text: str, allowed: Collection[str]) -> list[int]:
-        return self._encoding.encode(text, allowed_special=set(allowed), disallowed_special=())
-
-    def image_span(self, name: str = "") -> list[int]:
+    def image_span(self) -> list[int]:
         """Return a picture's ids: start, `queries` places, end.
 
         The original writes the picture's path into the places, byte by byte, and opens the file
         that they name. Here pictures travel separately from the ids, and the places are padding.
         """
-        named = list(name.encode())
-        if len(named) > self.queries - 2:
-            raise ValueError(f"a picture's name has at most {self.queries - 2} bytes")
-        padding = [self.specials[IMAGE_PAD]] * (self.queries - len(named))
-        return [self.specials[IMAGE], *named, *padding, self.specials[IMAGE_END]]
+        padding = [self.specials[IMAGE_PAD]] * self.queries
+        return [self.specials[IMAGE], *padding, self.specials[IMAGE_END]]
 
-    def decode(self, ids: Sequence[int], *, markup: bool = True) -> str:
-        """Decode ids. Special tokens and ids beyond the vocabulary are left out, but
-        for `<ref>`, `<box>`, `<quad>` and their ends with `markup`."""
-        hidden = self._hidden if markup else self._marks
-        shown = [number for number in ids if number not in hidden and 0 <= number < self.size]
+    def decode(self, ids: Sequence[int]) -> str:
+        """Decode ids. Special tokens and ids beyond the vocabulary are left out, but for `<ref>`,
+        `<box>`, `<quad>` and their ends."""
+        shown = [number for number in ids if number not in self._hidden and 0 <= number < self.size]
         return self._encoding.decode(shown, errors="replace")
 
 

@@ -52,7 +52,7 @@ def test_options_become_the_engines_arguments(engine: Engine, log: Log) -> None:
 def test_named_devices_share_one_model(
     engine: Engine, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.local.options.devices_of", lambda options: options.devices)
+    monkeypatch.setattr("adapters.vllm.adapter.devices_of", lambda options: options.devices)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6")
     engine(devices="cuda:0,cuda:2")
     assert arguments(log)["tensor_parallel_size"] == 2
@@ -65,7 +65,7 @@ def test_a_gpu_that_is_too_small_is_said_before_anything_is_loaded(
 ) -> None:
     import torch
 
-    monkeypatch.setattr("adapters.local.options.devices_of", lambda options: ("cuda:0",))
+    monkeypatch.setattr("adapters.vllm.adapter.devices_of", lambda options: ("cuda:0",))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (10**3, 8 * 10**9))
     with pytest.raises(
         Fatal, match=r"over several GPUs with --adapter-option devices=cuda:0,cuda:1$"

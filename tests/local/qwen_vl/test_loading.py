@@ -131,7 +131,7 @@ def test_an_option_that_cannot_be_followed_is_refused(
 def test_a_model_larger_than_memory_is_refused(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.local.footprint.free_ram", lambda: 1000)
+    monkeypatch.setattr("adapters.local.checkpoint.free_ram", lambda: 1000)
     assert "are free" in complaint(at(checkpoint))
 
 
@@ -262,7 +262,7 @@ def test_a_model_that_will_not_fit_is_not_fetched(
         return str(folder)
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    monkeypatch.setattr("adapters.local.footprint.free_ram", lambda: 1000)
+    monkeypatch.setattr("adapters.local.checkpoint.free_ram", lambda: 1000)
     assert "are free" in complaint(LocalOptions("qwen-vl", name="qwen-vl"))
     assert asked == [["config.json", "qwen.tiktoken"]]
 

@@ -50,7 +50,7 @@ def row(loaded: Loaded, length: int, pictures: int = 0, seed: int = 0) -> Encode
     source = torch.Generator().manual_seed(seed + length)
     ids = torch.randint(0, 250, (length,), generator=source)
     vision = loaded.model.config.vision
-    span = torch.tensor([vision.image_start, *[vision.image_pad] * 16, vision.image_end])
+    span = torch.tensor([vision.image_start, *[vision.image_start + 2] * 16, vision.image_end])
     images = []
     for number in range(pictures):
         start = 2 + 20 * number

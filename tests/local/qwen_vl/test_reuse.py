@@ -13,10 +13,9 @@ from transformers import DynamicCache
 
 from adapters.contract import Generation
 from adapters.conversation import Conversation, Picture, Reply, user
-from adapters.local.contract import Encoded, Loaded
+from adapters.local.contract import Encoded, Generated, Loaded, Work
 from adapters.local.generate import Generator
 from adapters.local.padding import pad, pad_after
-from adapters.local.work import Generated, Work
 
 TRAINED = 128
 PICTURE = Picture("0" * 64, "recipe", 70, 90)
