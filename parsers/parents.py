@@ -147,7 +147,8 @@ def in_order(
     def won(row: ScoredUnit) -> bool | None:
         if row.invalid is not None:
             return False if rules.invalid == "fail" else None
-        return False if row.scores is None else _is_one(row.scores.get(name))
+        score = 0.0 if row.scores is None else row.scores.get(name)
+        return None if score is None else score == 1
 
     def sequence(of: Sequence[tuple[int, ScoredUnit]]) -> tuple[bool, ...] | None:
         units = [row for _, row in sorted(of, key=lambda one: one[0])]
@@ -167,10 +168,6 @@ def prefix(won: Sequence[bool]) -> int:
     (2, 0, 1)
     """
     return next((place for place, one in enumerate(won) if not one), len(won))
-
-
-def _is_one(score: float | None) -> bool | None:
-    return None if score is None else score == 1
 
 
 def parent_metrics(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -> ParentMetrics:
