@@ -82,7 +82,7 @@ def parent_outcomes(
 
     def succeeds(of: Sequence[ScoredUnit], *, strict: bool = False) -> bool | None:
         scores = [row.scores for row in of if row.invalid is None]
-        missing = _cut_short(of, declared, lengths or {})
+        missing = is_cut_short(of, declared, lengths or {})
         if (None in scores or missing) and rules.unattempted != "fail":
             return None
         failed = missing or (strict and len(scores) < len(of))
@@ -113,7 +113,7 @@ def share(
     return mean([mean(values) or 0.0 for values in groups.values()])
 
 
-def _cut_short(
+def is_cut_short(
     rows: Sequence[ScoredUnit], declared: Declaration, lengths: Mapping[str, int]
 ) -> bool:
     """Return True if an innermost parent of the rows has fewer of them than it should."""
@@ -121,44 +121,6 @@ def _cut_short(
         return False
     found = Counter(row.parents.get(declared.innermost.name, "") for row in rows)
     return any(number < lengths.get(parent, 0) for parent, number in found.items())
-
-
-def in_order(
-    rows: Iterable[tuple[int, ScoredUnit]],
-    declared: Declaration,
-    rules: AggregationRules,
-    lengths: Mapping[str, int] | None = None,
-) -> Mapping[Parent, tuple[bool, ...] | None]:
-    """Return True if each unit of an innermost parent succeeds by the main measure, in their order.
-
-    rows: of one repeat, after exclusion, each with its place in the parent. Invalid ones, and those
-        that the measure leaves open, are passed over; where the rules count invalid rows as failed,
-        they are failures.
-    lengths: as in `parsers.aggregation.aggregate`.
-
-    None for a parent that is incomplete: a valid unit has no outcome yet, or one is missing.
-    """
-    name = declared.main_of_units.score(rules.variant)
-    parents: dict[Parent, list[tuple[int, ScoredUnit]]] = {}
-    for place, row in rows:
-        if not row.lost:
-            parents.setdefault(parent_of(row, declared.innermost), []).append((place, row))
-
-    def won(row: ScoredUnit) -> bool | None:
-        if row.invalid is not None:
-            return False if rules.invalid == "fail" else None
-        score = 0.0 if row.scores is None else row.scores.get(name)
-        return None if score is None else score == 1
-
-    def sequence(of: Sequence[tuple[int, ScoredUnit]]) -> tuple[bool, ...] | None:
-        units = [row for _, row in sorted(of, key=lambda one: one[0])]
-        open_ = any(row.scores is None and row.invalid is None for row in units)
-        if (open_ and rules.unattempted != "fail") or _cut_short(units, declared, lengths or {}):
-            return None
-        return tuple(one for one in map(won, units) if one is not None)
-
-    found = {parent: sequence(of) for parent, of in parents.items()}
-    return {parent: of for parent, of in found.items() if of != ()}
 
 
 def prefix(won: Sequence[bool]) -> int:
