@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         Unattempted,
         UnitMetrics,
     )
-    from parsers.mind2web import ELEMENT_ONLY, MIND2WEB
     from parsers.option_text import index_of, letter, letters_for
     from parsers.rates import mean_interval
     from parsers.records import (
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
         Scores,
         Status,
     )
-    from parsers.scoring import PointRule, ScoringRules, in_box, score
+    from parsers.scoring import ELEMENT_ONLY, MIND2WEB, PointRule, ScoringRules, in_box, score
     from parsers.token_scores import (
         VocabularyError,
         count_tokens,
@@ -127,13 +126,12 @@ _NAMES = {
     "parsers.option_text": "index_of letter letters_for",
     "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
     "ParentRate Rate Unattempted UnitMetrics",
-    "parsers.mind2web": "ELEMENT_ONLY MIND2WEB",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
     "parsers.rates": "mean_interval",
     "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "
     "ScoredUnit Scores Status",
-    "parsers.scoring": "PointRule ScoringRules in_box score",
+    "parsers.scoring": "ELEMENT_ONLY MIND2WEB PointRule ScoringRules in_box score",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
