@@ -11,9 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers.declaration import Declaration, Level, Measure
-from parsers.intervals import clopper_pearson
 from parsers.metrics import AggregationRules, ParentMetrics, ParentRate
-from parsers.rates import mean, mean_interval
+from parsers.rates import clopper_pearson, mean, mean_interval
 from parsers.records import ScoredUnit
 
 Parent = Hashable

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from harness.tables import NumberStyle
-from parsers.intervals import Interval, special
+from parsers.metrics import Interval
+from parsers.rates import special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields

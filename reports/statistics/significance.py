@@ -40,7 +40,7 @@ import numpy as np
 from parsers import Average
 from parsers.bootstrap import generator
 from parsers.clusters import NOTHING, Floats, clustered
-from parsers.intervals import special
+from parsers.rates import special
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
