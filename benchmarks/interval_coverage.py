@@ -29,8 +29,7 @@ from benchmarks.simulated_steps import Clustered, clustered, lengths, sites_of_t
 from parsers import clopper_pearson
 from parsers.bootstrap import accelerated, draws, generator, studentised
 from parsers.clusters import Floats, mean_and_error, t_quantile
-from parsers.intervals import special
-from parsers.rates import ASSUMED
+from parsers.rates import ASSUMED, special
 
 TASKS = (15, 30, 142, 694)
 TASK_RATES = (0.005, 0.01, 0.03, 0.1, 0.5)

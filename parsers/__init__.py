@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from parsers.answers import read_answer, spell_answer
     from parsers.clusters import cluster_t, t_interval
     from parsers.declaration import Average, Declaration, Group, Level, Measure
-    from parsers.intervals import FEW, Interval, clopper_pearson
     from parsers.metrics import (
+        FEW,
         AggregationRules,
         Counts,
         Estimate,
+        Interval,
         InvalidPolicy,
         Metrics,
         ParentMetrics,
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
         Unattempted,
         UnitMetrics,
     )
-    from parsers.mind2web import ELEMENT_ONLY, MIND2WEB
     from parsers.option_text import index_of, letter, letters_for
-    from parsers.rates import mean_interval
+    from parsers.rates import clopper_pearson, mean_interval
     from parsers.records import (
         F1_VARIANTS,
         OPERATIONS,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         Scores,
         Status,
     )
-    from parsers.scoring import PointRule, ScoringRules, in_box, score
+    from parsers.scoring import ELEMENT_ONLY, MIND2WEB, PointRule, ScoringRules, in_box, score
     from parsers.token_scores import (
         VocabularyError,
         count_tokens,
@@ -123,17 +123,15 @@ _NAMES = {
     "parsers.answers": "read_answer spell_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
     "parsers.clusters": "cluster_t t_interval",
-    "parsers.intervals": "FEW Interval clopper_pearson",
     "parsers.option_text": "index_of letter letters_for",
-    "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics ParentMetrics "
-    "ParentRate Rate Unattempted UnitMetrics",
-    "parsers.mind2web": "ELEMENT_ONLY MIND2WEB",
+    "parsers.metrics": "AggregationRules Counts Estimate FEW Interval InvalidPolicy Metrics "
+    "ParentMetrics ParentRate Rate Unattempted UnitMetrics",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
-    "parsers.rates": "mean_interval",
+    "parsers.rates": "clopper_pearson mean_interval",
     "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "
     "ScoredUnit Scores Status",
-    "parsers.scoring": "PointRule ScoringRules in_box score",
+    "parsers.scoring": "ELEMENT_ONLY MIND2WEB PointRule ScoringRules in_box score",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

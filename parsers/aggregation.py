@@ -13,11 +13,11 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from parsers.declaration import Average, Declaration, Measure
-from parsers.intervals import Interval
 from parsers.metrics import (
     AggregationRules,
     Counts,
     Estimate,
+    Interval,
     Metrics,
     Quartiles,
     Rate,

@@ -56,7 +56,11 @@ def read_described(text: str, *, finish: str = "stop") -> Described:
     block, flags = choose_answer(
         [block for block in blocks if not (block.template or _lists_types(block))],
         reply,
-        lambda block: _is_complete(block) and (block.whole or not reply.cut),
+        lambda block: (
+            _about_element(block)
+            and _written(block, "ACTION") != ""
+            and (block.whole or not reply.cut)
+        ),
     )
     if block is None and reply.cut:
         return Described(Status.TRUNCATED)
@@ -84,10 +88,6 @@ def _about_element(block: Block) -> bool:
 def _lists_types(block: Block) -> bool:
     """Return True if a block lists the types of elements, as an echoed format description does."""
     return bool(_TEMPLATE.search(_written(block, "ELEMENT TYPE")[:200]))
-
-
-def _is_complete(block: Block) -> bool:
-    return _about_element(block) and bool(_written(block, "ACTION"))
 
 
 def _answer(block: Block, flags: set[str]) -> Described:

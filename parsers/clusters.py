@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parsers.declaration import Average
-from parsers.intervals import FEW, Interval, Kind, Method, check_level, moved, special
+from parsers.metrics import FEW, Interval, Method
+from parsers.rates import Kind, check_level, moved, special
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from typing import Literal
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from parsers.declaration import Average, Measure
 from parsers.records import Prediction, Status
-from parsers.scoring import distance, in_polygon, within
+from parsers.scoring import TOLERANCE, within
 
 TargetKind = Literal["box", "polygon", "absent"]
 Point = tuple[float, float]
@@ -284,3 +284,39 @@ def measures(
             in_tables=False,
         ),
     )
+
+
+def in_polygon(point: Point, corners: Sequence[Point]) -> bool:
+    """Return True if (x, y) lies in the polygon with these corners in turn, the border included.
+
+    Inside is where a ray crosses the border an odd number of times (the even-odd rule):
+    where a border that crosses itself encloses a part twice, that part is outside.
+
+    Examples:
+        >>> star = [(5, 0), (8, 9), (0, 3), (10, 3), (2, 9)]
+        >>> in_polygon((5, 2), star), in_polygon((5, 5), star), in_polygon((5, 3), star)
+        (True, False, True)
+    """
+    x, y = point
+    inside = False
+    for index, end in enumerate(corners):
+        start = corners[index - 1]
+        if distance(point, start, end) <= TOLERANCE:
+            return True
+        if (start[1] > y) != (end[1] > y):
+            share = (y - start[1]) / (end[1] - start[1])
+            inside ^= x < start[0] + share * (end[0] - start[0])
+    return inside
+
+
+def distance(point: Point, start: Point, end: Point) -> float:
+    """Return the distance of a point to the stretch of a line between two others."""
+    along, down = end[0] - start[0], end[1] - start[1]
+    length = math.hypot(along, down)
+    if not length:
+        return math.dist(point, start)
+    # Of unit length: no product becomes too small or too large.
+    along, down = along / length, down / length
+    passed = (point[0] - start[0]) * along + (point[1] - start[1]) * down
+    passed = min(max(passed, 0.0), length)
+    return math.dist(point, (start[0] + passed * along, start[1] + passed * down))

@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from parsers.declaration import SPLIT, Group, Level, Measure
-from parsers.mind2web import ELEMENT_ONLY, MIND2WEB
 from parsers.records import F1_VARIANTS, F1Variant, Gold, Prediction, Scores
-from parsers.scoring import DEFAULT_RULES, ScoringRules, score
+from parsers.scoring import DEFAULT_RULES, ELEMENT_ONLY, MIND2WEB, ScoringRules, score
 
 VARIANTS: tuple[F1Variant, ...] = (*F1_VARIANTS, "mind2web-np")
 """Those of Mind2Web, and its own one without punctuation marks."""

@@ -11,9 +11,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from parsers.declaration import Declaration, Level, Measure
-from parsers.intervals import clopper_pearson
 from parsers.metrics import AggregationRules, ParentMetrics, ParentRate
-from parsers.rates import mean, mean_interval
+from parsers.rates import clopper_pearson, mean, mean_interval
 from parsers.records import ScoredUnit
 
 Parent = Hashable
@@ -82,7 +81,7 @@ def parent_outcomes(
 
     def succeeds(of: Sequence[ScoredUnit], *, strict: bool = False) -> bool | None:
         scores = [row.scores for row in of if row.invalid is None]
-        missing = _cut_short(of, declared, lengths or {})
+        missing = is_cut_short(of, declared, lengths or {})
         if (None in scores or missing) and rules.unattempted != "fail":
             return None
         failed = missing or (strict and len(scores) < len(of))
@@ -113,7 +112,7 @@ def share(
     return mean([mean(values) or 0.0 for values in groups.values()])
 
 
-def _cut_short(
+def is_cut_short(
     rows: Sequence[ScoredUnit], declared: Declaration, lengths: Mapping[str, int]
 ) -> bool:
     """Return True if an innermost parent of the rows has fewer of them than it should."""
@@ -123,43 +122,6 @@ def _cut_short(
     return any(number < lengths.get(parent, 0) for parent, number in found.items())
 
 
-def in_order(
-    rows: Iterable[tuple[int, ScoredUnit]],
-    declared: Declaration,
-    rules: AggregationRules,
-    lengths: Mapping[str, int] | None = None,
-) -> Mapping[Parent, tuple[bool, ...] | None]:
-    """Return True if each unit of an innermost parent succeeds by the main measure, in their order.
-
-    rows: of one repeat, after exclusion, each with its place in the parent. Invalid ones, and those
-        that the measure leaves open, are passed over; where the rules count invalid rows as failed,
-        they are failures.
-    lengths: as in `parsers.aggregation.aggregate`.
-
-    None for a parent that is incomplete: a valid unit has no outcome yet, or one is missing.
-    """
-    name = declared.main_of_units.score(rules.variant)
-    parents: dict[Parent, list[tuple[int, ScoredUnit]]] = {}
-    for place, row in rows:
-        if not row.lost:
-            parents.setdefault(parent_of(row, declared.innermost), []).append((place, row))
-
-    def won(row: ScoredUnit) -> bool | None:
-        if row.invalid is not None:
-            return False if rules.invalid == "fail" else None
-        return False if row.scores is None else _is_one(row.scores.get(name))
-
-    def sequence(of: Sequence[tuple[int, ScoredUnit]]) -> tuple[bool, ...] | None:
-        units = [row for _, row in sorted(of, key=lambda one: one[0])]
-        open_ = any(row.scores is None and row.invalid is None for row in units)
-        if (open_ and rules.unattempted != "fail") or _cut_short(units, declared, lengths or {}):
-            return None
-        return tuple(one for one in map(won, units) if one is not None)
-
-    found = {parent: sequence(of) for parent, of in parents.items()}
-    return {parent: of for parent, of in found.items() if of != ()}
-
-
 def prefix(won: Sequence[bool]) -> int:
     """Count the units that succeed before the first that fails.
 
@@ -167,10 +129,6 @@ def prefix(won: Sequence[bool]) -> int:
     (2, 0, 1)
     """
     return next((place for place, one in enumerate(won) if not one), len(won))
-
-
-def _is_one(score: float | None) -> bool | None:
-    return None if score is None else score == 1
 
 
 def parent_metrics(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -> ParentMetrics:

@@ -1,9 +1,11 @@
-"""The interval of a rate whose units lie in clusters: Wilson's, by the effective number of units.
+"""The printed intervals of rates, whose units lie in clusters: in tasks, or in groups of tasks.
 
-Steps of one task are alike, so a mean over n steps is worth fewer independent ones. Their number is
-estimated from the spread between clusters, and Wilson's interval is that of so many trials (Wilson
-1927; Korn and Graubard 1998 for the effective number; Dean and Pagano 2015 compare such intervals).
-`benchmarks/interval_coverage.py` shows how often it covers the truth.
+Steps of one task share a site, a goal and often a mistake, so a mean over n steps is worth fewer
+independent ones. Their number is estimated from the spread between clusters, and Wilson's
+interval is that of so many trials (Wilson 1927; Korn and Graubard 1998 for the effective number;
+Dean and Pagano 2015 compare such intervals). `benchmarks/interval_coverage.py` shows how often it
+covers the truth. Shares of whole tasks have Clopper and Pearson's; intervals of differences are in
+`parsers.clusters`.
 
 Intervals of one table that do not contradict each other.
 
@@ -18,13 +20,18 @@ from __future__ import annotations
 import importlib
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Literal
 
 from parsers.declaration import Average, Declaration
-from parsers.intervals import FEW, Interval, clopper_pearson, moved
-from parsers.metrics import Estimate, Metrics, ParentRate, Rate, UnitMetrics
+from parsers.metrics import FEW, Estimate, Interval, Metrics, ParentRate, Rate, UnitMetrics
 from parsers.records import Scores
+
+Kind = Literal["rate", "difference"]
+"""Rates lie between 0 and 1, differences of two rates between -1 and 1."""
+
+_UNMOVED: Mapping[Kind, tuple[float, ...]] = {"rate": (0.0, 1.0), "difference": (0.0,)}
 
 WITHIN_TASKS, WITHIN_GROUPS = 0.25, 0.1
 """Correlations of the units of one task, and of a cluster of tasks, that are assumed where few
@@ -36,6 +43,50 @@ ASSUMED = 10
 def mean(values: Sequence[float]) -> float | None:
     """Return the mean, independent of the order of the values; None if there are none."""
     return math.fsum(values) / len(values) if values else None
+
+
+def moved(values: Sequence[float], clusters: Sequence[Hashable], kind: Kind) -> list[int]:
+    """Count the clusters with a success, and with a failure; or those that differ."""
+    pairs = list(zip(values, clusters, strict=True))
+    return [
+        len({cluster for value, cluster in pairs if value != unmoved}) for unmoved in _UNMOVED[kind]
+    ]
+
+
+def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval | None:
+    """Return the exact binomial interval (Clopper and Pearson 1934) for `successes` of `n` tasks.
+
+    Its ends are quantiles of beta distributions: Beta(k, n-k+1) at (1-level)/2 and Beta(k+1, n-k)
+    at 1-(1-level)/2. None without tasks.
+
+    Examples:
+        >>> interval = clopper_pearson(0, 10)
+        >>> round(interval.low, 4), round(interval.high, 4)
+        (0.0, 0.3085)
+
+    Raises `ValueError` unless 0 <= successes <= n and 0 < level < 1.
+    """
+    check_level(level)
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} successes of {n} tasks")
+    if n == 0:
+        return None
+    tail = (1 - level) / 2
+    # With n = 1 the quantile is known in closed form, which spares one-task runs scipy.
+    quantile = special().betaincinv if n > 1 else lambda a, b, share: share
+    low = float(quantile(successes, n - successes + 1, tail)) if successes else 0.0
+    high = float(quantile(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
+    return Interval(low, high, "clopper-pearson", n, False, level)
+
+
+def check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"confidence level must lie between 0 and 1, got {level}")
+
+
+def special() -> Any:
+    """scipy.special, imported on first use because it is slow to load."""
+    return importlib.import_module("scipy.special")
 
 
 def mean_interval(
@@ -132,8 +183,7 @@ def _wilson(
     which is drawn towards `assumed` as far as few clusters have a success or a failure. Degrees of
     freedom are those of as many clusters of equal weight as have the same variance.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"confidence level must lie between 0 and 1, got {level}")
+    check_level(level)
     members: dict[Hashable, list[tuple[float, float]]] = {}
     for residual, weight, cluster in zip(residuals, weights, clusters, strict=True):
         members.setdefault(cluster, []).append((weight * residual, weight))
@@ -162,8 +212,7 @@ def _wilson(
     variance = max(found, apart + correlation * (together - apart))
 
     trials = (1.0 if certain else rate * (1 - rate) / spread) / variance
-    special = importlib.import_module("scipy.special")  # It is slow to load.
-    t = float(special.stdtrit(max(1.0, 1 / together - 1), (1 + level) / 2))
+    t = float(special().stdtrit(max(1.0, 1 / together - 1), (1 + level) / 2))
     center = (rate + t**2 / (2 * trials)) / (1 + t**2 / trials)
     reach = (
         t / (1 + t**2 / trials) * math.sqrt(rate * (1 - rate) / trials + (t / (2 * trials)) ** 2)

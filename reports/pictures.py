@@ -49,17 +49,17 @@ class Shown:
         return {self.mime: self.data}
 
 
-def as_jpeg(image: Image.Image, quality: int = 70) -> Shown:
+def as_jpeg(image: Image.Image) -> Shown:
     """Encode an image as JPEG, which keeps screenshots small."""
     buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "JPEG", quality=quality, optimize=True)
+    image.convert("RGB").save(buffer, "JPEG", quality=70, optimize=True)
     return Shown(buffer.getvalue(), "image/jpeg")
 
 
-def as_png(figure: Figure, dpi: int = 90) -> Shown:
+def as_png(figure: Figure) -> Shown:
     """Encode a matplotlib figure as PNG; needs no display."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi)
+    figure.savefig(buffer, format="png", dpi=90)
     return Shown(buffer.getvalue(), "image/png")
 
 

@@ -20,6 +20,7 @@ from parsers.clusters import clustered_values
 from parsers.parents import Parent, cluster_above, parent_of, prefix
 from parsers.rates import mean
 from reports.frames.rows import InvalidRule, RunRows, run_rows
+from reports.frames.tasks import in_order
 from reports.grid import Field, described, interval
 from reports.keys import INDEXES, Group, band
 from reports.load import RunLike, declarations, open_runs
@@ -124,7 +125,7 @@ def _trials(rows: RunRows, places: Sequence[int]) -> tuple[list[Trial], int]:
     above = cluster_above(declared, rows.rules, "")
     units = [rows.trials[place][1] for place in places]
     clusters = {parent_of(one, declared.innermost): parent_of(one, above) for one in units}
-    found = rows.in_order(places)
+    found = in_order(rows, places, rows.rules)
     if units and not found:
         raise RunError(_without(rows, units))
     complete = [

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from harness.tables import NumberStyle
-from parsers.intervals import Interval, check_level, special
+from parsers.metrics import Interval
+from parsers.rates import special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields
@@ -24,6 +25,8 @@ SUCCESS_NOTE = (
     "over the successes; dollars are the price of the work, replies from the cache included; 95 % "
     "intervals by Fieller, none where the successes are too few for one."
 )
+LEVEL = 0.95
+"""Confidence level of intervals."""
 STYLES: Mapping[str, NumberStyle] = {"tokens": "number", "latency": "seconds", "price": "dollars"}
 
 
@@ -65,7 +68,6 @@ def ratio_difference(
     first: tuple[Sequence[float], Sequence[float]],
     second: tuple[Sequence[float], Sequence[float]],
     clusters: Sequence[Hashable],
-    level: float = 0.95,
 ) -> tuple[float, Interval | None]:
     """Return by how much a ratio of two sums differs between two runs on the same units, with its
     interval.
@@ -82,7 +84,6 @@ def ratio_difference(
     Raises `ValueError` if the sequences differ in length, and `ZeroDivisionError` if a run has
     nothing to divide by.
     """
-    check_level(level)
     ratios = [math.fsum(amounts) / math.fsum(sizes) for amounts, sizes in (first, second)]
     sums: dict[Hashable, list[float]] = {}
     for sign, ratio, (amounts, sizes) in zip((-1, 1), ratios, (first, second), strict=True):
@@ -93,17 +94,16 @@ def ratio_difference(
     if groups < 2:
         return difference, None
     square = math.fsum(math.fsum(parts) ** 2 for parts in sums.values())
-    reach = float(special().stdtrit(groups - 1, (1 + level) / 2))
+    reach = float(special().stdtrit(groups - 1, (1 + LEVEL) / 2))
     error = reach * math.sqrt(square * groups / (groups - 1))
     ends = difference - error, difference + error
-    return difference, Interval(*ends, "delta", groups, False, level)
+    return difference, Interval(*ends, "delta", groups, False)
 
 
 def per_success(
     amounts: Sequence[float],
     wins: Sequence[bool],
     clusters: Sequence[Hashable],
-    level: float = 0.95,
 ) -> tuple[float | None, Interval | None]:
     """Return what a success takes (the sum of all amounts over the number of successes), with its
     interval.
@@ -120,7 +120,6 @@ def per_success(
 
     Raises `ValueError` if the sequences differ in length.
     """
-    check_level(level)
     sums: dict[Hashable, tuple[list[float], list[float]]] = {}
     for amount, won, cluster in zip(amounts, wins, clusters, strict=True):
         spent, right = sums.setdefault(cluster, ([], []))
@@ -141,14 +140,14 @@ def per_success(
     own = scale * math.fsum((spent - mean) ** 2 for spent, _ in pairs)
     other = scale * math.fsum((right - share) ** 2 for _, right in pairs)
     both = scale * math.fsum((spent - mean) * (right - share) for spent, right in pairs)
-    reach = float(special().stdtrit(groups - 1, (1 + level) / 2)) ** 2
+    reach = float(special().stdtrit(groups - 1, (1 + LEVEL) / 2)) ** 2
     square = successes**2 - reach * other
     middle = total * successes - reach * both
     inside = middle**2 - square * (total**2 - reach * own)
     if square <= 0 or inside <= 0:
         return ratio, None
     ends = sorted((middle + sign * math.sqrt(inside)) / square for sign in (-1, 1))
-    return ratio, Interval(max(0.0, ends[0]), ends[1], "fieller", groups, False, level)
+    return ratio, Interval(max(0.0, ends[0]), ends[1], "fieller", groups, False)
 
 
 def of_success(made: Worked, name: str, column: str) -> dict[str, float | None]:

@@ -20,8 +20,8 @@ from harness.settings import SETTINGS, Settings
 from parsers import AggregationRules, Counts, Measure
 from parsers.aggregation import headline_value
 from parsers.declaration import Declaration
-from parsers.mind2web import MIND2WEB
 from parsers.records import SCORING_ERROR, Prediction, Scores, Status
+from parsers.scoring import MIND2WEB
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -140,7 +140,7 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
             f"values in brackets take {declared.units} as independent and are too small.",
         ),
         tests={
-            label: {which: None if t is None else _plain(t) for which, t in by_kind.items()}
+            label: {which: t and asdict(t) for which, t in by_kind.items()}
             for label, by_kind in tests.items()
         },
         declared=declared,
@@ -266,7 +266,3 @@ def _sentence(label: str, which: str, test: PlaceTest | None) -> str:
         f"{test.freedom} degrees of freedom, design effect {test.design:.2f}, p = {test.p:.3f} "
         f"[{test.p_independent:.3f}]{small}."
     )
-
-
-def _plain(test: PlaceTest) -> dict[str, float]:
-    return {name: getattr(test, name) for name in test.__slots__}

@@ -133,14 +133,6 @@ def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> No
         raise RunError(f"the runs differ in more than {what}: {listed}")
 
 
-def means(values: Sequence[float], parents: Sequence[Parent]) -> list[float]:
-    """Return the mean of each parent."""
-    by_parent: dict[Parent, list[float]] = {}
-    for value, parent in zip(values, parents, strict=True):
-        by_parent.setdefault(parent, []).append(value)
-    return [math.fsum(of_parent) / len(of_parent) for of_parent in by_parent.values()]
-
-
 def rate(name: str, values: Sequence[float], parents: Parents) -> Rate:
     """Macro mean and interval as `name`, micro ones as `name_micro`; empty without values."""
     macro, micro = (
@@ -171,7 +163,7 @@ def _means(
 ) -> Rate:
     if not values:
         return {}
-    of_parents = means(values, parents.each)
+    of_parents, _ = clustered_values(values, parents.each, "macro")
     return {
         name: math.fsum(of_parents) / len(of_parents),
         **interval_record(name, macro),

@@ -12,7 +12,6 @@ from harness.runs import Run, RunError
 from parsers import (
     AggregationRules,
     Average,
-    Counts,
     Declaration,
     Level,
     Measure,
@@ -100,7 +99,11 @@ def compare_runs(
     return Comparisons(
         baseline=first,
         others=tuple(_corrected(comparisons, correction, planned)),
-        progress=tuple(_progress(rows[label], one.counts) for label, one in metrics.items()),
+        progress=tuple(
+            Progress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
+            for label, of in rows.items()
+            for counts in [metrics[label].counts]
+        ),
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].rules.variant,
@@ -343,9 +346,3 @@ def _corrected(
         with_p = replace(one, contrasts=contrasts)
         corrected.append(replace(with_p, verdict=verdict(with_p, planned)))
     return corrected
-
-
-def _progress(rows: RunRows, counts: Counts) -> Progress:
-    return Progress(
-        rows.label, rows.run.complete, counts.n_settled, counts.n_valid + rows.unreached
-    )

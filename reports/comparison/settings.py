@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.runs import Run, RunError
 from harness.settings import About, setting_of
-from reports.settings import Setting, settings_of
+from reports.settings import Setting, compare
 
 IDENTITY = ("model", "base_url", "model.name", "model.model", "model.provider", "model.revision")
 """Settings that identify a model."""
@@ -60,12 +60,8 @@ def check_comparable(
     """
     (first_label, first_run), (second_label, second_run) = first, second
     _check_data(first_label, first_run, second_label, second_run)
-    before, after = settings_of(first_run.manifest), settings_of(second_run.manifest)
-    differing = {
-        name: (before.get(name), after.get(name))
-        for name in dict.fromkeys((*before, *after))
-        if not _equal(before.get(name), after.get(name))
-    }
+    found = compare({"first": first_run, "second": second_run}).differences
+    differing = {name: (values["first"], values["second"]) for name, values in found.items()}
     rules = {n: v for n, v in differing.items() if _about(n) == "scoring" and n not in overridden}
     if rules:
         way = [f"--{name}" for name in rules if name in ("f1", "invalid")]
@@ -121,10 +117,6 @@ def _follows(name: str, others: Collection[str]) -> bool:
     """Return True if a difference in the setting follows from one in another setting."""
     known = setting_of(name)
     return known is not None and any(other in others for other in known.follows)
-
-
-def _equal(first: Setting, second: Setting) -> bool:
-    return type(first) is type(second) and first == second
 
 
 def _listed(values: Mapping[str, tuple[Setting, Setting]]) -> str:

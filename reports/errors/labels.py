@@ -118,7 +118,7 @@ def add_labels(run: Run | Path, labels: Iterable[Label]) -> Labels:
         with FileLock(path.with_name(f".{path.name}.lock"), timeout=PATIENCE):
             known, problems, unreadable = _read(path)
             together = merge_labels(known, added)
-            _write(path, [*unreadable, *(_line(label) for label in together)])
+            _write(path, [*unreadable, *map(msgspec.json.encode, together)])
     except OSError as error:
         raise LabelError(f"cannot write {path}: {error.strerror or error}") from error
     return Labels(tuple(one for one in together if one.label), problems)
@@ -259,10 +259,6 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
             problems.append(f"{path} line {number} is not a label: {clean(error)}")
             unreadable.append(line)
     return merge_labels((), labels), tuple(problems), unreadable
-
-
-def _line(label: Label) -> bytes:
-    return msgspec.json.encode(label)
 
 
 def _write(path: Path, lines: Iterable[bytes]) -> None:

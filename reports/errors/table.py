@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -92,7 +92,10 @@ def errors_table(
         for row in counts(label, run, by, frame[frame["run"].astype("str") == label])
     ]
     table = typed(counted, columns(words.units))
-    beside = [{"run": label, **_beside(run, frame, label)} for label, run in opened.items()]
+    beside = [
+        {"run": label, **errors_of(run).beside(frame[frame["run"].astype("str") == label])}
+        for label, run in opened.items()
+    ]
     table.attrs = {
         **attrs_of(opened),
         "given": {},
@@ -153,10 +156,6 @@ def _examples(frame: pd.DataFrame, label: str, run: Run, limit: int) -> list[Exa
             of_class = [row for row in records if row["error_class"] == info.error_class]
             shown += [{"run": label, **row} for row in of_class[:limit]]
     return shown
-
-
-def _beside(run: Run, frame: pd.DataFrame, label: str) -> Mapping[str, Any]:
-    return errors_of(run).beside(frame[frame["run"].astype("str") == label])
 
 
 def _labels(frame: pd.DataFrame, units: str) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,8 +118,17 @@ def in_order(record: Unit[Any], calls: Iterable[CallRecord]) -> list[CallRecord]
     return sorted(calls, key=lambda call: places.get(call.id, len(places)))
 
 
-def by_conversation(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
-    """Yield the asks with every conversation followed by those that go on from it."""
+def by_conversation(calls: Iterable[CallRecord]) -> Iterator[CallRecord]:
+    """Yield the calls with every conversation followed by those that go on from it.
+
+    Nothing moves across what was done on a live page.
+    """
+    for acting, group in groupby(calls, key=lambda call: call.act is not None):
+        made = list(group)
+        yield from made if acting else _together(made)
+
+
+def _together(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
     begun = {call.conversation for call in asks}
     after: dict[str | None, list[CallRecord]] = {}
     for call in asks:

@@ -11,10 +11,8 @@ import pandas as pd
 from harness.runs import Manifest, Run, RunError
 from harness.settings import SETTINGS
 from parsers import AggregationRules, Declaration, Measure, ParentMetrics, ScoredUnit, Status
-from parsers.aggregation import after_exclusion, unmeasured
 from parsers.declaration import SPLIT
 from parsers.metrics import ParentRate
-from parsers.parents import Parent, in_order
 from parsers.repeats import Repeated, Trial, aggregate_repeats
 from reports.frames.steps import steps_frame
 from reports.load import RunLike, open_runs
@@ -64,32 +62,6 @@ class RunRows:
             return evaluated
         parents = {name: _withheld(of) for name, of in evaluated.metrics.parents.items()}
         return replace(evaluated, metrics=replace(evaluated.metrics, parents=parents))
-
-    def in_order(
-        self, places: Iterable[int] | None = None, rules: AggregationRules | None = None
-    ) -> dict[tuple[int, Parent], tuple[bool, ...] | None]:
-        """What `parsers.parents.in_order` says of each repeat and parent of these rows.
-
-        Empty where units have no order, and where the main measure is left open or no yes or no.
-        """
-        main = self.declared.main_of_units
-        chosen = list(range(len(self.trials)) if places is None else places)
-        units = after_exclusion((self.trials[p][1] for p in chosen), rules or self.rules)
-        if not main.binary or main.name in unmeasured(units, self.declared):
-            return {}
-        repeats: dict[int, list[tuple[int, ScoredUnit]]] = {}
-        columns = self.frame[["index", self.declared.total_column]].iloc[chosen]
-        of_rows = columns.itertuples(index=False, name=None)
-        for place, (index, total), unit in zip(chosen, of_rows, units, strict=True):
-            if total:
-                repeats.setdefault(self.trials[place][0], []).append((int(index), unit))
-        return {
-            (repeat, parent): won
-            for repeat, rows in repeats.items()
-            for parent, won in in_order(
-                rows, self.declared, rules or self.rules, self.lengths
-            ).items()
-        }
 
 
 def run_rows(

@@ -9,9 +9,10 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import average_of
-from parsers import Declaration, Measure, Metrics, aggregate
+from parsers import AggregationRules, Declaration, Measure, Metrics, ScoredUnit, aggregate
+from parsers.aggregation import after_exclusion, unmeasured
 from parsers.metrics import ParentRate
-from parsers.parents import parent_of, prefix
+from parsers.parents import Parent, is_cut_short, parent_of, prefix
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.units import Column, typed, union
 from reports.load import RunLike, declarations, open_runs
@@ -142,8 +143,53 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
 
 
 def _prefix(rows: RunRows, places: Sequence[int]) -> int | None:
-    won = next(iter(rows.in_order(places, replace(rows.rules, invalid="valid")).values()), None)
+    won = next(iter(in_order(rows, places, replace(rows.rules, invalid="valid")).values()), None)
     return None if won is None else prefix(won)
+
+
+def in_order(
+    rows: RunRows, places: Sequence[int], rules: AggregationRules
+) -> dict[tuple[int, Parent], tuple[bool, ...] | None]:
+    """Return whether each unit of these rows succeeds by the main measure, by repeat and parent.
+
+    Units are in their order in the innermost parent. Invalid ones, and those that the measure
+    leaves open, are passed over; where the rules count invalid rows as failed, they are failures.
+
+    None for a parent that is incomplete: a valid unit has no outcome yet, or one is missing. Empty
+    where units have no order, and where the main measure is left open or no yes or no.
+    """
+    declared = rows.declared
+    main, score = declared.main_of_units, declared.main_of_units.score(rules.variant)
+    units = after_exclusion((rows.trials[place][1] for place in places), rules)
+    if not main.binary or main.name in unmeasured(units, declared):
+        return {}
+    repeats: dict[int, dict[Parent, list[tuple[int, ScoredUnit]]]] = {}
+    columns = rows.frame[["index", declared.total_column]].iloc[list(places)]
+    of_rows = columns.itertuples(index=False, name=None)
+    for place, (index, total), unit in zip(places, of_rows, units, strict=True):
+        if total and not unit.lost:
+            parents = repeats.setdefault(rows.trials[place][0], {})
+            parents.setdefault(parent_of(unit, declared.innermost), []).append((int(index), unit))
+
+    def won(unit: ScoredUnit) -> bool | None:
+        if unit.invalid is not None:
+            return False if rules.invalid == "fail" else None
+        value = 0.0 if unit.scores is None else unit.scores.get(score)
+        return None if value is None else value == 1
+
+    def sequence(of: Sequence[tuple[int, ScoredUnit]]) -> tuple[bool, ...] | None:
+        units = [unit for _, unit in sorted(of, key=lambda one: one[0])]
+        open_ = any(unit.scores is None and unit.invalid is None for unit in units)
+        if (open_ and rules.unattempted != "fail") or is_cut_short(units, declared, rows.lengths):
+            return None
+        return tuple(one for one in map(won, units) if one is not None)
+
+    found = {
+        (repeat, parent): sequence(of)
+        for repeat, parents in repeats.items()
+        for parent, of in parents.items()
+    }
+    return {key: of for key, of in found.items() if of != ()}
 
 
 def _outcomes(measure: Measure | None, metrics: Metrics) -> dict[str, bool | None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from harness.runs import Unit
 from harness.runs.steps import arguments_of
-from parsers import Declaration, Prediction
+from parsers import Declaration
 from parsers.declaration import SPLIT
 from reports.kind import reports_on
 
@@ -163,9 +163,9 @@ def unit_columns(declared: Declaration) -> UnitColumns:
         ),
     )
     outcome = (
-        unit_column("status", "category", f"how the {unit} ended", predicted(_status)),
+        unit_column("status", "category", f"how the {unit} ended", _status),
         *of_kind.outcome,
-        unit_column("action", "category", "the predicted action", predicted(_action)),
+        unit_column("action", "category", "the predicted action", _action),
         unit_column("arguments", "str", "its arguments as JSON", predicted(arguments_of)),
         unit_column("point_x", "float64", "its point, in pixels of the original", _point(0)),
         unit_column("point_y", "float64", "the same, from the top", _point(1)),
@@ -219,15 +219,9 @@ def predicted(get: Callable[[Any], object]) -> Getter:
     return get_from
 
 
-def _status(prediction: Any) -> str:
-    return str(prediction.status)
-
-
-_flags = predicted(lambda prediction: " ".join(prediction.flags))
-
-
-def _action(prediction: Prediction) -> str | None:
-    return prediction.action.name if prediction.action else None
+_status = predicted(lambda said: str(said.status))
+_action = predicted(lambda said: said.action and said.action.name)
+_flags = predicted(lambda said: " ".join(said.flags))
 
 
 def _point(place: int) -> Getter:

@@ -203,12 +203,8 @@ def _fields(rows: Iterable[Published]) -> tuple[Field, ...]:
 def _stated(rows: Sequence[Published]) -> list[str]:
     """Return the keys that some row states, in order."""
     stated = {name for row in rows for name in row.keys}
-    needed = _needed(rows)
-    return [name for name in key_names(rows) if name in needed or name in stated]
-
-
-def _needed(rows: Iterable[Published]) -> set[str]:
-    return {name for row in rows for name in row.scope.needed}
+    needed = {name for row in rows for name in row.scope.needed}
+    return [name for name in key_names(rows) if name in needed | stated]
 
 
 def _record(row: Published, runs: Mapping[str, _Measured]) -> dict[str, Any]:

@@ -27,21 +27,14 @@ USUAL = "snapshot, one list"
 
 def candidate_keys(run: Run, values: Mapping[str, Value]) -> dict[str, str]:
     """Describe the candidates of a run in the words of the published rows."""
-    return {CANDIDATES: _described(run, values)}
-
-
-def _described(run: Run, values: Mapping[str, Value]) -> str:
     if stored := getattr(run.benchmark, "candidates", ""):
-        return str(stored)
+        return {CANDIDATES: str(stored)}
     description = str(run.manifest.config.get("candidates_told") or UNSTATED)
-    if values.get("candidates", "snapshot") != "snapshot":
-        return description
-    drawn = f"snapshot 1+{values.get('distractors')}, seed {values.get('seed')}"
-    return (
-        drawn
-        if description in (USUAL, UNSTATED)
-        else f"{drawn}, {description.removeprefix('snapshot, ')}"
-    )
+    if values.get("candidates", "snapshot") == "snapshot":
+        drawn = f"snapshot 1+{values.get('distractors')}, seed {values.get('seed')}"
+        usual = description in (USUAL, UNSTATED)
+        description = drawn if usual else f"{drawn}, {description.removeprefix('snapshot, ')}"
+    return {CANDIDATES: description}
 
 
 Keys = Mapping[str, str]

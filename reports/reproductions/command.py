@@ -76,7 +76,8 @@ def _carry_out(
     passed = {"out": str(Path("runs") / f"{one.name}{trial}"), **passed}
     name, *declared = one.command
     run = _sibling(context, name)
-    added = [word for option, value in passed.items() for word in (_option(option), value)]
+    named = {f"--{name.replace('_', '-')}": value for name, value in passed.items()}
+    added = [word for option in named.items() for word in option]
     added += [*arguments, *(["--dry-run"] if dry_run else [])]
     words = [*_without(declared, _parsed(run, context, name, added)), *added]
     with _parsed(run, context, name, words) as started:
@@ -117,10 +118,6 @@ def _parsed(
     command: click.Command, context: click.Context, name: str, words: Sequence[str]
 ) -> click.Context:
     return command.make_context(name, list(words), parent=context.parent)
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _without(declared: Sequence[str], added: click.Context) -> list[str]:

@@ -21,13 +21,14 @@ A file is named after its reproduction, and has
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 import pandas as pd
+from msgspec import structs
 
 from harness.runs import Run
 from harness.tables import Cell, Column, Grid, average_of, bounds, few_notes, percent, rows_of
@@ -79,7 +80,7 @@ class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     high: float | None = None
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     title: str
     source: str
     model: str
@@ -94,30 +95,20 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     apart: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
-    """A declared reproduction; the module describes its fields.
+class Reproduction(_File, frozen=True, kw_only=True):
+    """A declared reproduction; the module describes the fields of its file.
 
     name: the name of its file.
     row: the published row.
     """
 
     name: str
-    title: str
     row: Published
-    measure: str
-    command: tuple[str, ...]
-    measured_on: str
-    stands_in: str
-    apart: tuple[str, ...]
-    differences: tuple[str, ...]
-    needs: Needs
-    measured: tuple[Measured, ...]
 
     def on(self, split: str) -> Reproduction:
         """Return the reproduction on another split, itself if the source has no such row."""
         rows = [row for row in _rows(self.row.source, self.row.model) if row.split == split]
-        return replace(self, row=rows[0], measured_on=split) if rows else self
+        return structs.replace(self, row=rows[0], measured_on=split) if rows else self
 
     @property
     def published(self) -> float:
@@ -155,19 +146,8 @@ def read_reproduction(path: Path) -> Reproduction:
         low, high = (one.value if end is None else end for end in (one.low, one.high))
         if (one.low is None) != (one.high is None) or not 0 <= low <= one.value <= high <= 1:
             raise ReproductionError(f"{path}: a measured figure is not a share with an interval")
-    return Reproduction(
-        name=path.stem,
-        title=file.title,
-        row=row,
-        measure=file.measure,
-        command=file.command,
-        measured_on=file.measured_on or file.split,
-        stands_in=file.stands_in,
-        apart=file.apart,
-        differences=file.differences,
-        needs=file.needs,
-        measured=file.measured,
-    )
+    fields = structs.asdict(file) | {"measured_on": file.measured_on or file.split}
+    return Reproduction(name=path.stem, row=row, **fields)
 
 
 def _rows(source: str, model: str) -> list[Published]:

@@ -18,11 +18,11 @@ PROGRAM = "vlm-eval"
 _WIDTH = 110
 
 
-def command_text(arguments: Sequence[str], *, width: int = _WIDTH) -> str:
+def command_text(arguments: Sequence[str]) -> str:
     """Format a command in lines that break before options; secrets are masked."""
     lines, line = [], PROGRAM
     for word in (shlex.join(map(shown, words)) for words in grouped(arguments)):
-        if len(line) + len(word) + 3 > width:
+        if len(line) + len(word) + 3 > _WIDTH:
             lines.append(f"{line} \\")
             line = f"  {word}"
         else:

@@ -37,7 +37,8 @@ from parsers.clusters import (
     mean_and_error,
     t_quantile,
 )
-from parsers.intervals import FEW, moved, special
+from parsers.metrics import FEW
+from parsers.rates import moved, special
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ import numpy as np
 from parsers import Average
 from parsers.bootstrap import generator
 from parsers.clusters import NOTHING, Floats, clustered
-from parsers.intervals import special
+from parsers.rates import special
 
 Correction = Literal["holm", "bh", "none"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
@@ -138,9 +138,6 @@ def permutation_test(
     tasks: Sequence[Hashable],
     average: Average = "macro",
     clusters: Sequence[Hashable] | None = None,
-    *,
-    patterns: int = PATTERNS,
-    seed: int = 0,
 ) -> Permutation:
     """Two-sided sign-flip permutation test of the mean difference over tasks or over steps.
 
@@ -162,8 +159,8 @@ def permutation_test(
         sums = _all_sums(sizes)
         p = float((np.abs(sums) >= least).mean())
         return Permutation(p, True, len(sums), len(sizes))
-    extreme = _extreme(sizes, least, patterns, seed)
-    return Permutation((1 + extreme) / (1 + patterns), False, patterns, len(sizes))
+    p = (1 + _extreme(sizes, least)) / (1 + PATTERNS)
+    return Permutation(p, False, PATTERNS, len(sizes))
 
 
 def _all_sums(sizes: Floats) -> Floats:
@@ -173,11 +170,11 @@ def _all_sums(sizes: Floats) -> Floats:
     return sums
 
 
-def _extreme(sizes: Floats, least: float, patterns: int, seed: int) -> int:
-    chance = generator("permutation", seed)
+def _extreme(sizes: Floats, least: float) -> int:
+    chance = generator("permutation", 0)
     count = 0
-    for start in range(0, patterns, _BATCH):
-        rows = min(_BATCH, patterns - start)
+    for start in range(0, PATTERNS, _BATCH):
+        rows = min(_BATCH, PATTERNS - start)
         negative = chance.integers(0, 2, size=(rows, len(sizes)), dtype=np.int8)
         sums = sizes.sum() - 2 * (negative @ sizes)
         count += int((np.abs(sums) >= least).sum())

@@ -49,7 +49,7 @@ def detail(
             for line in part.lines
         ],
         "lists": [_listed(one) for one in part.lists if one.items or one.empty],
-        "raw": None if _is_empty(part.raw) else tree(part.raw),
+        "raw": None if part.raw in (None, {}, []) else tree(part.raw),
         "prediction": None
         if prediction is None
         else {"status": str(prediction.status), "flags": list(prediction.flags)},
@@ -76,10 +76,6 @@ def _framed(one: Frame, blobs: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 def _listed(one: Any) -> list[Any]:
     items = [list(item) for item in one.items]
     return [one.title, items, one.note, one.empty, one.early]
-
-
-def _is_empty(raw: Any) -> bool:
-    return raw is None or raw == {} or raw == []
 
 
 def _groups(record: Unit[Any], declared: Declaration, page: UnitPage) -> list[tuple[str, str]]:

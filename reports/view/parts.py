@@ -271,6 +271,12 @@ class UnitPage:
         return Part(lines=list(action_lines(action)), point=point, raw=record.detail)
 
 
+def box_of(edges: tuple[float, float, float, float]) -> Box:
+    """Return the box with these edges: left, top, right and bottom."""
+    left, top, right, bottom = edges
+    return left, top, right - left, bottom - top
+
+
 def key_of(name: str) -> str:
     """Return the key of a level or a label, which no other part of an address has."""
     return f"{name}_" if name in RESERVED else name

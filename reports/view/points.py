@@ -126,16 +126,14 @@ def collect(runs: Mapping[str, Run], classes: Mapping[tuple[str, str, int], str]
                 point.facts |= {key: known[key] for key, old in point.facts.items() if not old}
             error_class = classes.get((label, record.unit_id, record.repeat))
             point.outcomes[places[record.repeat]] = outcome_of(record, error_class)
-    ordered = sorted(units.values(), key=_place)
+    ordered = sorted(
+        units.values(), key=lambda p: (p.split, p.parents[:-1], p.order, p.parents[-1], p.index)
+    )
     points.units = {point.unit_id: point for point in ordered}
     goals: dict[str, str] = {}
     points.own_goals = any(goals.setdefault(p.parent, p.goal) != p.goal for p in ordered)
     points.facts = _facts(points, goals=any(goals.values()) and not points.own_goals)
     return points
-
-
-def _place(point: Point) -> tuple[object, ...]:
-    return point.split, point.parents[:-1], point.order, point.parents[-1], point.index
 
 
 def _facts(points: Points, *, goals: bool) -> list[Fact]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsers.scoring import in_box, in_polygon, within
+from parsers.grounding import in_polygon
+from parsers.scoring import in_box, within
 
 LEFT, TOP, RIGHT, BOTTOM = EDGES = (1422.9, 326.4, 1449.58, 354.8)
 MIDDLE = ((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)

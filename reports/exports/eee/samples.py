@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -142,12 +141,8 @@ class Talk:
     def of(cls, calls: Sequence[CallRecord]) -> Talk:
         """Return the messages of calls in their order."""
         talk = cls()
-        for acting, group in groupby(calls, key=lambda call: call.act is not None):
-            for call in group if acting else by_conversation(list(group)):
-                if acting:
-                    talk._act(call)
-                else:
-                    talk._ask(call)
+        for call in by_conversation(calls):
+            (talk._ask if call.act is None else talk._act)(call)
         return talk
 
     def _add(self, role: str, content: str, **more: Any) -> None:

@@ -79,6 +79,7 @@ def spec(run: Run, records: Sequence[Unit[Any]]) -> EvalSpec:
     arguments = public(manifest.config)
     options, git = _mapping(arguments, "protocol_options"), _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
+    epochs = 1 + max((one.repeat for one in records), default=0)
     benchmark, repository = benchmark_of(run), repository_of(run)
     return EvalSpec(
         eval_id=id_of("log", id),
@@ -101,7 +102,7 @@ def spec(run: Run, records: Sequence[Unit[Any]]) -> EvalSpec:
         model_generate_config=_generation(arguments),
         model_args=_mapping(arguments, "adapter_options"),
         model_roles={k: ModelConfig(model=v) for k, v in role_models(manifest).items()} or None,
-        config=EvalConfig(epochs=_epochs(records), fail_on_error=False),
+        config=EvalConfig(epochs=epochs, fail_on_error=False),
         revision=EvalRevision(
             type="git", origin="", commit=str(git["commit"]), dirty=bool(git.get("dirty"))
         )
@@ -203,10 +204,6 @@ def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return one of some values; runs of other packages may have anything."""
     found = values.get(name)
     return dict(found) if isinstance(found, Mapping) else {}
-
-
-def _epochs(records: Sequence[Unit[Any]]) -> int:
-    return max((one.repeat for one in records), default=0) + 1
 
 
 def _is_chosen(name: str, value: Any) -> bool:

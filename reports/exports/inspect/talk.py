@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any
 
 from inspect_ai.model import (
@@ -67,13 +66,8 @@ class Talk:
         first = [call for call in calls if call.act is None and call.earlier not in begun]
         digests = frozenset(part.digest for part in sent if isinstance(part, Picture))
         talk = cls(record.unit_id, show, model, len(first) > 1, digests)
-        groups = groupby(in_order(record, calls), key=lambda call: call.act is not None)
-        for acting, group in groups:
-            for call in group if acting else by_conversation(list(group)):
-                if acting:
-                    talk._act(call)
-                else:
-                    talk._ask(call)
+        for call in by_conversation(in_order(record, calls)):
+            (talk._ask if call.act is None else talk._act)(call)
         return talk
 
     def _ask(self, call: CallRecord) -> None:

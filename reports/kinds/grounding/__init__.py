@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.runs import Run
 from harness.settings import OF_MODEL
@@ -30,15 +30,11 @@ def _area(record: GroundingRecord) -> float | None:
     return None if gold.kind == "absent" else gold.area
 
 
-def _given(record: GroundingRecord) -> Any:
-    return record.detail.gold.kind
-
-
 GROUNDING_COLUMNS = KindColumns(
     detail=(
         unit_column("picture_width", "Int64", "in pixels", _size(0)),
         unit_column("picture_height", "Int64", "in pixels", _size(1)),
-        unit_column("target_kind", "category", "box, polygon or absent", _given),
+        unit_column("target_kind", "category", "box, polygon or absent", "detail.gold.kind"),
         unit_column("target_area", "float64", "in square pixels; missing if absent", _area),
         unit_column("place", "str", "the target in pixels", lambda record: str(record.detail.gold)),
     ),

@@ -13,7 +13,7 @@ from parsers.grounding import EDGES, GroundingDetail, Point, Target
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import ALIKE
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
-from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, Window
+from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, Window, box_of
 
 GroundingRecord = Unit[GroundingDetail]
 
@@ -168,22 +168,17 @@ def _drawn(record: GroundingRecord) -> Iterator[Drawn]:
     gold, said = record.detail.gold, record.prediction
     if gold.kind != "absent":
         corners = gold.corners if gold.kind == "polygon" else ()
-        yield Drawn("target", _as_box(gold.bounds), "target", corners)
+        yield Drawn("target", box_of(gold.bounds), "target", corners)
     edges = [said.parsed.get(name) for name in EDGES] if said else []
     numbers = [float(edge) for edge in edges if isinstance(edge, (int, float))]
     if len(numbers) == len(EDGES):
         left, top, right, bottom = numbers
-        yield Drawn("chosen", _as_box((left, top, right, bottom)), "answered box")
-
-
-def _as_box(edges: tuple[float, float, float, float]) -> Box:
-    left, top, right, bottom = edges
-    return left, top, right - left, bottom - top
+        yield Drawn("chosen", box_of((left, top, right, bottom)), "answered box")
 
 
 def _focus(gold: Target, point: Point | None) -> Box | None:
     if gold.kind != "absent":
-        return _as_box(gold.bounds)
+        return box_of(gold.bounds)
     return (*point, 0.0, 0.0) if point else None
 
 

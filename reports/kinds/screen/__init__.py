@@ -9,12 +9,12 @@ from dataclasses import replace
 from harness.runs import Run, Unit
 from parsers import Status
 from parsers.actions import Action
-from parsers.screen import OPPOSITE, Answers, Edges, ScreenDetail, parts, text_of, told
+from parsers.screen import OPPOSITE, Answers, ScreenDetail, parts, text_of, told
 from parsers.screen.rules import RULES
 from parsers.screen.verdicts import NEAR, shares
 from reports.errors import FAILED, SUCCESS, ClassInfo, UnitError, UnitErrors
 from reports.kind import KindReports
-from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage
+from reports.view.parts import Box, Cell, Drawn, Line, Part, Score, UnitPage, box_of
 
 ScreenRecord = Unit[ScreenDetail]
 
@@ -136,17 +136,12 @@ class ScreenPage(UnitPage):
 def _drawn(record: ScreenRecord) -> Iterator[Drawn]:
     gold, (width, height) = record.detail.gold, record.detail.size
     for origin, boxes in gold.boxes.items():
-        yield from (Drawn("target", _as_box(box), f"{origin} box") for box in boxes)
+        yield from (Drawn("target", box_of(box), f"{origin} box") for box in boxes)
     if gold.action.point is not None:
         x, y = gold.action.point
         reach = NEAR * max(width, height)
-        around = _as_box((x - reach, y - reach, x + reach, y + reach))
+        around = box_of((x - reach, y - reach, x + reach, y + reach))
         yield Drawn("target", around, "recorded place ± 4 %")
-
-
-def _as_box(edges: Edges) -> Box:
-    left, top, right, bottom = edges
-    return left, top, right - left, bottom - top
 
 
 def _focus(record: ScreenRecord) -> Box | None:

@@ -145,10 +145,9 @@ def classify(
     record: StepUnit,
     calls: Sequence[CallRecord],
     page: str | None,
-    declared: Declaration = MIND2WEB,
 ) -> StepError:
     """Classify one step from its line, its calls and its page as HTML (None if not available)."""
-    error = _by_line(record, declared, {})
+    error = _by_line(record, MIND2WEB, {})
     if not _is_wrong_element(error):
         return error
     nodes = "the page is gone" if page is None else _parsed(page)

@@ -24,7 +24,7 @@ from harness.runs import (
     open_run,
     settled_before,
 )
-from parsers.mind2web import MIND2WEB
+from parsers.scoring import MIND2WEB
 from tests.harness.runs.examples import SETUP, call, step, write
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Items, SplitSize
@@ -154,7 +155,7 @@ def test_all_are_priced_and_none_is_downloaded(
     name, other = "gpt-4-autowebbench", "mindact-flan-t5-xl"
     hosted, local = (reproductions()[one] for one in (name, other))
     sample = (*hosted.command[:3], "-b", "sample", "--split", "dev", "--limit", "1")
-    chosen = {name: replace(hosted, command=sample), other: local}
+    chosen = {name: structs.replace(hosted, command=sample), other: local}
     monkeypatch.setattr("reports.reproductions.outcome.reproductions", lambda: chosen)
     done = call("reproduce", "--dry-run")
     assert done.code == 0, done.err
