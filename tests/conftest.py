@@ -60,15 +60,33 @@ CORE = (
 )
 """Tests of the core, below `tests/`: what a hosted model or a baseline on recorded steps needs."""
 NOT_CORE = ("test_kill_protocols.py", "test_kill_roles.py", "test_batch_properties.py")
+LONGEST = ("test_tutorials.py", "docs/test_site.py", "test_build.py", "extensions/test_killed")
+"""Tests of half a minute, below `tests/`: they start first, so that nobody waits for them last."""
+HERE = Path(__file__).parent
+
+
+def _below(path: Path) -> str:
+    """The path below `tests/`; empty for one elsewhere."""
+    return path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
+
+
+def _is_core(path: Path) -> bool:
+    return _below(path).startswith(CORE) and path.name not in NOT_CORE
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out other modules where the core alone is asked for: importing all takes 20 seconds."""
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    left_out = config.option.markexpr == "core" and is_test and not _is_core(collection_path)
+    return True if left_out else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of the core; skip what takes minutes, unless it is asked for."""
-    here = Path(__file__).parent
+    """Mark tests of the core; skip what takes minutes, unless it is asked for; order the rest."""
     for item in items:
-        path = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
-        if path.startswith(CORE) and item.path.name not in NOT_CORE:
+        if _is_core(item.path):
             item.add_marker(pytest.mark.core)
+    items.sort(key=lambda item: not _below(item.path).startswith(LONGEST))
     if "slow" not in config.option.markexpr:
         for item in items:
             if item.get_closest_marker("slow"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from parsers import Answer, Status, letters_for, read_answer
+from tests.rows import rows
 
 OPTIONS = [f"<button id={i} submit> Button {i} </button>" for i in range(20)]
 OPTIONS[7] = "<button id=7 submit search> Search </button>"
@@ -94,7 +95,7 @@ H_CLICK = {
 }
 
 
-@pytest.mark.parametrize("text", H_CLICK.values(), ids=H_CLICK)
+@rows("text", H_CLICK.values(), ids=H_CLICK)
 def test_reads_as_click_on_option_h(text: str) -> None:
     assert read(text) == answered()
 
@@ -106,13 +107,13 @@ NONE = [
 ]
 
 
-@pytest.mark.parametrize("element", NONE)
+@rows("element", NONE)
 def test_reads_as_none_of_the_options(element: str) -> None:
     assert read(three(element)) == Answer(Status.NONE, operation="CLICK")
 
 
-@pytest.mark.parametrize("word", ["NA", "N/A", "None", "none of the above"])
-@pytest.mark.parametrize("count", [1, 20, 27, 400, 500])
+@rows("word", ["NA", "N/A", "None", "none of the above"])
+@rows("count", [1, 20, 27, 400, 500])
 def test_words_for_none_are_none_at_any_number_of_options(word: str, count: int) -> None:
     for none_letter in (None, "ZZ"):
         answer = read_answer(three(word), ["x"] * count, none_letter=none_letter)
@@ -141,7 +142,7 @@ ELEMENT_UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize(("element", "status"), ELEMENT_UNREADABLE.values(), ids=ELEMENT_UNREADABLE)
+@rows(("element", "status"), ELEMENT_UNREADABLE.values(), ids=ELEMENT_UNREADABLE)
 def test_keeps_the_operation_when_only_the_element_is_unreadable(
     element: str, status: Status
 ) -> None:
@@ -157,7 +158,7 @@ def test_json_list_of_letters_is_ambiguous() -> None:
     assert read('{"ELEMENT": ["F", "H"], "ACTION": "CLICK"}').status is Status.AMBIGUOUS
 
 
-@pytest.mark.parametrize("element", ["F, H", "F or H", '"F" and "H"', "F/H/B"])
+@rows("element", ["F, H", "F or H", '"F" and "H"', "F/H/B"])
 def test_first_of_many_letters_on_request(element: str) -> None:
     assert read(three(element), first_of_many=True) == answered(5, flags=("first_of_many",))
 
@@ -172,7 +173,7 @@ def test_article_after_option_is_a_letter() -> None:
     assert read(three("I")).option == 8
 
 
-@pytest.mark.parametrize("count", [27, 47, 60])
+@rows("count", [27, 47, 60])
 def test_two_letters_with_many_options(count: int) -> None:
     options = ["x"] * count
     for place, letter in enumerate(letters_for(count)):
@@ -197,7 +198,7 @@ def test_letters_may_be_given() -> None:
     assert answer == answered(1)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "letters", "none_letter"),
     [
         (2, ["A"], None),
@@ -250,7 +251,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS)
+@rows("text", KEYS.values(), ids=KEYS)
 def test_keys_and_conditions(text: str) -> None:
     assert read(text) == answered()
 
@@ -272,8 +273,8 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize(("written", "value"), VALUES.values(), ids=VALUES)
-@pytest.mark.parametrize("operation", ["TYPE", "SELECT"])
+@rows(("written", "value"), VALUES.values(), ids=VALUES)
+@rows("operation", ["TYPE", "SELECT"])
 def test_value_is_cleaned(operation: str, written: str, value: str) -> None:
     assert read(three("H", operation, written)) == answered(H, operation, value)
 
@@ -304,30 +305,30 @@ def test_seeact_value_style() -> None:
     assert read(text, value_style="seeact") == answered(H, "TYPE", "Washington D.C")
 
 
-@pytest.mark.parametrize("operation", ["TYPE", "SELECT"])
+@rows("operation", ["TYPE", "SELECT"])
 def test_absent_value_is_missing(operation: str) -> None:
     text = f"ELEMENT: H\nACTION: {operation}"
     assert read(text) == answered(H, operation, "", ("missing_value",))
 
 
-@pytest.mark.parametrize("word", ["None", "none", "N/A", "null", "", '""', '"None"', "None."])
-@pytest.mark.parametrize("operation", ["TYPE", "SELECT"])
+@rows("word", ["None", "none", "N/A", "null", "", '""', '"None"', "None."])
+@rows("operation", ["TYPE", "SELECT"])
 def test_words_for_no_value_are_missing(operation: str, word: str) -> None:
     answer = read(three("H", operation, word))
     assert answer == answered(H, operation, "", ("missing_value",))
 
 
-@pytest.mark.parametrize("word", ["None", "N/A", "null", "something", ""])
+@rows("word", ["None", "N/A", "null", "something", ""])
 def test_value_of_a_click_is_dropped(word: str) -> None:
     assert read(three(value=word)) == answered()
 
 
-@pytest.mark.parametrize("action", ["HOVER", "ENTER", "PRESS ENTER", "press enter", "PRESS_ENTER"])
+@rows("action", ["HOVER", "ENTER", "PRESS ENTER", "press enter", "PRESS_ENTER"])
 def test_mapped_operations_are_clicks(action: str) -> None:
     assert read(three(action=action)) == answered(flags=("mapped_operation",))
 
 
-@pytest.mark.parametrize("action", ["SCROLL", "SCROLL DOWN", "TERMINATE", "NONE", "None", "N/A"])
+@rows("action", ["SCROLL", "SCROLL DOWN", "TERMINATE", "NONE", "None", "N/A"])
 def test_other_actions_are_no_operation(action: str) -> None:
     answer = read(three(action=action))
     assert answer == Answer(Status.ANSWERED, H, flags=("other_action",))
@@ -339,7 +340,7 @@ def test_unknown_and_listed_actions_are_no_operation() -> None:
     assert read(three(action="CLICK or TYPE")) == listed
 
 
-@pytest.mark.parametrize(
+@rows(
     ("action", "operation"),
     [
         ("CLICK the SELECT box", "CLICK"),
@@ -365,7 +366,7 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("text", REFUSALS)
+@rows("text", REFUSALS)
 def test_refusal_by_wording(text: str) -> None:
     assert read(text) == Answer(Status.REFUSAL)
 
@@ -375,7 +376,7 @@ def test_apology_with_an_answer_is_an_answer() -> None:
     assert read("I'm sorry, I can't be sure, but I choose option H.").option == H
 
 
-@pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b\n"])
+@rows("text", ["", "  \n\t ", "\u200b\n"])
 def test_no_text_is_empty(text: str) -> None:
     assert read(text) == Answer(Status.EMPTY)
 
@@ -406,7 +407,7 @@ PROSE = {
 }
 
 
-@pytest.mark.parametrize(("text", "status", "option"), PROSE.values(), ids=PROSE)
+@rows(("text", "status", "option"), PROSE.values(), ids=PROSE)
 def test_prose(text: str, status: Status, option: int | None) -> None:
     answer = read(text)
     assert (answer.status, answer.option, answer.operation) == (status, option, None)
@@ -437,7 +438,7 @@ MISMATCHES = [
 ]
 
 
-@pytest.mark.parametrize("element", MISMATCHES)
+@rows("element", MISMATCHES)
 def test_letter_wins_over_a_different_choice_text(element: str) -> None:
     assert read(three(element)) == answered(flags=("text_mismatch",))
 
@@ -446,7 +447,7 @@ def test_choice_text_without_a_letter_names_the_option() -> None:
     assert read(three(OPTIONS[H])) == answered(flags=("by_text",))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("finish", "status"),
     [
         ("refusal", Status.REFUSAL),
@@ -458,7 +459,7 @@ def test_what_the_provider_decided_is_the_status(finish: str, status: Status) ->
     assert read(three(), finish=finish) == Answer(status)
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -475,7 +476,7 @@ def test_cut_reply_without_complete_block_is_truncated(text: str) -> None:
     assert read(text, finish="length") == Answer(Status.TRUNCATED)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "operation", "value"),
     [
         ("ELEMENT: H\nACTION: CLICK", "CLICK", ""),

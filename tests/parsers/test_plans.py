@@ -14,6 +14,7 @@ from parsers.attributes import read_described
 from parsers.mindact import option_letters, read_element
 from parsers.points import Form, read_point
 from tests.clock import linear_time
+from tests.rows import rows
 
 Found = tuple[int | None, str | None, str, Status, tuple[str, ...]]
 """Number, operation, value, status and flags of what was read."""
@@ -243,7 +244,7 @@ SEQUENCE = {
 
 
 @formats
-@pytest.mark.parametrize("gap", SEQUENCE.values(), ids=SEQUENCE)
+@rows("gap", SEQUENCE.values(), ids=SEQUENCE)
 def test_of_a_plan_the_first_action_counts(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.write(*SECOND)}")
     assert found == (*FIRST, Status.ANSWERED, ("multiple",))
@@ -285,7 +286,7 @@ DRAFTS = {
 
 
 @formats
-@pytest.mark.parametrize("gap", DRAFTS.values(), ids=DRAFTS)
+@rows("gap", DRAFTS.values(), ids=DRAFTS)
 def test_of_a_draft_and_its_correction_the_last_counts(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.write(*SECOND)}")
     assert found == (*SECOND, Status.ANSWERED, ("multiple",))
@@ -301,7 +302,7 @@ def test_of_a_corrected_plan_the_first_action_counts(form: Format) -> None:
 
 
 @formats
-@pytest.mark.parametrize("gap", CORRECTIONS.values(), ids=CORRECTIONS)
+@rows("gap", CORRECTIONS.values(), ids=CORRECTIONS)
 def test_an_element_alone_behind_words_of_correction_replaces_the_one_before(
     form: Format, gap: str
 ) -> None:
@@ -310,7 +311,7 @@ def test_an_element_alone_behind_words_of_correction_replaces_the_one_before(
 
 
 @formats
-@pytest.mark.parametrize("gap", ["\n\n", "\n\nThis is close to it:\n\n"])
+@rows("gap", ["\n\n", "\n\nThis is close to it:\n\n"])
 def test_an_element_alone_behind_other_words_is_passed_over(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.alone(7)}")
     assert found == (*FIRST, Status.ANSWERED, ())
@@ -324,7 +325,7 @@ def test_a_correction_of_a_later_step_leaves_the_first_alone(form: Format) -> No
 
 
 @formats
-@pytest.mark.parametrize(
+@rows(
     "rest",
     [
         "\n\nWait",
@@ -341,7 +342,7 @@ def test_an_answer_that_a_cut_reply_takes_back_does_not_count(form: Format, rest
 
 
 @formats
-@pytest.mark.parametrize("rest", ["\n\nThis is bec", "\n\nStep 2:\n", "\n\n---\n"])
+@rows("rest", ["\n\nThis is bec", "\n\nStep 2:\n", "\n\n---\n"])
 def test_an_answer_that_a_cut_reply_leaves_standing_counts(form: Format, rest: str) -> None:
     found = form.read(form.write(*SECOND) + rest, finish="length")
     assert found == (*SECOND, Status.ANSWERED, ("truncated",))
@@ -358,7 +359,7 @@ LISTS = [name for name, form in FORMATS.items() if form.write(*FIRST).startswith
 
 
 @pytest.mark.parametrize("name", [n for n in LISTS if n != "Qwen3-VL with lines"])
-@pytest.mark.parametrize(
+@rows(
     "around",
     [
         "[{}, {}]",
@@ -406,7 +407,7 @@ def test_a_correction_may_be_about_the_action_alone() -> None:
     assert lettered(draft + "ACTION: TYPE\nVALUE: Ohio")[:3] == (2, "TYPE", "Ohio")
 
 
-@pytest.mark.parametrize(
+@rows(
     "line",
     [
         "Wait, that is wrong. ELEMENT: H",
@@ -420,7 +421,7 @@ def test_a_correction_on_the_line_of_its_element(line: str) -> None:
     assert lettered(f"ELEMENT: C\nACTION: CLICK\nVALUE: None\n\n{line}")[:2] == (7, "CLICK")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Step 1: ELEMENT: C, ACTION: CLICK, VALUE: None\n"

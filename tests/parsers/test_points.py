@@ -21,6 +21,7 @@ from parsers.points import (
 from parsers.records import OPERATIONS, Operation, Status
 from parsers.values import is_missing
 from tests.clock import linear_time
+from tests.rows import rows
 
 OK = Status.ANSWERED
 
@@ -252,7 +253,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("form", sorted(FIRST))
-@pytest.mark.parametrize("piece", HOSTILE)
+@rows("piece", HOSTILE)
 def test_hostile_texts_take_no_time(form: Form, piece: str) -> None:
     with linear_time():
         read_point(piece * (200_000 // len(piece)), form)

@@ -10,6 +10,7 @@ from parsers import Answer, Status, read_answer
 from parsers.attributes import Described, read_described
 from parsers.mindact import read_element, read_first_character, read_reference
 from parsers.points import FORMS, PointAnswer, read_point
+from tests.rows import rows
 
 Read = Callable[[str], Answer | Described | PointAnswer]
 READERS: dict[str, Read] = {
@@ -35,8 +36,8 @@ LINES = "ELEMENT: H\nACTION: CLICK\nVALUE: None\n"
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-@pytest.mark.parametrize("opening", TAGS)
-@pytest.mark.parametrize("before", ["", "\n\n", "  "])
+@rows("opening", TAGS)
+@rows("before", ["", "\n\n", "  "])
 def test_a_thought_that_is_never_closed_is_a_reply_that_was_cut_off(
     reader: Read, opening: str, before: str
 ) -> None:

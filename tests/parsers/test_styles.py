@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from parsers import Answer, Status, read_answer
 from parsers.attributes import read_described
 from parsers.autowebglm import read as read_call
@@ -18,6 +16,7 @@ from parsers.browsergym import read as read_function
 from parsers.mindact import read_first_character, read_reference
 from parsers.points import read_point
 from tests.parsers.styles import FAMILIES, LETTERS, NONE, OPTIONS, answers
+from tests.rows import rows
 
 FOLDER = Path(__file__).parent / "lines"
 TRIPLES = [("C", "H", "K"), ("A", "B", "I"), ("I", "A", "D")]
@@ -82,26 +81,26 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("text", FORMS)
+@rows("text", FORMS)
 def test_keys_are_read_in_every_form(text: str) -> None:
     found = read(text)
     assert (letter(found), found.operation, found.value) == ("C", "TYPE", "Ohio")
 
 
-@pytest.mark.parametrize(("text", "best"), filled("weighing"))
+@rows(("text", "best"), filled("weighing"))
 def test_prose_that_weighs_options_is_its_conclusion(text: str, best: str) -> None:
     for reply in (text, f"{text}\n\nACTION: CLICK\nVALUE: None", f"<answer>{text}</answer>"):
         assert letter(read(reply)) == best
 
 
-@pytest.mark.parametrize(("text", "_"), [*filled("several"), *filled("several_in_prose")])
+@rows(("text", "_"), [*filled("several"), *filled("several_in_prose")])
 def test_several_letters_never_become_one_without_a_flag(text: str, _: str) -> None:
     for reply in (text, three(text), f"{text}\n\nACTION: CLICK", f"{three(text)}</s>"):
         answer = read(reply)
         assert answer.status is not Status.ANSWERED or set(answer.flags) - {"prose"}, reply
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Options C and H both match",
@@ -117,14 +116,14 @@ def test_an_open_choice_is_ambiguous(text: str) -> None:
         assert read(reply).status is Status.AMBIGUOUS
 
 
-@pytest.mark.parametrize("name", (FOLDER / "lone_letters.txt").read_text("utf-8").splitlines())
+@rows("name", (FOLDER / "lone_letters.txt").read_text("utf-8").splitlines())
 def test_a_name_with_a_lone_letter_names_no_option(name: str) -> None:
     for options in (OPTIONS, ["x"] * 20, [""] * 20):
         assert read(three(name), options).status is Status.NO_ELEMENT
         assert read(name, options).option is None
 
 
-@pytest.mark.parametrize("name", ["E*TRADE", "A- rating", "E. coli", "$ A"])
+@rows("name", ["E*TRADE", "A- rating", "E. coli", "$ A"])
 def test_the_text_of_the_option_itself_makes_a_letter_of_it(name: str) -> None:
     own = name.lstrip("$ ")[0]
     options = list(OPTIONS)
@@ -133,7 +132,7 @@ def test_the_text_of_the_option_itself_makes_a_letter_of_it(name: str) -> None:
     assert read(three(name), options).status is expected
 
 
-@pytest.mark.parametrize(
+@rows(
     "element",
     [
         "A. None of the above",
@@ -154,7 +153,7 @@ def test_a_letter_beside_the_words_of_the_none_option_is_flagged(element: str) -
     assert read(three(f"{NONE}. None of the above")) == Answer(Status.NONE, None, "CLICK")
 
 
-@pytest.mark.parametrize(
+@rows(
     "element",
     [
         *("box C", "bounding box C", 'the red box labelled "C"', "red box C", "Box C"),
@@ -166,7 +165,7 @@ def test_boxes_of_a_marked_picture_are_letters(element: str) -> None:
     assert read(three("box C")).status is Status.NO_ELEMENT
 
 
-@pytest.mark.parametrize("mark", "\u24b8\u24d2\U0001f152\U0001f172\U0001f132\u249e\U0001f112")
+@rows("mark", "\u24b8\u24d2\U0001f152\U0001f172\U0001f132\u249e\U0001f112")
 def test_circled_and_parenthesised_letters_are_letters(mark: str) -> None:
     assert read(three(mark)) == Answer(Status.ANSWERED, 2, "CLICK")
     assert letter(read(f"The answer is {mark}.")) == "C"
@@ -189,7 +188,7 @@ TOKENS += [
 ]
 
 
-@pytest.mark.parametrize("token", TOKENS)
+@rows("token", TOKENS)
 def test_tokens_at_the_end_of_a_line_belong_to_no_reader_s_value(token: str) -> None:
     said = Answer(Status.ANSWERED, 2, "TYPE", "Ohio")
     assert read(three("C", "TYPE", "Ohio") + token) == said
@@ -204,7 +203,7 @@ def test_tokens_at_the_end_of_a_line_belong_to_no_reader_s_value(token: str) -> 
     assert read_function(f"<action>click('3')</action>{token}").status is Status.ANSWERED
 
 
-@pytest.mark.parametrize("box", ["<|begin_of_box|>{}<|end_of_box|>", "<answer>{}</answer>"])
+@rows("box", ["<|begin_of_box|>{}<|end_of_box|>", "<answer>{}</answer>"])
 def test_answer_tokens_are_unwrapped(box: str) -> None:
     said = Answer(Status.ANSWERED, 2, "TYPE", "Ohio")
     whole = three("C", "TYPE", "Ohio")
@@ -222,14 +221,12 @@ def test_answer_tokens_are_unwrapped(box: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "value", ["a </s> b", "the <br> tag", "2 ** 3", "a <|im_end|> b", "**b** x"]
-)
+@rows("value", ["a </s> b", "the <br> tag", "2 ** 3", "a <|im_end|> b", "**b** x"])
 def test_a_token_between_words_is_text(value: str) -> None:
     assert read(three("C", "TYPE", value)).value == value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("action", "operation", "value", "flags"),
     [
         ("Enter text", "TYPE", "Ohio", ()),
@@ -256,7 +253,7 @@ def test_words_for_typing(action: str, operation: str, value: str, flags: tuple[
     assert (found.operation, found.value, found.flags) == (operation, value, flags)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "value", "flag"),
     [
         (three("C", "TYPE", '"Ohio" (as required)'), "Ohio", "altered_value"),
@@ -280,9 +277,7 @@ def test_no_value_or_operation_is_altered_or_lost_without_a_flag(
     assert flag in found.flags
 
 
-@pytest.mark.parametrize(
-    "value", ["Ohio", '"Ohio"', "'Ohio'", "**Ohio**", "  Ohio ", "<b>Ohio</b>"]
-)
+@rows("value", ["Ohio", '"Ohio"', "'Ohio'", "**Ohio**", "  Ohio ", "<b>Ohio</b>"])
 def test_blanks_quotes_and_end_tokens_go_without_a_flag(value: str) -> None:
     assert read(three("C", "TYPE", f"{value}</s>")) == Answer(Status.ANSWERED, 2, "TYPE", "Ohio")
     assert read(three("C", "CLICK", value)) == Answer(Status.ANSWERED, 2, "CLICK")

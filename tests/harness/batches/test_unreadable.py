@@ -233,26 +233,22 @@ def test_results_that_break_off_every_time_are_taken_as_far_as_they_come(
     assert len(calls("run")) < len(batched(server)) < len(calls("run")) + pack.requests
 
 
-WAYS = ("--cancel", "batch", "at once")
-FIELDS: dict[Provider, tuple[str, ...]] = {
-    "openai": ("id", "status", "output_file_id", "error_file_id", "request_counts", "expires_at"),
-    "anthropic": ("id", "processing_status", "request_counts", "ended_at", "results_url"),
-    "google": ("name", "done", "metadata", "response", "error"),
-}
-
-
 @pytest.mark.parametrize(
     ("provider", "field", "ends"),
     [
-        (one, field, way)
-        for one, fields in FIELDS.items()
-        for number, field in enumerate(fields)
-        for way in (WAYS if field == "status" else [WAYS[number % 3]])
+        *(("openai", "status", way) for way in ("--cancel", "batch", "at once")),
+        ("openai", "id", "--cancel"),
+        ("openai", "output_file_id", "at once"),
+        ("anthropic", "processing_status", "batch"),
+        ("anthropic", "results_url", "batch"),
+        ("google", "done", "batch"),
+        ("google", "response", "--cancel"),
     ],
 )
 def test_a_batch_with_an_odd_field_holds_nothing_up(
     provider: Provider, field: str, ends: str, server: WireServer
 ) -> None:
+    """Every field is spoilt in tests of the adapters; here, those that decide how a batch ends."""
     assert in_batch(server, provider).code == WAITING
     server.batches.switches.object = lambda batch: {**batch, field: [7]}
     if ends == "--cancel":

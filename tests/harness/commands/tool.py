@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from harness.commands.main import run
+from tests.pictures import keep_processes
 from tests.programs import Program
 from tests.servers import Answer, Ask, Reaction, WireServer
 from tests.units import flat
@@ -42,7 +43,11 @@ class Called(NamedTuple):
 
 
 def isolate(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
-    """Work in `place`, with no key, no cache and no settings of the user's."""
+    """Work in `place`, with no key, no cache and no settings of the user's.
+
+    Pictures are prepared in processes of the runs before.
+    """
+    keep_processes(monkeypatch)
     monkeypatch.chdir(place)
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
