@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from adapters.processes import Child, process
-from adapters.processes.process import Command
+import adapters.processes as processes
+from adapters.processes import Child, Command
 
 _IMAGING = "imaging.py:serve"
 _idle: list[KeptChild] = []
@@ -60,7 +60,7 @@ def _child(entry: str | Command, **settings: Any) -> Child:
 
 def keep_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the runs of a test prepare pictures in processes of the runs before."""
-    monkeypatch.setattr(process, "Child", _child)
+    monkeypatch.setattr(processes, "Child", _child)
 
 
 @atexit.register

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness.planning.reply_limit import unusable_replies
 
 import harness
 from adapters.contract import AdapterInfo, Request
@@ -18,6 +17,7 @@ from adapters.thinking import ALWAYS
 from harness.planning.plan import plan_run
 from harness.runs import open_run
 from harness.session.display import Display
+from harness.session.reply_limit import unusable_replies
 from harness.settings import read_settings
 from parsers import Prediction, Status
 from tests.harness.commands.tool import (

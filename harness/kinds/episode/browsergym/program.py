@@ -239,16 +239,14 @@ def ask(
     python: str, suite: Suite, verb: str, given: object = None, *, limit_s: float = LIMIT_S
 ) -> bytes:
     """Ask something outside of an episode, and return the answer as JSON. Raises `UserError`."""
-    with (
-        scratch() as folder,
-        Pool(
+    with scratch() as folder:
+        pool = Pool(
             Gym(python, (0, 0)).program,
             1,
             name="browsergym",
             first=options_of(suite),
             environment={"TMPDIR": str(folder)},
-        ) as pool,
-    ):
+        )
         asked = pool.threads.submit(pool.ask, (verb, given))
         try:
             kind, told = answers.outcome(asked.result(limit_s))
@@ -260,6 +258,8 @@ def ask(
             raise UserError(f"--env-python {python}: {error.strerror or error}") from None
         except ValueError as error:
             raise UserError(f"--env-python {python}: what it answers is {error}") from None
+        finally:
+            pool.close()
     if kind != "done":
         raise UserError(str(told))
     answer: bytes = told
