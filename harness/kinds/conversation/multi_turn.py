@@ -125,9 +125,9 @@ class MultiTurn(MindAct):
 
     def __post_init__(self) -> None:
         """Raise `UserError` for a wrong prompt file, ValueError for options without a meaning."""
-        for name in ("piece_tokens", "total_tokens"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: expected at least 1")
+        for name in ("piece_tokens", "total_tokens", "turns", "k"):
+            if (value := getattr(self, name, 1)) < 1:
+                raise ValueError(f"{name}={value}: expected at least 1")
         if self.remembered == "released" and not self.shows_whole_pages:
             raise ValueError("remembered=released has no effect: no whole page is remembered")
         if self.end_tokens == "pieces" and not self.tuned:

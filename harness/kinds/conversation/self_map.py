@@ -53,11 +53,6 @@ class MtMindActFixed(MultiTurn):
 
     name = "mt-mindact-fixed"
 
-    def __post_init__(self) -> None:
-        """Raise as `MultiTurn` does."""
-        at_least_one("turns", self.turns)
-        super().__post_init__()
-
     @property
     def memory(self) -> str:
         """Return what is remembered, in the words of published rows."""
@@ -79,11 +74,6 @@ class MtSynapse(MultiTurn):
 
     name = "mt-synapse"
     roles = (EMBEDDING,)
-
-    def __post_init__(self) -> None:
-        """Raise as `MultiTurn` does."""
-        at_least_one("k", self.k)
-        super().__post_init__()
 
     @property
     def memory(self) -> str:
@@ -162,12 +152,6 @@ def said(result: object) -> str:
     )
 
 
-def at_least_one(name: str, value: int) -> None:
-    """Raise ValueError for an option that is less than 1."""
-    if value < 1:
-        raise ValueError(f"{name}={value}: expected at least 1")
-
-
 def _line(text: str) -> str:
     return " ".join(text.split())
 
@@ -195,11 +179,6 @@ class SelfMap(MultiTurn):
 
     name = "self-map"
     paper = "Deng et al. 2024 (Self-MAP)"
-
-    def __post_init__(self) -> None:
-        """Raise as `MultiTurn` does."""
-        at_least_one("k", self.k)
-        super().__post_init__()
 
     @property
     def shows_whole_pages(self) -> bool:

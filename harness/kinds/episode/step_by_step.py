@@ -24,7 +24,6 @@ from harness.dialogue import (
     Dialogue,
     Observation,
     Replies,
-    Result,
     changed,
 )
 from harness.kinds.contract import picture_policy
@@ -293,11 +292,17 @@ def _numbered(
     """The dialogue about a step, whose calls have its number in their names; `said` grows by what
     is asked of the model under test, and by its replies."""
 
-    def heard(call: Call, reply: Result) -> None:
+    def heard(call: Call, reply: Any) -> None:
         if isinstance(call, Ask) and not call.role:
-            said.append(_said(call, reply))
+            asked = "\n".join(message.text for message in call.conversation.added)
+            exchange = Said(call.place, asked, reply.text, reply.reasoning)
+            said.append(_Asked(call.place, call.sample, exchange))
 
-    return changed(dialogue, lambda call: _named(call, number, about), heard)
+    def named(call: Any) -> Any:
+        more = {"about": about} if isinstance(call, Ask) else {}
+        return replace(call, place=f"{number}/{call.place}", **more)
+
+    return changed(dialogue, named, heard)
 
 
 class _Asked(NamedTuple):
@@ -306,16 +311,6 @@ class _Asked(NamedTuple):
     place: str
     sample: int
     said: Said
-
-
-def _said(call: Any, reply: Any) -> _Asked:
-    asked = "\n".join(message.text for message in call.conversation.added)
-    return _Asked(call.place, call.sample, Said(call.place, asked, reply.text, reply.reasoning))
-
-
-def _named(call: Any, number: int, about: tuple[Any, ...]) -> Any:
-    more = {"about": about} if isinstance(call, Ask) else {}
-    return replace(call, place=f"{number}/{call.place}", **more)
 
 
 def _segment(page: Page, node_id: str, attributes: Attributes) -> str:

@@ -28,6 +28,7 @@ from harness.benchmarks.folders import (
 from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
 from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
 from harness.benchmarks.items import Items
+from harness.benchmarks.published import reading
 from harness.errors import DataError, suggestion
 from harness.kinds.grounding.sets import (
     CONVENTIONS,
@@ -233,7 +234,7 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
         levels.append(Level(schema.cluster, shared=True))
         clusters.insert(0, schema.cluster)
     groups = [Group(name) for name in schema.groups if name not in ("split", *clusters)]
-    try:
+    with reading(SCHEMA):
         return declaration(
             levels=levels,
             clusters=clusters,
@@ -241,8 +242,6 @@ def _declared(schema: Schema, *, absent: bool) -> Declaration:
             cells=[one.name for one in groups],
             absent=absent,
         )
-    except ValueError as error:
-        raise DataError(f"{SCHEMA}: {error}") from error
 
 
 def _rows(folder: Folder, schema: Schema) -> Iterator[Row]:
@@ -278,7 +277,5 @@ def _box(
         return Target("absent")
     if one.box is not None:
         return one.box
-    try:
+    with reading(f"{folder.root}/{where}"):
         return Target("polygon", points_of(one.polygon or (), convention, folder.size(one.image)))
-    except ValueError as error:
-        raise DataError(f"{folder.root}/{where}: {error}") from error

@@ -21,6 +21,7 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, decoded
+from harness.benchmarks.published import reading
 from harness.errors import DataError
 from harness.kinds.grounding.sets import PICTURE, GroundingSet, Row, Rows, declaration, target_of
 from parsers.declaration import Group, Level
@@ -95,12 +96,10 @@ def _read_osworld(folder: Folder, split: str) -> Rows:
 def _target(one: OSWorldItem, where: str) -> Target:
     if one.box_type == "refusal":
         return Target("absent")
-    try:
+    with reading(where):
         if one.box_type == "bbox":
             return target_of(one.box_coordinates, "xywh-px", one.image_size)
         return Target("polygon", tuple(one.box_coordinates))
-    except ValueError as error:
-        raise DataError(f"{where}: {error}") from error
 
 
 OSWORLD_G = GroundingSet(
