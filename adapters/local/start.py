@@ -29,75 +29,47 @@ from adapters.processes import Child
 from adapters.processes.supervisor import Answer, Exchange
 
 
-class ProcessWorker:
-    """Made at once; `wait` returns when the model is loaded."""
+class ProcessWorker(Exchange):
+    """A `Worker` in a process. Made at once; `wait` returns when the model is loaded."""
 
     def __init__(self, options: LocalOptions, device: str, *, threads: int | None = None) -> None:
         """`device` is torch's name in this process; `threads` are torch's on a CPU."""
-        self._device = device
+        self.device = device
         self._stats = WorkerStats()
-        inside, environment = _placed(device)
-        self._exchange = Exchange(
+        # A child sees no other GPU.
+        inside, environment = "cuda:0" if device.startswith("cuda") else device, visible([device])
+        super().__init__(
             Child("adapters.local.worker:serve", environment=environment, reducers=REDUCERS),
             Job(options, inside, threads),
             who=f"the worker on {device}",
             lost=not_loaded,
-            heard=self._heard,
         )
-
-    @property
-    def device(self) -> str:
-        return self._device
-
-    @property
-    def pid(self) -> int:
-        return self._exchange.pid
 
     @property
     def plan(self) -> Plan:
         return self.wait().plan
 
-    @property
-    def ended(self) -> str | None:
-        """Why it takes no more batches; None as long as it does."""
-        return self._exchange.ended
-
     def wait(self) -> Ready:
         """Wait until the model is loaded and return its facts. Raises `Fatal` if it cannot be."""
-        ready: Ready = self._exchange.first.result()
+        ready: Ready = self.first.result()
         return ready
 
     def submit(self, batch: Sequence[Work]) -> Future[list[Generated | Fault]]:
         """Return a result per work, in order; the future raises `Fatal`. Returns at once."""
-        return self._exchange.ask(
-            batch, lost=lambda reason: [Fault("server", reason) for _ in batch]
-        )
+        return self.ask(batch, lost=lambda reason: [Fault("server", reason) for _ in batch])
 
     def release(self, unit_id: str) -> None:
         """Nothing of this step will be asked any more. Returns at once."""
-        self._exchange.tell(Release(unit_id))
+        self.tell(Release(unit_id))
 
     def stats(self) -> WorkerStats:
         """Counts as of the last answered batch."""
         return self._stats
 
-    def notices(self) -> list[str]:
-        return self._exchange.notices()
-
-    def close(self) -> None:
-        """End the process, in the middle of a batch if need be."""
-        self._exchange.close()
-
-    def _heard(self, answer: Answer) -> None:
+    def _on_answer(self, answer: Answer) -> None:
         if isinstance(answer, Answered):
             self._stats = answer.stats
-            self._exchange.note(answer.notices)
-
-
-def _placed(device: str) -> tuple[str, dict[str, str]]:
-    """Return the device's name in a child that sees no other GPU, and the variables that see to
-    it."""
-    return "cuda:0" if device.startswith("cuda") else device, visible([device])
+            self.note(answer.notices)
 
 
 def start_workers(

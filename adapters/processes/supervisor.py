@@ -61,7 +61,6 @@ class Exchange:
         *,
         who: str,
         lost: Lost,
-        heard: Callable[[Any], None] = lambda answer: None,
     ) -> None:
         """
         Args:
@@ -69,11 +68,9 @@ class Exchange:
             job: the first question, which has to be answered before any other is asked.
             who: the words for it in messages.
             lost: what becomes of the job if the child ends over it; see `ask`.
-            heard: called with every answer before its future has a result.
         """
         self._child = child
         self._who = who
-        self._heard = heard
         self._outbox: queue.SimpleQueue[tuple[int | None, object] | None] = queue.SimpleQueue()
         self._open: dict[int, tuple[Lost, Future[Any]]] = {}
         self._numbers = itertools.count()
@@ -159,6 +156,9 @@ class Exchange:
             thread.join()
         self._child.close()
 
+    def _on_answer(self, answer: Answer) -> None:
+        """Called with every answer before its future has a result."""
+
     def _write(self) -> None:
         try:
             while (message := self._outbox.get()) is not None:
@@ -176,7 +176,7 @@ class Exchange:
             self._end(str(error))
 
     def _take(self, answer: Answer) -> None:
-        self._heard(answer)
+        self._on_answer(answer)
         with self._lock:
             _, future = self._open.pop(answer.number)
         # A cancelled future has no waiter.

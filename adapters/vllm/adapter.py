@@ -38,7 +38,7 @@ from adapters.options import SWITCHES, Count
 from adapters.processes import Child
 from adapters.processes.supervisor import Exchange
 from adapters.registry import install
-from adapters.vllm.serving import Abort, Call, Job, Ready, Shown, Stop
+from adapters.vllm.serving import Abort, Call, Ready, Shown, Stop
 
 PATIENCE_S = 10.0
 """Seconds that the engine may take to end by itself; what then is left is killed."""
@@ -77,7 +77,7 @@ class VllmAdapter:
         child = Child("adapters.vllm.serving:serve", environment={**_VARIABLES, **environment})
         # The engine's own processes are in the child's group and are killed with it: by the child
         # when this process is gone, and by this process when the child is.
-        self._engine = Exchange(child, Job(arguments), who="vLLM", lost=not_loaded)
+        self._engine = Exchange(child, arguments, who="vLLM", lost=not_loaded)
         try:
             self._ready: Ready = self._engine.first.result()
         except BaseException:

@@ -1,7 +1,7 @@
 """The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
 
-`VllmAdapter` starts it as a child that runs `serve`. It answers a `Job` with `Ready`, and then
-every `Call` (`adapters.processes.supervisor`).
+`VllmAdapter` starts it as a child that runs `serve`. It answers the arguments of `AsyncEngineArgs`
+with `Ready`, and then every `Call` (`adapters.processes.supervisor`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,6 @@ _CAUSE = re.compile(r"\b[A-Z]\w*(?:Error|Exception|Exit): .+")
 _LOG_BYTES = 1 << 18
 _WATCHDOG = "import os, sys; sys.stdin.buffer.read(); os.killpg(0, 9)"
 """Kills its group once the pipe to it is closed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """The arguments of `AsyncEngineArgs`."""
-
-    arguments: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +77,21 @@ class Stop:
 
 def serve(receive: Receive, send: Send) -> None:
     """Load the model and answer until told to stop, or until it turns out not to load."""
-    number, job = receive()
+    number, arguments = receive()
     # The engine's processes do not notice when this one is killed. Its end of the pipe is closed
     # with it, however it ends, and none of them has a copy.
     watchdog = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _WATCHDOG], stdin=subprocess.PIPE
     )
-    asyncio.run(_serve(number, job, receive, send))
+    asyncio.run(_serve(number, arguments, receive, send))
     del watchdog
 
 
-async def _serve(number: int, job: Job, receive: Receive, send: Send) -> None:
+async def _serve(
+    number: int, arguments: Mapping[str, object], receive: Receive, send: Send
+) -> None:
     try:
-        engine = _engine(job.arguments)
+        engine = _engine(arguments)
         ready = _ready(engine)
     except Exception as error:
         reason = f"vLLM cannot load the model: {_cause(_log()) or line(error)}"

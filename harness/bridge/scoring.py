@@ -28,7 +28,7 @@ from inspect_ai.scorer import (
 )
 from inspect_ai.solver import TaskState
 
-from adapters.inspect.messages import score_reason
+from adapters.inspect import score_reason
 from harness.benchmarks import benchmark
 from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import scored, scorer_of

@@ -22,7 +22,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from adapters import Fatal, UnknownName
-from adapters.inspect.model import InspectModel, Known
+from adapters.inspect import InspectModel, Known
 from harness.benchmarks import benchmark
 from harness.bridge.scoring import RECORD, measures_of, scores, scoring_settings, stored
 from harness.errors import UserError

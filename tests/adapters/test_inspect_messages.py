@@ -22,7 +22,7 @@ from inspect_ai.model import (
 )
 
 from adapters import Conversation, EncodedPicture, Finish, Picture, Reply, Usage, system, user
-from adapters.inspect.messages import (
+from adapters.inspect import (
     chat_messages,
     model_output,
     model_usage,

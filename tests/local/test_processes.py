@@ -139,13 +139,13 @@ def test_the_batch_of_a_process_that_dies_is_asked_again_and_without_any_left_th
 ) -> None:
     # It never gets as far as loading, so that this costs nothing.
     worker = ProcessWorker(options, "cpu")
-    worker._exchange._open.clear()
-    worker._exchange.first.set_result(Ready(Plan(8, 8), None, {}))
+    worker._open.clear()
+    worker.first.set_result(Ready(Plan(8, 8), None, {}))
     local = adapter(model, [worker])
 
     async def main() -> None:
         lost = asyncio.ensure_future(local.ask_many([request(1), request(2)], Pictures()))
-        while not worker._exchange._open:
+        while not worker._open:
             await asyncio.sleep(0.01)
         os.kill(worker.pid, signal.SIGUSR1)
         results = await lost

@@ -15,7 +15,7 @@ from inspect_ai.log import EvalError, EvalSample
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from adapters.inspect.messages import Show, model_usage, score_reason
+from adapters.inspect import Show, model_usage, score_reason
 from harness.runs import CallRecord, Spent, Unit
 from parsers import Declaration
 from parsers.records import Scores

@@ -21,7 +21,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import ToolCall, ToolCallError
 
 from adapters.conversation import Finish, Picture
-from adapters.inspect.messages import Show, chat_messages, model_output
+from adapters.inspect import Show, chat_messages, model_output
 from harness.runs import CallRecord, MessageRecord, Unit
 from harness.runs.live_steps import Done, Sight
 from reports.exports.facts import by_conversation, in_order, public_text

@@ -12,8 +12,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage, get
 
 import harness
 from adapters import PictureSource, Reply, Request
-from adapters.inspect.messages import chat_messages
-from adapters.inspect.model import InspectModel
+from adapters.inspect import InspectModel, chat_messages
 from harness.bridge.tasks import benchmark
 from harness.runs import MessageRecord, Run
 

@@ -16,7 +16,7 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput, StopDetails
 from inspect_ai.scorer import SampleScore, Score
 
-from adapters.inspect.model import Known
+from adapters.inspect import Known
 from harness.bridge.scoring import macro, scores, whole
 from harness.bridge.solving import INSPECT, Arguments, bridged
 from harness.bridge.tasks import mm_mind2web
@@ -178,7 +178,7 @@ def test_epochs_are_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def replies_of_one(call: Any) -> Any:
-    from adapters.inspect.messages import chat_messages
+    from adapters.inspect import chat_messages
 
     yield key_of(chat_messages(call.messages))
 
