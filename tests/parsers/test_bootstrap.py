@@ -70,6 +70,14 @@ def test_bca_shifts_percentiles_by_bias_and_acceleration() -> None:
         assert math.isclose(found[0], again[math.floor(place * 401) - 1])
 
 
+def test_bca_of_tasks_without_bias_has_the_ends_of_the_percentiles() -> None:
+    # The mean of six tasks, half of them right, is k/6 with the chance C(6, k) / 64: 1/6 is the
+    # first value with more than 2.5 % up to it. Many resamples have the very mean of the tasks.
+    found = bootstrap([0, 0, 0, 1, 1, 1], list("abcdef"), method="bca")
+    assert found is not None
+    assert [found.low, found.high] == pytest.approx([1 / 6, 5 / 6])
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_order_does_not_matter_and_the_seed_does(method: Resampling, average: Average) -> None:

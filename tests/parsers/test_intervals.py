@@ -326,6 +326,15 @@ def test_what_a_success_takes_is_a_ratio_of_sums_with_fiellers_interval() -> Non
     assert per_success([1.0, 2.0], [True, False], "aa") == (3.0, None)
 
 
+def test_what_a_success_takes_is_not_below_zero() -> None:
+    # Everything succeeds: it is the t interval of the mean amount, cut off at zero.
+    amounts = [0.0, 0.0, 0.0, 10.0]
+    ratio, interval = per_success(amounts, [True] * 4, "abcd")
+    assert ratio == 2.5 and interval is not None
+    assert interval.low == 0.0
+    assert interval.high == pytest.approx(2.5 + 3.182446 * statistics.stdev(amounts) / 2, rel=1e-5)
+
+
 def test_ratios_of_two_runs_differ_with_the_delta_methods_interval() -> None:
     before, after = [2.0, 3.0, 5.0, 4.0, 6.0], [4.0, 4.0, 9.0, 5.0, 8.0]
     ones = [1.0] * 5
