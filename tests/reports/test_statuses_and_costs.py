@@ -116,6 +116,17 @@ def test_replies_from_the_cache_are_work_and_are_not_billed(tmp_path: Path) -> N
     assert ["price" in line for line in lines] == [line["from_cache"] for line in lines]
 
 
+def test_replies_from_the_cache_are_not_among_those_that_a_tier_served(tmp_path: Path) -> None:
+    steps = [step("A", index, True) for index in range(3)]
+    calls = [_timed(record, 1.0, cached=record is steps[0]) for record in steps]
+    served = [
+        replace(one, cost=0.0 if one.from_cache else 0.25, reply=replace(one.reply, tier="flex"))
+        for one in calls
+    ]
+    table = render(cost_table(write(tmp_path / "run", steps, setup(), calls=served)))
+    assert "by the tier that served, as billed: flex: 2 calls, $0.5000" in " ".join(table.split())
+
+
 def test_a_step_is_priced_if_all_its_calls_are(tmp_path: Path) -> None:
     one = replace(step("A", 0, True), cost=None)
     names = [f"{one.unit_id}/0/round-{number}" for number in (1, 2)]
