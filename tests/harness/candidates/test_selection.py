@@ -141,6 +141,7 @@ def test_which_positives_count_and_which_is_shown() -> None:
     assert choose(one, options=CandidateOptions(positives="original")).shown == "b4"
     plain = step(tuple(candidate(i) for i in ids))
     assert choose(plain, options=CandidateOptions(shown="original")).shown == choose(plain).shown
+    assert choose(plain, options=CandidateOptions(shown="top-level")).shown == choose(plain).shown
 
 
 def test_a_row_can_be_restricted_to_the_positives_that_count() -> None:
