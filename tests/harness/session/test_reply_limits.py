@@ -15,9 +15,11 @@ from adapters.contract import AdapterInfo, Request
 from adapters.scripted import Scripted
 from adapters.thinking import ALWAYS
 from harness.planning.plan import plan_run
+from harness.planning.reply_limit import unusable_replies
 from harness.runs import open_run
 from harness.session.display import Display
 from harness.settings import read_settings
+from parsers import Prediction, Status
 from tests.harness.commands.tool import (
     CLICK_A,
     DEV,
@@ -28,6 +30,7 @@ from tests.harness.commands.tool import (
     replying,
     summary,
 )
+from tests.reports.runs import step
 from tests.servers import Answer, Ask, WireServer
 
 THINKER = "Qwen/Qwen3-VL-8B-Thinking"
@@ -217,6 +220,14 @@ def test_a_tenth_of_the_steps_and_a_few_steps_are_no_warning() -> None:
     for done in (tenth, few):
         assert done.code == 0
         assert "without a usable reply" not in done.out + done.err
+
+
+def test_two_of_twenty_are_no_warning_and_three_are() -> None:
+    right = [step("A", number, True) for number in range(20)]
+    empty = [replace(one, prediction=Prediction.of(Status.EMPTY)) for one in right]
+    assert unusable_replies([*empty[:2], *right[2:]], (1024,)) is None
+    told = unusable_replies([*empty[:3], *right[3:]], (1024,))
+    assert told and told.startswith("3 of 20 steps (15 %) without a usable reply (3 empty)")
 
 
 def test_items_are_called_items() -> None:
