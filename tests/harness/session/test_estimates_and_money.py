@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from harness.planning.spending import is_confirmed
+from harness.settings import read_settings
 from parsers import count_tokens
 from tests.harness.commands.tool import (
     DEV,
@@ -158,6 +161,20 @@ def test_a_limit_as_high_as_the_rehearsal_says_ends_no_run() -> None:
         done = call(*line, "--max-cost", str(float(high.replace(",", "")) + 0.005))
     assert done.code == 0, done.err
     assert "cost limit" not in done.err
+
+
+@pytest.mark.parametrize(("calls", "starts"), [(100, True), (101, False)])
+def test_more_than_a_hundred_calls_that_may_cost_money_are_confirmed(
+    calls: int, starts: bool
+) -> None:
+    def confirmed(spends: bool, **settings: Any) -> bool:
+        asked = read_settings({"model": "openai:m", **settings})
+        plan: Any = SimpleNamespace(settings=asked, spends=spends, most_calls=calls)
+        return is_confirmed(plan)
+
+    assert confirmed(spends=True) is starts
+    assert confirmed(spends=True, yes=True) and confirmed(spends=True, max_cost=1.0)
+    assert confirmed(spends=False)
 
 
 @pytest.mark.parametrize("dry", [("--dry-run",), ()])
