@@ -318,6 +318,18 @@ def test_a_rehearsal_shows_what_each_tier_takes() -> None:
     assert "(by the first 7 pictures)" in batches
 
 
+def test_where_replies_decide_a_tier_takes_the_calls_and_tokens_of_the_expected_case() -> None:
+    asked = (*ONE_TASK, *TEXT_ONLY, "--protocol", "seeact-choice", "--ranker", "lexical")
+    out = call("--model", "gpt-5.4", *asked, "--dry-run").out
+    bounds = re.search(r"^calls: +(\d+) to (\d+), depending on the replies", out, re.M)
+    expected = re.search(r"^expected: +([\d,]+) in, ([\d,]+) out, \$", out, re.M)
+    assert bounds is not None and expected is not None
+    row = table_of(out)["default"]
+    assert abs(int(row[0]) - (int(bounds[1]) + int(bounds[2])) / 2) <= 0.5
+    for shown, wanted in zip((row[1], row[3]), expected.groups(), strict=True):
+        assert int(shown.replace(",", "")) == pytest.approx(int(wanted.replace(",", "")), rel=0.01)
+
+
 @pytest.mark.usefixtures("official")
 def test_the_size_of_a_wave_is_that_of_its_requests() -> None:
     with WireServer(serving()) as server:
