@@ -33,6 +33,17 @@ def test_macro_is_the_t_interval_of_the_tasks_differences() -> None:
     assert (found.tasks, found.steps, found.few) == (5, 13, True)
 
 
+@pytest.mark.parametrize(("websites", "few"), [(29, True), (31, False)])
+def test_too_few_websites_that_differ_are_marked_however_many_tasks_do(
+    websites: int, few: bool
+) -> None:
+    tasks = list(range(90))
+    won = [1, 1, 0] * 30
+    found = paired_difference([0] * 90, won, tasks, clusters=[task % websites for task in tasks])
+    assert found is not None
+    assert (found.tasks, found.clusters, found.few) == (90, websites, few)
+
+
 def test_micro_is_cluster_robust() -> None:
     found = paired_difference(FIRST, SECOND, TASKS, "micro")
     gains = _gains()
