@@ -104,6 +104,15 @@ def test_every_variant_is_kept_and_one_is_the_headline() -> None:
         assert metrics.value("operation_exact", "micro") == 0.0
 
 
+def test_what_an_environment_lost_counts_nowhere_not_even_as_failed() -> None:
+    rows = [step("A", 0, True), step("B", 0, None, invalid="environment_error")]
+    metrics = aggregate(rows, MIND2WEB, AggregationRules(invalid="fail"))
+    assert metrics.headline.value("success", "micro") == 1.0
+    assert metrics.headline.n_units == 1
+    assert tasks_of(metrics)["strict"].value == 1.0
+    assert metrics.counts.invalid == {"environment_error": 1}
+
+
 def test_invalid_rows_are_left_out_even_when_they_were_asked() -> None:
     rows = [step("A", 0, True), step("A", 1, True, invalid="no_positive")]
     metrics = aggregate(rows, MIND2WEB)
