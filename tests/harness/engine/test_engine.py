@@ -214,6 +214,16 @@ def test_a_call_that_hangs_is_a_timeout() -> None:
     assert outcome.error == "timeout after 3 tries: no reply within 0.01 s"
 
 
+def test_a_call_may_take_longer_by_what_it_may_wait_in_the_adapter() -> None:
+    async def answer(request: Request) -> Reply:
+        await asyncio.sleep(0.1)
+        return echo(request)
+
+    policy = EnginePolicy(call_timeout_s=0.01)
+    (outcome,) = run(engine(Model(answer, wait_s=60), policy=policy), [two_rounds("a")])
+    assert outcome.settled
+
+
 @pytest.mark.parametrize("second", [Finish.STOP, Finish.CONTENT_FILTER])
 def test_a_filtered_reply_is_asked_for_once_more(second: Finish) -> None:
     finishes = iter([Finish.CONTENT_FILTER, second])
