@@ -96,6 +96,19 @@ def test_a_crowd_that_is_refused_together_halves_the_limit_once() -> None:
     assert limiter.limit == 16
 
 
+def test_after_an_overload_the_limit_grows_by_one_per_round_of_replies() -> None:
+    limiter = RateLimit(64)
+    for _ in range(60):
+        limiter.succeeded()
+    limiter.failed(limiter.sent(), "rate_limit", None, now=0)
+    for _ in range(31):
+        limiter.succeeded()
+    assert limiter.limit == 32
+    for _ in range(3):
+        limiter.succeeded()
+    assert limiter.limit == 33
+
+
 @given(st.integers(2, 64))
 def test_the_limit_recovers(ceiling: int) -> None:
     limiter = RateLimit(ceiling)
