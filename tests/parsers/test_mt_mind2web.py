@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -85,6 +86,18 @@ def test_intervals_take_conversations_as_independent() -> None:
     by_site = AggregationRules(cluster="website")
     (one,) = {aggregate(units(many), MT_MIND2WEB, by_site).of_parents("turn_success")}
     assert one is not None and one.interval is None  # all on one site
+
+
+def test_means_over_conversations_never_take_turns_as_independent() -> None:
+    many = units({f"c{n}": ["1", "0"] if n % 2 else ["1"] for n in range(80)})
+    by_turn = replace(MT_MIND2WEB, clusters=("task", "conversation"))
+    rate = aggregate(many, by_turn).of_parents("turn_success")
+    assert rate is not None and rate.interval is not None and rate.interval.clusters == 80
+    assert rate == aggregate(many, MT_MIND2WEB).of_parents("turn_success")
+    # The mean over turns may: a conversation has one or two.
+    of_turns = aggregate(many, by_turn).of_parents("turn_success_by_turn")
+    assert of_turns is not None and of_turns.interval is not None
+    assert of_turns.interval.clusters == 120
 
 
 def test_repeats_are_averaged_within_conversations() -> None:
