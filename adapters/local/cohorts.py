@@ -178,7 +178,7 @@ def shared(row: Row, now: Encoded, family: Family) -> int:
     """
     if now.built_on < row.prompt or not family.reusable(row.prompt, now.length):
         return 0
-    if {name: int(tensor.shape[0]) for name, tensor in now.pictures.items()} != row.pictures:
+    if now.sizes != row.pictures:
         return 0
     most = min(row.ids.shape[0], now.built_on, now.length - 1)
     differing = (row.ids[:most] != now.ids[:most]).nonzero()

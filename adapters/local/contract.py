@@ -40,6 +40,15 @@ class Encoded:
     def length(self) -> int:
         return int(self.ids.shape[0])
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Length of each picture tensor, by name."""
+        return {name: int(tensor.shape[0]) for name, tensor in self.pictures.items()}
+
+    @property
+    def picture_bytes(self) -> int:
+        return sum(tensor.numel() * tensor.element_size() for tensor in self.pictures.values())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:

@@ -13,7 +13,7 @@ import torch
 
 from adapters.contract import Fatal, Fault
 from adapters.local.cohorts import Cohort, Cohorts, Match, Row
-from adapters.local.contract import Encoded, Generated, Loaded, Padded, Work, WorkerStats
+from adapters.local.contract import Generated, Loaded, Padded, Work, WorkerStats
 from adapters.local.memory import KeptRoom, WorkingSize, free_bytes, give_back, is_out_of_memory
 from adapters.local.options import model_failed
 from adapters.local.padding import alike, pad, pad_after
@@ -211,7 +211,7 @@ class Generator:
                 work.dialogue,
                 ids[n][mask[n].bool()],
                 work.encoded.length,
-                _sizes(work.encoded),
+                work.encoded.sizes,
                 work.shown,
             )
             for n, work in enumerate(batch.works)
@@ -264,7 +264,3 @@ class Generator:
 def _width(work: Work) -> int:
     """Return columns that a call takes: its prompt and its reply."""
     return work.encoded.length + work.generation.max_tokens
-
-
-def _sizes(encoded: Encoded) -> dict[str, int]:
-    return {name: int(tensor.shape[0]) for name, tensor in encoded.pictures.items()}

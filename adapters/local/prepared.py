@@ -141,7 +141,7 @@ class Prepared:
         entry.length = encoded.length
         if self._entries.get(_key(entry.request)) is not entry:
             return
-        nbytes = sum(t.numel() * t.element_size() for t in encoded.pictures.values())
+        nbytes = encoded.picture_bytes
         while self.nbytes + nbytes > self._limit and self._shown:
             # A request waiting for its first batch is worth more than pictures of a later round.
             self._forget(next(iter(self._shown)))
@@ -155,7 +155,7 @@ class Prepared:
         """Keep a round's pictures for the next, if one follows and there is room."""
         dialogue = request.unit_id, request.repeat
         self._forget(dialogue)
-        nbytes = sum(t.numel() * t.element_size() for t in encoded.pictures.values())
+        nbytes = encoded.picture_bytes
         if request.continues and nbytes and self.nbytes + nbytes <= self._limit:
             self._shown[dialogue] = _Shown(request.conversation.pictures, encoded.pictures, nbytes)
             self.nbytes += nbytes

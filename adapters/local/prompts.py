@@ -178,8 +178,9 @@ class Prompter:
         return None if not good or self._reserved.intersection(ids) else list(ids)
 
     def _rendered(self, messages: Sequence[Message], hole: int | None = None) -> str:
+        here = [{"type": "text", "text": _HERE}]
         turns = [
-            {"role": message.role, "content": _parts(message) if place != hole else _hole()}
+            {"role": message.role, "content": _parts(message) if place != hole else here}
             for place, message in enumerate(messages)
         ]
         if not self._takes_system:
@@ -248,10 +249,6 @@ def _middle(width: int, height: int, across: int, down: int) -> tuple[int, int, 
     """Return the box of that size in the middle of a picture."""
     left, top = (width - across) // 2, (height - down) // 2
     return left, top, left + across, top + down
-
-
-def _hole() -> list[dict[str, str]]:
-    return [{"type": "text", "text": _HERE}]
 
 
 def _without_system(turns: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
@@ -149,13 +149,10 @@ def adapter(
         threads=max(1, min(8, (os.cpu_count() or 2) - len(workers))),
         prepared_bytes=max(2**28, free_bytes("cpu") // 4),
         dtype=dtype if isinstance(dtype, torch.dtype) and dtype.is_floating_point else None,
-        facts={**loaded.facts, **_worker_facts(options, workers)},
+        facts={
+            **loaded.facts,
+            "workers": [worker.device for worker in workers],
+            "batch_size": [worker.plan.rows for worker in workers],
+            "kv_reuse": options.kv_reuse,
+        },
     )
-
-
-def _worker_facts(options: LocalOptions, workers: Sequence[Worker]) -> Mapping[str, object]:
-    return {
-        "workers": [worker.device for worker in workers],
-        "batch_size": [worker.plan.rows for worker in workers],
-        "kv_reuse": options.kv_reuse,
-    }

@@ -92,7 +92,7 @@ def new_cache(model: Any) -> Cache:
     """Return an empty cache for a model; models with anything but full attention get their own
     kind."""
     cache: Cache = DynamicCache(config=model.config)
-    if _full_attention(cache):
+    if cache.layers and all(type(layer) is DynamicLayer for layer in cache.layers):
         cache.layers = [RoomyLayer() for _ in cache.layers]
     return cache
 
@@ -128,10 +128,6 @@ def copy_rows(cache: Cache, rows: Sequence[int]) -> Cache:
 def _indices(layer: Any, rows: Sequence[int]) -> torch.Tensor:
     """Return row numbers on the layer's device: a device map spreads layers."""
     return torch.tensor(list(rows), dtype=torch.long, device=layer.keys.device)
-
-
-def _full_attention(cache: Cache) -> bool:
-    return bool(cache.layers) and all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 NAME = "pieces_by_flash_lengths"

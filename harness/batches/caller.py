@@ -167,7 +167,8 @@ class BatchCaller:
     def seal(self) -> None:
         """Have everything that was put into packs ready to be sent. Raises `RunError`."""
         if self._new is not None and self._new.requests:
-            self._packed[self._new.seal(_token()).n] = self._unsealed
+            token = f"vlm-eval-{secrets.token_hex(8)}"
+            self._packed[self._new.seal(token).n] = self._unsealed
             self._new, self._unsealed = None, {}
 
     def drop(self) -> None:
@@ -323,7 +324,3 @@ def _is_over(pack: NewPack, limits: PackLimits, size: int, tokens: int) -> bool:
         or pack.bytes + size + 1 > limits.bytes
         or (queued is not None and pack.tokens + tokens > queued // 2)
     )
-
-
-def _token() -> str:
-    return f"vlm-eval-{secrets.token_hex(8)}"
