@@ -21,8 +21,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from harness.tables import FORMATS, TEST_DATA_NOTE, clean
     from reports.costs import cost_table
-    from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
+    from reports.formats import render
     from reports.frames.runs import runs_frame
     from reports.frames.steps import steps_frame
     from reports.frames.tasks import tasks_frame
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
     from reports.tables import by_table, main_table
 
 _HOMES = {
-    "FORMATS": "reports.formats",
-    "TEST_DATA_NOTE": "reports.formats",
+    "FORMATS": "harness.tables",
+    "TEST_DATA_NOTE": "harness.tables",
     "by_table": "reports.tables",
-    "clean": "reports.formats",
+    "clean": "harness.tables",
     "cost_table": "reports.costs",
     "prefix_table": "reports.prefixes",
     "published_beside": "reports.published.beside",
