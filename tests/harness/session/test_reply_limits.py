@@ -15,7 +15,6 @@ from adapters.contract import AdapterInfo, Request
 from adapters.scripted import Scripted
 from adapters.thinking import ALWAYS
 from harness.planning.plan import plan_run
-from harness.planning.reply_limit import unusable_replies
 from harness.runs import open_run
 from harness.session.display import Display
 from harness.session.reply_limit import unusable_replies
