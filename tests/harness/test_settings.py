@@ -12,6 +12,7 @@ import pytest
 from harness.settings import (
     SETTINGS,
     Settings,
+    directory_name,
     from_record,
     on_record,
     read_settings,
@@ -87,6 +88,15 @@ def test_settings_on_record_are_read_back() -> None:
         }
     )
     assert from_record(on_record(settings)) == settings
+
+
+def test_runs_on_other_data_have_directories_of_other_names() -> None:
+    settings: dict[str, Any] = {"model": "lexical", "benchmark": "steps"}
+    first, again, other = (
+        directory_name(read_settings({**settings, "data": data}))
+        for data in ("here/a.jsonl", "here/a.jsonl", "there/a.jsonl")
+    )
+    assert first == again != other
 
 
 def test_a_setting_that_is_not_on_record_is_named() -> None:

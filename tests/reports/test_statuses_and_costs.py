@@ -167,6 +167,13 @@ def test_latency_of_cached_and_partly_recorded_steps_does_not_count(tmp_path: Pa
     assert "the timed steps only in run" in render(table)
 
 
+def test_nine_of_ten_steps_take_no_longer_than_the_90th_percentile(tmp_path: Path) -> None:
+    steps = [step("A", index, True) for index in range(10)]
+    calls = [_timed(record, float(place + 1)) for place, record in enumerate(steps)]
+    row = cost_table(write(tmp_path / "run", steps, setup(), calls=calls)).iloc[0]
+    assert (row["latency_median"], row["latency_p90"], row["latency_max"]) == (5.5, 9.0, 10.0)
+
+
 def test_without_prices_there_is_no_cost(tmp_path: Path) -> None:
     steps = [replace(record, cost=None) for record in worked()]
     table = cost_table(write(tmp_path / "run", steps))

@@ -78,6 +78,15 @@ def test_another_seed_or_repeat_gives_other_answers(changed: dict[str, int]) -> 
     assert same < 30
 
 
+def test_each_use_and_each_sample_has_draws_of_its_own() -> None:
+    drawn = [
+        chance_for(42, 0, "step-1", label, sample).random()
+        for label in ("policy", "oracle")
+        for sample in (0, 1)
+    ]
+    assert len(set(drawn)) == 4
+
+
 def test_always_click_clicks_the_element_that_random_picks() -> None:
     for about in STEPS[:200]:
         clicked = AlwaysClick().predict(about, LISTED, draw(about), None)
