@@ -21,9 +21,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.tables import FORMATS, TEST_DATA_NOTE, clean
     from reports.costs import cost_table
-    from reports.formats import render
+    from reports.formats import FORMATS, TEST_DATA_NOTE, clean, render
     from reports.frames.runs import runs_frame
     from reports.frames.steps import steps_frame
     from reports.frames.tasks import tasks_frame
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     from reports.tables import by_table, main_table
 
 _HOMES = {
-    "FORMATS": "harness.tables",
-    "TEST_DATA_NOTE": "harness.tables",
+    "FORMATS": "reports.formats",
+    "TEST_DATA_NOTE": "reports.formats",
     "by_table": "reports.tables",
-    "clean": "harness.tables",
+    "clean": "reports.formats",
     "cost_table": "reports.costs",
     "prefix_table": "reports.prefixes",
     "published_beside": "reports.published.beside",

@@ -15,6 +15,8 @@ import pandas as pd
 
 from harness import tables
 from harness.settings import SETTINGS
+from harness.tables import FORMATS as FORMATS
+from harness.tables import TEST_DATA_NOTE as TEST_DATA_NOTE
 from harness.tables import (
     Cell,
     Column,
@@ -34,6 +36,7 @@ from harness.tables import (
     result_row,
     rows_of,
 )
+from harness.tables import clean as clean
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
