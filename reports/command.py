@@ -15,7 +15,6 @@ from reports.kinds.step import STEP_GROUPS
 from reports.output import (
     AVERAGE,
     CLUSTER,
-    FORMATS,
     RUNS,
     emit,
     emit_grids,
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     from parsers import Average
     from reports.frames.rows import InvalidRule
-
-__all__ = ["FORMATS", "report"]
 
 TABLES = ("main", "status", "cost", "prefix")
 BY = (

@@ -15,16 +15,14 @@ import pandas as pd
 
 from harness import tables
 from harness.settings import SETTINGS
+from harness.tables import FORMATS as FORMATS
+from harness.tables import TEST_DATA_NOTE as TEST_DATA_NOTE
 from harness.tables import (
-    FORMATS,
-    TEST_DATA_NOTE,
     Cell,
     Column,
     Data,
-    Format,
     Grid,
     Section,
-    clean,
     coverage_notes,
     few_notes,
     open_notes,
@@ -38,23 +36,11 @@ from harness.tables import (
     result_row,
     rows_of,
 )
+from harness.tables import clean as clean
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
 from reports.settings import about
-
-__all__ = [
-    "FORMATS",
-    "TEST_DATA_NOTE",
-    "Average",
-    "Format",
-    "as_page",
-    "clean",
-    "grid",
-    "grids",
-    "json_content",
-    "render",
-]
 
 FOR_PROGRAMS = ("csv", "json", "parquet")
 """Formats that hold one table, with every column of the frame."""
@@ -74,17 +60,6 @@ def render(
     for_programs = form in FOR_PROGRAMS
     arranged = [grid(table, average)] if for_programs else grids(table, average)
     return tables.render(arranged, form, width=width)
-
-
-def as_page(frames: Sequence[pd.DataFrame], average: Average = "macro") -> str:
-    """Several tables on one HTML page, without scripts."""
-    arranged = [one for frame in frames for one in grids(frame, average)]
-    return tables.render(arranged, "html")
-
-
-def json_content(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the content that `render` writes as JSON."""
-    return tables.json_content(grid(table))
 
 
 def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:

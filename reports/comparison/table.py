@@ -10,7 +10,6 @@ import pandas as pd
 
 from harness import tables
 from harness.tables import (
-    FORMATS,
     Cell,
     Data,
     Grid,
@@ -35,8 +34,6 @@ from reports.comparison.results import (
 from reports.frames.units import Column, typed
 from reports.grid import frame_data
 from reports.settings import about
-
-__all__ = ["FORMATS", "columns", "comparison_grid", "comparison_table", "render"]
 
 HEADS = (
     "baseline",

@@ -30,11 +30,6 @@ class Column(NamedTuple):
     meaning: str
 
 
-def schema(columns: Iterable[Column]) -> dict[str, str]:
-    """Column names with their pandas types."""
-    return {column.name: column.kind for column in columns}
-
-
 def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
     """Return the columns of frames of several benchmarks: those of the first, then what others add.
 

@@ -22,6 +22,7 @@ from harness.runs import (
 )
 from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
 from parsers.scoring import MIND2WEB
+from reports.frames.units import Column
 from tests.units import step_of, step_scores
 
 WORKED = {"A": (True, True), "B": (True, None, True), "C": (True, False)}
@@ -140,3 +141,8 @@ def write(
         if complete:
             run.finish({}, complete=True)
     return path
+
+
+def schema(columns: Iterable[Column]) -> dict[str, str]:
+    """The names of columns with their pandas types."""
+    return {column.name: column.kind for column in columns}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.tables import escape
-from reports import command
-from reports.formats import FORMATS, TEST_DATA_NOTE, Format, render, results_grid
+from harness.tables import FORMATS, TEST_DATA_NOTE, Format, escape
+from reports import output
+from reports.formats import render, results_grid
 from reports.tables import by_table, main_table
 from tests.reports.runs import setup, step, worked, write
 
@@ -34,7 +34,7 @@ def hostile(tmp_path: Path) -> pd.DataFrame:
 
 
 def test_the_command_offers_every_format() -> None:
-    assert (*FORMATS, "parquet") == command.FORMATS
+    assert (*FORMATS, "parquet") == output.FORMATS
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -18,8 +18,7 @@ from reports.frames import runs, steps, tasks
 from reports.frames.runs import runs_frame
 from reports.frames.steps import steps_frame
 from reports.frames.tasks import tasks_frame
-from reports.frames.units import schema
-from tests.reports.runs import setup, step, worked, write
+from tests.reports.runs import schema, setup, step, worked, write
 
 STEPS = schema(steps.columns(MIND2WEB))
 TASKS = schema(tasks.columns(MIND2WEB))

@@ -14,8 +14,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from harness.tables import to_parquet
-from reports.formats import FORMATS, TEST_DATA_NOTE, Format, as_page, grid, render
+from harness import tables
+from harness.tables import FORMATS, TEST_DATA_NOTE, Format, to_parquet
+from reports.formats import grid, render
 from reports.grid import Field, described, interval
 from reports.tables import main_table
 from tests.reports.runs import setup, step, worked, write
@@ -122,7 +123,8 @@ def test_results_as_html(tmp_path: Path) -> None:
 
 
 def test_several_tables_on_a_page(table: pd.DataFrame, tmp_path: Path) -> None:
-    page = _read(as_page([main_table(write(tmp_path / "run", worked())), table]))
+    both = [grid(main_table(write(tmp_path / "run", worked()))), grid(table)]
+    page = _read(tables.render(both, "html"))
     assert page.tags.count("table") == 2 and page.tags.count("body") == 1
 
 

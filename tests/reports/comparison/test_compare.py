@@ -18,8 +18,7 @@ from reports.comparison.compare import compare_runs
 from reports.comparison.results import Comparison, Comparisons, Contrast
 from reports.comparison.table import columns, comparison_table, render
 from reports.frames.rows import run_rows
-from reports.frames.units import schema
-from tests.reports.runs import setup, step, worked, write
+from tests.reports.runs import schema, setup, step, worked, write
 from tests.units import flat
 
 

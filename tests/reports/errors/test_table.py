@@ -24,10 +24,9 @@ from reports.errors.frame import columns, errors_frame, keys, merge_into
 from reports.errors.labels import Label, add_labels, read_labels
 from reports.errors.table import columns as table_columns
 from reports.errors.table import errors_table, render
-from reports.frames.units import schema
 from reports.kinds.step.error_classes import ErrorClass
 from tests.reports.errors.cases import CHOICES, PAGE, record, rounds
-from tests.reports.runs import write
+from tests.reports.runs import schema, write
 from tests.units import changed
 
 DIGEST = hashlib.sha256(PAGE.encode()).hexdigest()
