@@ -60,6 +60,24 @@ class ClassInfo(NamedTuple):
         return self.counted and self.group != "success"
 
 
+NOT_ANSWERED = ClassInfo(
+    UNSETTLED,
+    "not answered",
+    "not counted",
+    "not asked yet, or its calls failed; the detail is the error",
+)
+CUT_OFF = ClassInfo(
+    TRUNCATED,
+    "truncated",
+    "no answer",
+    "the reply ran into the output limit before a complete answer",
+)
+DECLINED = ClassInfo(
+    REFUSED,
+    "refused",
+    "no answer",
+    "the model declined, or its provider refused the prompt",
+)
 FAILURE = ClassInfo(FAILED, "failed", "wrong", "none of the above")
 
 
@@ -78,12 +96,7 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
             "not counted",
             "the row has no right answer; the detail is the reason",
         ),
-        ClassInfo(
-            UNSETTLED,
-            "not answered",
-            "not counted",
-            "not asked yet, or its calls failed; the detail is the error",
-        ),
+        NOT_ANSWERED,
         ClassInfo(
             UNMEASURED,
             "not measured",
@@ -91,18 +104,8 @@ def general_classes(declared: Declaration) -> tuple[ClassInfo, ...]:
             f"the outcome has no {main.meaning or main.head}",
         ),
         ClassInfo(SUCCESS, "success", "success", "a success by the run's own rules"),
-        ClassInfo(
-            TRUNCATED,
-            "truncated",
-            "no answer",
-            "the reply ran into the output limit before a complete answer",
-        ),
-        ClassInfo(
-            REFUSED,
-            "refused",
-            "no answer",
-            "the model declined, or its provider refused the prompt",
-        ),
+        CUT_OFF,
+        DECLINED,
         ClassInfo(
             NO_ANSWER,
             "no answer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from reports.errors import ClassInfo
+from reports.errors import CUT_OFF, DECLINED, NOT_ANSWERED, ClassInfo
 
 
 class ErrorClass(StrEnum):
@@ -49,30 +49,15 @@ CLASSES: tuple[ClassInfo, ...] = (
         "not counted",
         "the row has no right answer or no screenshot; the detail is the reason",
     ),
-    ClassInfo(
-        ErrorClass.UNSETTLED,
-        "not answered",
-        "not counted",
-        "not asked yet, or its calls failed; the detail is the error",
-    ),
+    NOT_ANSWERED,
     ClassInfo(
         ErrorClass.SUCCESS,
         "success",
         "success",
         "a success by the run's own rules; if only the element was asked for, the right element",
     ),
-    ClassInfo(
-        ErrorClass.TRUNCATED,
-        "truncated",
-        "no answer",
-        "the reply ran into the output limit before a complete answer",
-    ),
-    ClassInfo(
-        ErrorClass.REFUSED,
-        "refused",
-        "no answer",
-        "the model declined, or its provider refused the prompt",
-    ),
+    CUT_OFF,
+    DECLINED,
     ClassInfo(
         ErrorClass.NO_ANSWER,
         "no answer",
