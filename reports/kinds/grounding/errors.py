@@ -117,10 +117,7 @@ class GroundingPage(UnitPage):
 
     def answer(self, record: GroundingRecord) -> str | None:
         """Return the point in whole pixels, or that there is none."""
-        said = record.prediction
-        if said is None:
-            return None
-        return _text(said.point) if said.point else str(said.status)
+        return _answered(record)
 
     def part(self, record: GroundingRecord) -> Part:
         """Return the marks on the picture, and the point against the target."""
@@ -183,10 +180,8 @@ def _focus(gold: Target, point: Point | None) -> Box | None:
 
 
 def _lines(record: GroundingRecord) -> Iterator[Line]:
-    gold, said, scores = record.detail.gold, record.prediction, record.scores or {}
-    answered = "–"
-    if said:
-        answered = _text(said.point) if said.point else str(said.status)
+    gold, scores = record.detail.gold, record.scores or {}
+    answered = _answered(record) or "–"
     right = bool(scores["hit"]) if scores.get("hit") is not None else None
     yield Line("point", (Cell(str(gold)), Cell(answered)), right)
     if gold.kind == "absent":
@@ -209,5 +204,8 @@ def _scores(record: GroundingRecord) -> Iterator[Score]:
             yield Score(name.replace("_", " "), value, binary=True)
 
 
-def _text(point: Point) -> str:
-    return f"{point[0]:,.1f}, {point[1]:,.1f}"
+def _answered(record: GroundingRecord) -> str | None:
+    said = record.prediction
+    if said is None or said.point is None:
+        return str(said.status) if said else None
+    return f"{said.point[0]:,.1f}, {said.point[1]:,.1f}"

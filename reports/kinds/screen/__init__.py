@@ -109,10 +109,7 @@ class ScreenPage(UnitPage):
 
     def answer(self, record: ScreenRecord) -> str | None:
         """Return the action in words, or that there is none."""
-        said = record.prediction
-        if said is None:
-            return None
-        return told(said.action) if said.action else str(said.status)
+        return _answered(record)
 
     def part(self, record: ScreenRecord) -> Part:
         """Return the marks on the picture, and the answer against the recorded action."""
@@ -150,13 +147,17 @@ def _focus(record: ScreenRecord) -> Box | None:
 
 
 def _lines(record: ScreenRecord) -> Iterator[Line]:
-    task, said = record.detail.asked, record.prediction
-    answered = "–"
-    if said:
-        answered = told(said.action) if said.action else str(said.status)
-    yield Line("action", (Cell(told(record.detail.gold.action)), Cell(answered)))
-    if task.instruction:
-        yield Line("sentence", (Cell(task.instruction), Cell("")))
+    answered = Cell(_answered(record) or "–")
+    yield Line("action", (Cell(told(record.detail.gold.action)), answered))
+    if sentence := record.detail.asked.instruction:
+        yield Line("sentence", (Cell(sentence), Cell("")))
+
+
+def _answered(record: ScreenRecord) -> str | None:
+    said = record.prediction
+    if said is None or said.action is None:
+        return str(said.status) if said else None
+    return told(said.action)
 
 
 def screen_keys(run: Run, values: Mapping[str, object]) -> dict[str, str]:
