@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adapters.contract import Adapter, Measuring
 from adapters.prices import source
-from harness.benchmarks import benchmark
+from harness.benchmarks import Dataset, benchmark
 from harness.engine import (
     Caller,
     CostLimitReached,
@@ -21,10 +21,10 @@ from harness.engine import (
     on_interrupt,
 )
 from harness.kinds.contract import unit_kind
-from harness.pictures import PictureStore, built_in_picture
+from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
-from harness.runs import RunDirectory, RunError, open_run
+from harness.runs import RunDirectory, RunError, Unit, open_run
 from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
 from harness.session.observers import Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
@@ -60,125 +60,142 @@ async def carry_out(
 
     Raises `Fatal`, `RunError`, `UserError`.
     """
-    settings, model, say = plan.settings, plan.model, observer.notice
     of_this_session = {
-        **of_session(settings),
+        **of_session(plan.settings),
         "prices_from": source(),
-        "data_published": benchmark(settings.benchmark).published,
-        "model_released": model.sheet.released_on(model.info),
+        "data_published": benchmark(plan.settings.benchmark).published,
+        "model_released": plan.model.sheet.released_on(plan.model.info),
     }
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
-        pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
-        cache, vectors = _caches(plan, say)
-        stopped: Stopped | None = None
-        total = plan.dialogues
         if directory.lost:
-            lost = counted(
-                len(directory.lost),
-                f"answered {plan.dataset.unit}",
-                f"answered {plan.dataset.units}",
-            )
-            say(
-                f"warning: not every call of {lost} is on record any more; --repair asks for them "
-                "again"
-            )
-        # The running scores are those of the run, not of this session.
-        before = open_run(plan.directory).records() if directory.settled else ()
-        passes: Passes | None = None
+            observer.notice(_lost_calls(len(directory.lost), plan.dataset))
+        asked = await _ask(plan, directory, observer, stoppable)
+        if asked.stopped is not None:
+            reached = isinstance(asked.stopped, CostLimitReached)
+            directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
+        directory.sync()
+        done = _finished(plan, asked)
+        if done.complete:
+            directory.finish(done.summary, complete=True)
+    observer.finished(done)
+    return done
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """How the asking of a session ended."""
+
+    stopped: Stopped | None
+    """Why it ended before the last dialogue."""
+    waiting: str
+    """What the run waits for; "" if for nothing."""
+    pictures: PictureStats
+    closing_line: str
+
+
+async def _ask(
+    plan: Plan,
+    directory: RunDirectory,
+    observer: SessionObserver,
+    stoppable: Callable[[Callable[[], None]], None],
+) -> _Asked:
+    """Hold the dialogues that are not on record yet, and close everything that they needed."""
+    settings, model, say = plan.settings, plan.model, observer.notice
+    # The running scores are those of the run, not of this session.
+    before = open_run(plan.directory).records() if directory.settled else ()
+    stopped: Stopped | None = None
+    async with contextlib.AsyncExitStack() as closing:
+        # Closed in reverse order.
+        for role in plan.roles.values():
+            closing.push_async_callback(role.close)
+        if not model.is_borrowed:
+            closing.push_async_callback(model.adapter.close)
+        cache, vectors = _caches(plan, say)
+        for store in (cache, vectors):
+            if store is not None:
+                closing.push_async_callback(store.close)
+        pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
+        closing.callback(pictures.close)
+        closing.push_async_callback(plan.kind.close)
+        closing.callback(observer.ended)
+        observer.begun(plan, len(directory.settled), before)
+
+        async def preflight() -> None:
+            picture = built_in_picture() if plan.pictures.name != "none" else None
+            reply = await engine.preflight(picture)
+            if warning := preflight_warning(reply, limits_of(settings)):
+                say(warning)
+
+        passes = _open_passes(plan, directory, pictures, preflight, say)
+        session = Session(plan, directory, pictures, observer)
         # Calls that are not handed over: the first one, and those of other roles.
-        tiers = at_once(settings.tier)
-        try:
-            observer.begun(plan, len(directory.settled), before)
-            unanswered = (None, Status.NO_REPLY, Status.PROVIDER_REFUSED)
-            answered = any(
-                one.calls and (one.prediction and one.prediction.status) not in unanswered
-                for one in before
-            )
+        at_once_only = replace(model, tiers=at_once(settings.tier))
+        engine = Engine(
+            at_once_only.lane(settings, passes.caller if passes else None),
+            pictures,
+            directory,
+            policy=engine_policy(settings),
+            cache=cache,
+            observer=observer,
+            spent=directory.spent,
+            prepare_picture=session.prepare_picture,
+            roles=_lanes(plan),
+            vectors=vectors,
+            shared=directory.shared,
+            answered=any(map(_was_answered, before)),
+        )
 
-            async def preflight() -> None:
-                picture = built_in_picture() if plan.pictures.name != "none" else None
-                reply = await engine.preflight(picture)
-                if warning := preflight_warning(reply, limits_of(settings)):
-                    say(warning)
+        def interrupt() -> None:
+            engine.stop("interrupted")
 
-            passes = _open_passes(plan, directory, pictures, preflight, say)
-            session = Session(plan, directory, pictures, observer)
-            engine = Engine(
-                replace(model, tiers=tiers).lane(settings, passes.caller if passes else None),
-                pictures,
-                directory,
-                policy=engine_policy(settings),
-                cache=cache,
-                observer=observer,
-                spent=directory.spent,
-                prepare_picture=session.prepare_picture,
-                roles=_lanes(plan),
-                vectors=vectors,
-                shared=directory.shared,
-                answered=answered,
-            )
-
-            def interrupt() -> None:
-                engine.stop("interrupted")
-
-            stoppable(interrupt)
-            with (
-                on_interrupt(interrupt),
-                _recording_usage(engine, model.adapter, directory),
-            ):
-                try:
-                    if passes is not None:
-                        await passes.run(engine, session)
-                    elif len(directory.settled) == total:
-                        await engine.run(session.jobs(), session.settle)
-                    else:
+        stoppable(interrupt)
+        with on_interrupt(interrupt), _recording_usage(engine, model.adapter, directory):
+            try:
+                if passes is not None:
+                    await passes.run(engine, session)
+                else:
+                    if len(directory.settled) < plan.dialogues:
                         await engine.open(directory.path, say)
                         if plan.preflights:
                             await preflight()
                         await engine.preflight_roles(plan.preflighted_roles)
-                        await engine.run(session.jobs(), session.settle)
-                except Stopped as reason:
-                    stopped = reason
-        finally:
-            observer.ended()
-            await plan.kind.close()
-            pictures.close()
-            for store in (cache, vectors):
-                if store is not None:
-                    await store.close()
-            if not model.is_borrowed:
-                await model.adapter.close()
-            for role in plan.roles.values():
-                await role.close()
-        if stopped is not None:
-            reached = isinstance(stopped, CostLimitReached)
-            directory.note_measured({STOPPED: str(stopped), REACHED_COST_LIMIT: reached})
-        directory.sync()
-        run = open_run(plan.directory)
-        records = run.records()
-        settled = sum(record.settled for record in records)
-        waiting = passes.waiting if passes else ""
-        complete = stopped is None and settled == total and not waiting
-        bounds = unit_kind(run.manifest.declaration.kind).extras.bounds(records, settings)
-        summary = summarise(records, settings, plan.selected.task_rows, run.manifest, bounds)
-        if complete:
-            directory.finish(summary, complete=True)
-    why = None if stopped is None else str(stopped)
-    reached_cost_limit = isinstance(stopped, CostLimitReached)
-    done = Finished(
+                    await engine.run(session.jobs(), session.settle)
+            except Stopped as reason:
+                stopped = reason
+    waiting = passes.waiting if passes else ""
+    return _Asked(stopped, waiting, pictures.stats, engine.closing_line)
+
+
+def _lost_calls(number: int, dataset: Dataset[Any]) -> str:
+    lost = counted(number, f"answered {dataset.unit}", f"answered {dataset.units}")
+    return f"warning: not every call of {lost} is on record any more; --repair asks for them again"
+
+
+def _was_answered(record: Unit[Any]) -> bool:
+    """Return whether the model has replied to a call of a unit, and was not refused by it."""
+    unanswered = (None, Status.NO_REPLY, Status.PROVIDER_REFUSED)
+    status = record.prediction and record.prediction.status
+    return bool(record.calls) and status not in unanswered
+
+
+def _finished(plan: Plan, asked: _Asked) -> Finished:
+    """The result of a session, with the summary of what is on record of the run."""
+    run = open_run(plan.directory)
+    records, settings = run.records(), plan.settings
+    bounds = unit_kind(run.manifest.declaration.kind).extras.bounds(records, settings)
+    settled = sum(record.settled for record in records)
+    return Finished(
         plan.directory,
         records,
-        summary,
+        summarise(records, settings, plan.selected.task_rows, run.manifest, bounds),
         bounds,
-        complete,
-        why,
-        pictures.stats,
-        reached_cost_limit,
-        engine.closing_line,
-        waiting,
+        complete=asked.stopped is None and settled == plan.dialogues and not asked.waiting,
+        stopped=None if asked.stopped is None else str(asked.stopped),
+        pictures=asked.pictures,
+        reached_cost_limit=isinstance(asked.stopped, CostLimitReached),
+        closing_line=asked.closing_line,
+        waiting=asked.waiting,
     )
-    observer.finished(done)
-    return done
 
 
 class Passes(Protocol):
