@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
 from parsers.actions import ActionSpace
 from parsers.measure import Average as Average
@@ -126,6 +126,9 @@ class Declaration:
             fill(self, groups=groups, clusters=(innermost,))
         if problem := next(_problems(self), ""):
             raise ValueError(problem)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # pandas copies what a table is of whenever the table is looked at
 
     def __getitem__(self, name: str) -> Measure:
         """Return the measure of that name. Raises `KeyError`."""

@@ -23,7 +23,7 @@ from harness.tables import (
     few_notes,
     shown,
 )
-from reports.frames.units import Column, Kind, typed
+from reports.frames.units import Column, Kind, plain_values, typed
 
 Style = Literal[NumberStyle, "bounds", "hidden"]
 
@@ -156,9 +156,7 @@ def plain_rows(frame: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     """Return the rows as plain Python values; missing values are None."""
     bare = frame.copy(deep=False)
     bare.attrs = {}  # pandas copies them for every column that is looked at
-    columns = [bare[name].astype("object") for name in bare.columns]
-    lists = [column.where(column.notna(), None).tolist() for column in columns]
-    return zip(*lists, strict=True)
+    return zip(*(plain_values(bare[name]) for name in bare.columns), strict=True)
 
 
 def plain_records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -128,41 +128,67 @@ def by_table(
     `attrs["spending"]` has what a success takes in each run, for which its calls are read. Raises
     `RunError` as `main_table`, for a key that a run does not have, and if no row is common.
     """
-    opened = open_runs(runs)
+    known = by_tables(
+        runs, (key,), f1=f1, invalid=invalid, cluster=cluster, common=common, spending=spending
+    )
+    return known[key]
+
+
+def by_tables(
+    runs: RunLike | Iterable[RunLike],
+    named: Iterable[str],
+    *,
+    f1: str | None = None,
+    invalid: InvalidRule | None = None,
+    cluster: str = "",
+    common: bool = False,
+    spending: bool = False,
+) -> dict[str, pd.DataFrame]:
+    """Return a `by_table` for each of the keys; the runs are read once."""
+    opened, named = open_runs(runs), tuple(named)
     for label, run in opened.items():
-        of_run = run.manifest.declaration
-        try:
-            key_named(of_run, key)
-        except KeyError as error:
-            known = ", ".join(keys(of_run))
-            message = f"{label} cannot be grouped by {error.args[0]!r}, only by {known}"
-            raise RunError(message) from error
+        for key in named:
+            of_run = run.manifest.declaration
+            try:
+                key_named(of_run, key)
+            except KeyError as error:
+                known = ", ".join(keys(of_run))
+                message = f"{label} cannot be grouped by {error.args[0]!r}, only by {known}"
+                raise RunError(message) from error
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
     counted = {rows.label: rows.frame[rows.declared.id_column].nunique() for rows in evaluated}
     if common:
         evaluated = common_rows(evaluated)
+    settings = attrs_of(opened)
+    shared: dict[Hashable, Any] = {
+        "cluster": evaluated[0].rules.cluster,
+        "clusters": {rows.label: rows.rules.cluster for rows in evaluated},
+        "declarations": {rows.label: rows.declared for rows in evaluated},
+        **settings,
+        "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
+        "runs": [facts(rows) for rows in evaluated],
+        "variants": {rows.label: rows.rules.variant for rows in evaluated},
+        "unranked": unranked(settings["differences"], common=common),
+        "common": [_common_line(evaluated, counted)] if common else [],
+        "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
+    }
+    declared = declarations(opened.values())
+    return {key: _grouped(evaluated, key, declared, shared) for key in named}
+
+
+def _grouped(
+    evaluated: Sequence[RunRows],
+    key: str,
+    declared: Sequence[Declaration],
+    shared: Mapping[Hashable, Any],
+) -> pd.DataFrame:
     records = [record for rows in evaluated for record in _records(rows, key)]
     left_open: dict[str, set[str]] = {rows.label: set() for rows in evaluated}
     for record in records:
         left_open[record["run"]] |= record.pop("left_open")
-    declared = declarations(opened.values())
     described = union(columns(key, one, partly_measured(records, one)) for one in declared)
-    table, shared = typed(records, described), attrs_of(opened)
-    table.attrs = {
-        "key": key,
-        "cluster": evaluated[0].rules.cluster,
-        "declared": declared[0],
-        "clusters": {rows.label: rows.rules.cluster for rows in evaluated},
-        "declarations": {rows.label: rows.declared for rows in evaluated},
-        "left_open": left_open,
-        **shared,
-        "given": {name: v for name, v in (("f1", f1), ("invalid", invalid)) if v is not None},
-        "runs": [facts(rows) for rows in evaluated],
-        "variants": {rows.label: rows.rules.variant for rows in evaluated},
-        "unranked": unranked(shared["differences"], common=common),
-        "common": [_common_line(evaluated, counted)] if common else [],
-        "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
-    }
+    table = typed(records, described)
+    table.attrs = {**shared, "key": key, "declared": declared[0], "left_open": left_open}
     return table
 
 

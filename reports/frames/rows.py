@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from parsers.declaration import SPLIT
 from parsers.metrics import ParentRate
 from parsers.repeats import Repeated, Trial, aggregate_repeats
 from reports.frames.steps import steps_frame
+from reports.frames.units import plain_values
 from reports.load import RunLike, open_runs
 
 InvalidRule = Literal["exclude", "fail"]
@@ -132,6 +133,7 @@ def _rows(
     declared = run.manifest.declaration
     rules = _rules(label, run.manifest, variant, invalid, cluster)
     frame = steps_frame(run)
+    frame.attrs = {}  # pandas copies them for every column that is looked at
     frame["run"] = pd.Series([label] * len(frame), dtype="str").astype("category")
     again = _decided_again(label, run, rules.variant)
     for measure in declared.of_units:
@@ -219,14 +221,14 @@ def _trials(
     frame: pd.DataFrame, declared: Declaration, again: tuple[Measure, ...], variant: str
 ) -> tuple[Trial, ...]:
     """Return the rows as scored, but for measures that are decided `again` by a variant."""
-    of_levels = {level.name: _objects(frame[level.column]) for level in declared.levels}
+    of_levels = {level.name: plain_values(frame[level.column]) for level in declared.levels}
     of_labels = {
-        group.name: _objects(frame[group.column])
+        group.name: plain_values(frame[group.column])
         for group in declared.groups
         if group.name != SPLIT and group.name not in of_levels
     }
     of_scores = {
-        name: _objects(frame[name if measure.variants else measure.column])
+        name: plain_values(frame[name if measure.variants else measure.column])
         for measure in (*declared.of_units, *declared.spread)
         for name in measure.scores
     }
@@ -234,7 +236,7 @@ def _trials(
         *(frame["repeat"], frame[declared.id_column], frame["split"]),
         *(frame["invalid"], frame["status"], frame["flags"]),
     )
-    outcomes = zip(*map(_objects, columns), strict=True)
+    outcomes = zip(*map(plain_values, columns), strict=True)
     trials = []
     for place, (repeat, unit_id, split, invalid, status, flags) in enumerate(outcomes):
         scores: dict[str, float | None] | None = None
@@ -262,11 +264,6 @@ def _all_right(
 ) -> float | None:
     needed = [scores[declared[name].score(variant)] for name in measure.needs]
     return None if None in needed else float(all(value == 1 for value in needed))
-
-
-def _objects(column: pd.Series[Any]) -> list[Any]:
-    plain = column.astype("object")
-    return plain.where(column.notna(), None).tolist()
 
 
 def _withheld(parents: ParentMetrics) -> ParentMetrics:

@@ -45,6 +45,12 @@ def union(listed: Iterable[Sequence[Column]]) -> tuple[Column, ...]:
     return tuple(columns.values())
 
 
+def plain_values(column: pd.Series[Any]) -> list[Any]:
+    """Return the values of a column as plain Python values; missing ones are None."""
+    pairs = zip(column.astype("object").tolist(), column.isna().tolist(), strict=True)
+    return [None if missing else value for value, missing in pairs]
+
+
 def typed(records: Sequence[Mapping[str, Any]], columns: Sequence[Column]) -> pd.DataFrame:
     """Return a frame with a row per record and these columns, in this order, of these types."""
     import pandas as pd

@@ -57,6 +57,7 @@ def rates_plot(table: pd.DataFrame, name: str, folder: Path) -> Plot:
     units, said = declared.units, measure_words(declared)
     title = f"{title_of(said)} by {key}"
     lines = table[table["headline"].astype(bool)]
+    lines.attrs = {}  # pandas copies them for every row that is looked at
     sizes = lines.groupby(key, observed=True)[units].max().sort_values(ascending=False)
     groups = list(dict.fromkeys(g for g in lines[key] if g in set(sizes.index[:MOST_GROUPS])))
     runs = list(dict.fromkeys(lines["run"]))

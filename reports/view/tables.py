@@ -15,7 +15,7 @@ from parsers import Declaration
 from reports.formats import fact_texts, results_grid
 from reports.keys import keys
 from reports.settings import Setting
-from reports.tables import by_table
+from reports.tables import by_tables
 from reports.view.parts import average_words
 
 
@@ -90,7 +90,7 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     if declared.main_of_units.cells:
         others = []  # One table has all averages.
     known = keys(declared)
-    frames: dict[str, pd.DataFrame] = {name: by_table(runs.values(), name) for name in known}
+    frames = by_tables(runs.values(), known)
     grids = {key: results_grid(frame, first) for key, frame in frames.items()}
     key = next(iter(known))
     main = frames[key]
