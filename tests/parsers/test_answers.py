@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from parsers import Answer, Status, letters_for, read_answer
-from tests.rows import rows
 
 OPTIONS = [f"<button id={i} submit> Button {i} </button>" for i in range(20)]
 OPTIONS[7] = "<button id=7 submit search> Search </button>"
@@ -95,7 +94,7 @@ H_CLICK = {
 }
 
 
-@rows("text", H_CLICK.values(), ids=H_CLICK)
+@pytest.mark.parametrize("text", H_CLICK.values(), ids=H_CLICK)
 def test_reads_as_click_on_option_h(text: str) -> None:
     assert read(text) == answered()
 
@@ -107,13 +106,13 @@ NONE = [
 ]
 
 
-@rows("element", NONE)
+@pytest.mark.parametrize("element", NONE)
 def test_reads_as_none_of_the_options(element: str) -> None:
     assert read(three(element)) == Answer(Status.NONE, operation="CLICK")
 
 
-@rows("word", ["NA", "N/A", "None", "none of the above"])
-@rows("count", [1, 20, 27, 400, 500])
+@pytest.mark.parametrize("word", ["NA", "N/A", "None", "none of the above"])
+@pytest.mark.parametrize("count", [1, 20, 27, 400, 500])
 def test_words_for_none_are_none_at_any_number_of_options(word: str, count: int) -> None:
     for none_letter in (None, "ZZ"):
         answer = read_answer(three(word), ["x"] * count, none_letter=none_letter)
@@ -142,7 +141,7 @@ ELEMENT_UNREADABLE = {
 }
 
 
-@rows(("element", "status"), ELEMENT_UNREADABLE.values(), ids=ELEMENT_UNREADABLE)
+@pytest.mark.parametrize(("element", "status"), ELEMENT_UNREADABLE.values(), ids=ELEMENT_UNREADABLE)
 def test_keeps_the_operation_when_only_the_element_is_unreadable(
     element: str, status: Status
 ) -> None:
@@ -158,7 +157,7 @@ def test_json_list_of_letters_is_ambiguous() -> None:
     assert read('{"ELEMENT": ["F", "H"], "ACTION": "CLICK"}').status is Status.AMBIGUOUS
 
 
-@rows("element", ["F, H", "F or H", '"F" and "H"', "F/H/B"])
+@pytest.mark.parametrize("element", ["F, H", "F or H", '"F" and "H"', "F/H/B"])
 def test_first_of_many_letters_on_request(element: str) -> None:
     assert read(three(element), first_of_many=True) == answered(5, flags=("first_of_many",))
 
@@ -173,7 +172,7 @@ def test_article_after_option_is_a_letter() -> None:
     assert read(three("I")).option == 8
 
 
-@rows("count", [27, 47, 60])
+@pytest.mark.parametrize("count", [27, 47, 60])
 def test_two_letters_with_many_options(count: int) -> None:
     options = ["x"] * count
     for place, letter in enumerate(letters_for(count)):
@@ -198,7 +197,7 @@ def test_letters_may_be_given() -> None:
     assert answer == answered(1)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("options", "letters", "none_letter"),
     [
         (2, ["A"], None),
@@ -251,7 +250,7 @@ KEYS = {
 }
 
 
-@rows("text", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize("text", KEYS.values(), ids=KEYS)
 def test_keys_and_conditions(text: str) -> None:
     assert read(text) == answered()
 
@@ -273,8 +272,8 @@ VALUES = {
 }
 
 
-@rows(("written", "value"), VALUES.values(), ids=VALUES)
-@rows("operation", ["TYPE", "SELECT"])
+@pytest.mark.parametrize(("written", "value"), VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("operation", ["TYPE", "SELECT"])
 def test_value_is_cleaned(operation: str, written: str, value: str) -> None:
     assert read(three("H", operation, written)) == answered(H, operation, value)
 
@@ -305,30 +304,30 @@ def test_seeact_value_style() -> None:
     assert read(text, value_style="seeact") == answered(H, "TYPE", "Washington D.C")
 
 
-@rows("operation", ["TYPE", "SELECT"])
+@pytest.mark.parametrize("operation", ["TYPE", "SELECT"])
 def test_absent_value_is_missing(operation: str) -> None:
     text = f"ELEMENT: H\nACTION: {operation}"
     assert read(text) == answered(H, operation, "", ("missing_value",))
 
 
-@rows("word", ["None", "none", "N/A", "null", "", '""', '"None"', "None."])
-@rows("operation", ["TYPE", "SELECT"])
+@pytest.mark.parametrize("word", ["None", "none", "N/A", "null", "", '""', '"None"', "None."])
+@pytest.mark.parametrize("operation", ["TYPE", "SELECT"])
 def test_words_for_no_value_are_missing(operation: str, word: str) -> None:
     answer = read(three("H", operation, word))
     assert answer == answered(H, operation, "", ("missing_value",))
 
 
-@rows("word", ["None", "N/A", "null", "something", ""])
+@pytest.mark.parametrize("word", ["None", "N/A", "null", "something", ""])
 def test_value_of_a_click_is_dropped(word: str) -> None:
     assert read(three(value=word)) == answered()
 
 
-@rows("action", ["HOVER", "ENTER", "PRESS ENTER", "press enter", "PRESS_ENTER"])
+@pytest.mark.parametrize("action", ["HOVER", "ENTER", "PRESS ENTER", "press enter", "PRESS_ENTER"])
 def test_mapped_operations_are_clicks(action: str) -> None:
     assert read(three(action=action)) == answered(flags=("mapped_operation",))
 
 
-@rows("action", ["SCROLL", "SCROLL DOWN", "TERMINATE", "NONE", "None", "N/A"])
+@pytest.mark.parametrize("action", ["SCROLL", "SCROLL DOWN", "TERMINATE", "NONE", "None", "N/A"])
 def test_other_actions_are_no_operation(action: str) -> None:
     answer = read(three(action=action))
     assert answer == Answer(Status.ANSWERED, H, flags=("other_action",))
@@ -340,7 +339,7 @@ def test_unknown_and_listed_actions_are_no_operation() -> None:
     assert read(three(action="CLICK or TYPE")) == listed
 
 
-@rows(
+@pytest.mark.parametrize(
     ("action", "operation"),
     [
         ("CLICK the SELECT box", "CLICK"),
@@ -366,7 +365,7 @@ REFUSALS = [
 ]
 
 
-@rows("text", REFUSALS)
+@pytest.mark.parametrize("text", REFUSALS)
 def test_refusal_by_wording(text: str) -> None:
     assert read(text) == Answer(Status.REFUSAL)
 
@@ -376,7 +375,7 @@ def test_apology_with_an_answer_is_an_answer() -> None:
     assert read("I'm sorry, I can't be sure, but I choose option H.").option == H
 
 
-@rows("text", ["", "  \n\t ", "\u200b\n"])
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\u200b\n"])
 def test_no_text_is_empty(text: str) -> None:
     assert read(text) == Answer(Status.EMPTY)
 
@@ -407,7 +406,7 @@ PROSE = {
 }
 
 
-@rows(("text", "status", "option"), PROSE.values(), ids=PROSE)
+@pytest.mark.parametrize(("text", "status", "option"), PROSE.values(), ids=PROSE)
 def test_prose(text: str, status: Status, option: int | None) -> None:
     answer = read(text)
     assert (answer.status, answer.option, answer.operation) == (status, option, None)
@@ -438,7 +437,7 @@ MISMATCHES = [
 ]
 
 
-@rows("element", MISMATCHES)
+@pytest.mark.parametrize("element", MISMATCHES)
 def test_letter_wins_over_a_different_choice_text(element: str) -> None:
     assert read(three(element)) == answered(flags=("text_mismatch",))
 
@@ -447,7 +446,7 @@ def test_choice_text_without_a_letter_names_the_option() -> None:
     assert read(three(OPTIONS[H])) == answered(flags=("by_text",))
 
 
-@rows(
+@pytest.mark.parametrize(
     ("finish", "status"),
     [
         ("refusal", Status.REFUSAL),
@@ -459,7 +458,7 @@ def test_what_the_provider_decided_is_the_status(finish: str, status: Status) ->
     assert read(three(), finish=finish) == Answer(status)
 
 
-@rows(
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -476,7 +475,7 @@ def test_cut_reply_without_complete_block_is_truncated(text: str) -> None:
     assert read(text, finish="length") == Answer(Status.TRUNCATED)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "operation", "value"),
     [
         ("ELEMENT: H\nACTION: CLICK", "CLICK", ""),

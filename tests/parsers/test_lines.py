@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from parsers import Answer, Status, letters_for, read_answer
 from parsers.operations import operation_in_prose, read_operation
-from tests.rows import rows
 
 FOLDER = Path(__file__).parent / "lines"
 TEXTS = {
@@ -41,7 +42,7 @@ def lines(name: str) -> list[str]:
     return (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
 
 
-@rows("line", lines("at_start"))
+@pytest.mark.parametrize("line", lines("at_start"))
 def test_a_letter_alone_or_at_the_start_of_the_line_is_the_answer(line: str) -> None:
     for options in (OPTIONS, ["x"] * 26, [""] * 26):
         found = answer(line, options)
@@ -49,13 +50,13 @@ def test_a_letter_alone_or_at_the_start_of_the_line_is_the_answer(line: str) -> 
         assert found.flags == ()
 
 
-@rows("line", lines("in_text"))
+@pytest.mark.parametrize("line", lines("in_text"))
 def test_a_letter_in_running_text_is_read_and_flagged(line: str) -> None:
     for options in (OPTIONS, ["x"] * 26):
         assert named(answer(line, options)) == "L~"
 
 
-@rows("letter", "BESXZ")
+@pytest.mark.parametrize("letter", "BESXZ")
 def test_every_letter_is_read_alike(letter: str) -> None:
     for name in ("at_start", "in_text"):
         for line in lines(name):
@@ -64,22 +65,22 @@ def test_every_letter_is_read_alike(letter: str) -> None:
                 assert named(answer(other, ["some choice"] * 26)).rstrip("~") == letter, other
 
 
-@rows("line", lines("with_text"))
+@pytest.mark.parametrize("line", lines("with_text"))
 def test_a_letter_beside_its_own_text_is_the_answer(line: str) -> None:
     assert answer(line, OPTIONS) == Answer(Status.ANSWERED, 7, "CLICK")
 
 
-@rows("line", lines("behind_text"))
+@pytest.mark.parametrize("line", lines("behind_text"))
 def test_a_letter_behind_its_own_text_is_read_and_flagged(line: str) -> None:
     assert named(answer(line, OPTIONS)) == "H~"
 
 
-@rows("line", ["H.Search flights", "H-Search flights", "Search flights (H)"])
+@pytest.mark.parametrize("line", ["H.Search flights", "H-Search flights", "Search flights (H)"])
 def test_text_of_no_option_makes_a_word_of_the_letter(line: str) -> None:
     assert named(answer(line, ["x"] * 26)) == "no_element"
 
 
-@rows("line", lines("ambiguous"))
+@pytest.mark.parametrize("line", lines("ambiguous"))
 def test_several_letters_are_ambiguous_unless_the_first_is_wanted(line: str) -> None:
     assert named(answer(line, OPTIONS)) == "ambiguous"
     found = answer(line, OPTIONS, first_of_many=True)
@@ -89,7 +90,7 @@ def test_several_letters_are_ambiguous_unless_the_first_is_wanted(line: str) -> 
     assert "first_of_many" in found.flags
 
 
-@rows("line", lines("denied"))
+@pytest.mark.parametrize("line", lines("denied"))
 def test_letters_that_are_denied_are_no_answer(line: str) -> None:
     for options in (OPTIONS, ["x"] * 26):
         assert answer(line, options) == Answer(Status.NO_ELEMENT, operation="CLICK")
@@ -97,13 +98,13 @@ def test_letters_that_are_denied_are_no_answer(line: str) -> None:
     assert (prose.status, prose.option) == (Status.NO_ELEMENT, None)
 
 
-@rows("line", lines("no_letters"))
+@pytest.mark.parametrize("line", lines("no_letters"))
 def test_a_description_names_no_letter(line: str) -> None:
     for options in (OPTIONS, ["x"] * 26, [""] * 26):
         assert named(answer(line, options)) == "no_element"
 
 
-@rows("line", lines("doubtful"))
+@pytest.mark.parametrize("line", lines("doubtful"))
 def test_a_name_that_is_written_like_an_answer_is_at_least_flagged(line: str) -> None:
     for options in (OPTIONS, ["x"] * 26, [""] * 26):
         found = named(answer(line, options))
@@ -203,7 +204,7 @@ OPERATIONS = {
 }
 
 
-@rows(
+@pytest.mark.parametrize(
     ("expected", "line"),
     [
         (expected, line.strip())

@@ -14,7 +14,6 @@ from parsers.attributes import read_described
 from parsers.mindact import option_letters, read_element
 from parsers.points import Form, read_point
 from tests.clock import linear_time
-from tests.rows import rows
 
 Found = tuple[int | None, str | None, str, Status, tuple[str, ...]]
 """Number, operation, value, status and flags of what was read."""
@@ -244,7 +243,7 @@ SEQUENCE = {
 
 
 @formats
-@rows("gap", SEQUENCE.values(), ids=SEQUENCE)
+@pytest.mark.parametrize("gap", SEQUENCE.values(), ids=SEQUENCE)
 def test_of_a_plan_the_first_action_counts(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.write(*SECOND)}")
     assert found == (*FIRST, Status.ANSWERED, ("multiple",))
@@ -286,7 +285,7 @@ DRAFTS = {
 
 
 @formats
-@rows("gap", DRAFTS.values(), ids=DRAFTS)
+@pytest.mark.parametrize("gap", DRAFTS.values(), ids=DRAFTS)
 def test_of_a_draft_and_its_correction_the_last_counts(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.write(*SECOND)}")
     assert found == (*SECOND, Status.ANSWERED, ("multiple",))
@@ -302,7 +301,7 @@ def test_of_a_corrected_plan_the_first_action_counts(form: Format) -> None:
 
 
 @formats
-@rows("gap", CORRECTIONS.values(), ids=CORRECTIONS)
+@pytest.mark.parametrize("gap", CORRECTIONS.values(), ids=CORRECTIONS)
 def test_an_element_alone_behind_words_of_correction_replaces_the_one_before(
     form: Format, gap: str
 ) -> None:
@@ -311,7 +310,7 @@ def test_an_element_alone_behind_words_of_correction_replaces_the_one_before(
 
 
 @formats
-@rows("gap", ["\n\n", "\n\nThis is close to it:\n\n"])
+@pytest.mark.parametrize("gap", ["\n\n", "\n\nThis is close to it:\n\n"])
 def test_an_element_alone_behind_other_words_is_passed_over(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.alone(7)}")
     assert found == (*FIRST, Status.ANSWERED, ())
@@ -325,7 +324,7 @@ def test_a_correction_of_a_later_step_leaves_the_first_alone(form: Format) -> No
 
 
 @formats
-@rows(
+@pytest.mark.parametrize(
     "rest",
     [
         "\n\nWait",
@@ -342,7 +341,7 @@ def test_an_answer_that_a_cut_reply_takes_back_does_not_count(form: Format, rest
 
 
 @formats
-@rows("rest", ["\n\nThis is bec", "\n\nStep 2:\n", "\n\n---\n"])
+@pytest.mark.parametrize("rest", ["\n\nThis is bec", "\n\nStep 2:\n", "\n\n---\n"])
 def test_an_answer_that_a_cut_reply_leaves_standing_counts(form: Format, rest: str) -> None:
     found = form.read(form.write(*SECOND) + rest, finish="length")
     assert found == (*SECOND, Status.ANSWERED, ("truncated",))
@@ -359,7 +358,7 @@ LISTS = [name for name, form in FORMATS.items() if form.write(*FIRST).startswith
 
 
 @pytest.mark.parametrize("name", [n for n in LISTS if n != "Qwen3-VL with lines"])
-@rows(
+@pytest.mark.parametrize(
     "around",
     [
         "[{}, {}]",
@@ -407,7 +406,7 @@ def test_a_correction_may_be_about_the_action_alone() -> None:
     assert lettered(draft + "ACTION: TYPE\nVALUE: Ohio")[:3] == (2, "TYPE", "Ohio")
 
 
-@rows(
+@pytest.mark.parametrize(
     "line",
     [
         "Wait, that is wrong. ELEMENT: H",
@@ -421,7 +420,7 @@ def test_a_correction_on_the_line_of_its_element(line: str) -> None:
     assert lettered(f"ELEMENT: C\nACTION: CLICK\nVALUE: None\n\n{line}")[:2] == (7, "CLICK")
 
 
-@rows(
+@pytest.mark.parametrize(
     "text",
     [
         "Step 1: ELEMENT: C, ACTION: CLICK, VALUE: None\n"

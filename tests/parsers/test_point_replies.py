@@ -28,7 +28,6 @@ from parsers.records import Status
 from parsers.scoring import within
 from tests.clock import linear_time
 from tests.parsers.test_points import HOSTILE
-from tests.rows import rows
 
 SIZE = (1920, 1080)
 TARGET = (1432.32, 339.12)
@@ -129,7 +128,7 @@ def test_a_point_that_rounding_would_push_off_is_on_the_border() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@rows(
+@pytest.mark.parametrize(
     "text",
     [
         "The 2 buttons in row 3",
@@ -180,7 +179,7 @@ def test_declining_is_what_was_agreed_on(form: Form, text: str, agreed: Decline)
     assert read_point(text, form).status is not Status.NONE
 
 
-@rows(
+@pytest.mark.parametrize(
     ("form", "text"),
     [
         ("computer-use", '{"x":null,"y":null}'),
@@ -273,7 +272,9 @@ FAMILIES: list[tuple[str, Form, str]] = [
 ]
 
 
-@rows(("form", "text"), [row[1:] for row in FAMILIES], ids=[r[0] for r in FAMILIES])
+@pytest.mark.parametrize(
+    ("form", "text"), [row[1:] for row in FAMILIES], ids=[r[0] for r in FAMILIES]
+)
 def test_the_reply_of_every_family_is_read_by_its_form(form: Form, text: str) -> None:
     answer = place(text, form)
     assert answer.status is Status.ANSWERED
@@ -282,7 +283,7 @@ def test_the_reply_of_every_family_is_read_by_its_form(form: Form, text: str) ->
 
 
 @pytest.mark.parametrize("form", FORMS)
-@rows(
+@pytest.mark.parametrize(
     "thought",
     [
         "<think>It may be (1, 2): [[1, 2, 3, 4]].",
@@ -296,7 +297,7 @@ def test_a_thought_that_is_never_closed_is_truncated(form: Form, thought: str) -
         assert place(thought, form, "words", finish=finish).status is Status.TRUNCATED
 
 
-@rows(
+@pytest.mark.parametrize(
     ("form", "text"),
     [
         ("point-text", "(1, 2)\n(746, 314)"),
@@ -313,7 +314,7 @@ def test_of_several_places_the_last_counts(form: Form, text: str) -> None:
     assert place(text, form).point == (746.0, 314.0)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("form", "text"),
     [
         ("qwen3-vl", '[{"point_2d": [1, 2]}, {"point_2d": [3, 4]}]'),
@@ -325,7 +326,7 @@ def test_a_list_of_places_is_no_answer(form: Form, text: str) -> None:
     assert place(text, form).status is Status.AMBIGUOUS
 
 
-@rows(
+@pytest.mark.parametrize(
     ("form", "text"),
     [
         ("point-text", "746, 31"),
@@ -449,7 +450,7 @@ def test_no_text_of_pieces_of_answers_raises(text: str, form: Form) -> None:
         assert (answer.point is not None) == (answer.status is Status.ANSWERED)
 
 
-@rows("piece", [*PIECES, *HOSTILE])
+@pytest.mark.parametrize("piece", [*PIECES, *HOSTILE])
 def test_texts_that_repeat_such_a_piece_take_no_time(piece: str) -> None:
     text = piece * (20_000 // len(piece))
     for form in FORMS:
@@ -458,7 +459,7 @@ def test_texts_that_repeat_such_a_piece_take_no_time(piece: str) -> None:
                 place(text, form, *DECLINES)
 
 
-@rows("text", ["y: 314, x: 746", "(1, 2, 3)", "1.2.3, 4", "12 buttons, 3", "5"])
+@pytest.mark.parametrize("text", ["y: 314, x: 746", "(1, 2, 3)", "1.2.3, 4", "12 buttons, 3", "5"])
 def test_other_numbers_on_a_line_are_no_place(text: str) -> None:
     assert place(text, "point-text").status is Status.PARSE_ERROR
 

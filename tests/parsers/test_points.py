@@ -21,7 +21,6 @@ from parsers.points import (
 from parsers.records import OPERATIONS, Operation, Status
 from parsers.values import is_missing
 from tests.clock import linear_time
-from tests.rows import rows
 
 OK = Status.ANSWERED
 
@@ -253,7 +252,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("form", sorted(FIRST))
-@rows("piece", HOSTILE)
+@pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_texts_take_no_time(form: Form, piece: str) -> None:
     with linear_time():
         read_point(piece * (200_000 // len(piece)), form)

@@ -10,7 +10,6 @@ from parsers import Answer, Status, read_answer
 from parsers.attributes import Described, read_described
 from parsers.mindact import read_element, read_first_character, read_reference
 from parsers.points import FORMS, PointAnswer, read_point
-from tests.rows import rows
 
 Read = Callable[[str], Answer | Described | PointAnswer]
 READERS: dict[str, Read] = {
@@ -36,8 +35,8 @@ LINES = "ELEMENT: H\nACTION: CLICK\nVALUE: None\n"
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-@rows("opening", TAGS)
-@rows("before", ["", "\n\n", "  "])
+@pytest.mark.parametrize("opening", TAGS)
+@pytest.mark.parametrize("before", ["", "\n\n", "  "])
 def test_a_thought_that_is_never_closed_is_a_reply_that_was_cut_off(
     reader: Read, opening: str, before: str
 ) -> None:

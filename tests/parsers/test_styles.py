@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from parsers import Answer, Status, read_answer
 from parsers.attributes import read_described
 from parsers.autowebglm import read as read_call
@@ -16,7 +18,6 @@ from parsers.browsergym import read as read_function
 from parsers.mindact import read_first_character, read_reference
 from parsers.points import read_point
 from tests.parsers.styles import FAMILIES, LETTERS, NONE, OPTIONS, answers
-from tests.rows import rows
 
 FOLDER = Path(__file__).parent / "lines"
 TRIPLES = [("C", "H", "K"), ("A", "B", "I"), ("I", "A", "D")]
@@ -81,26 +82,26 @@ FORMS = [
 ]
 
 
-@rows("text", FORMS)
+@pytest.mark.parametrize("text", FORMS)
 def test_keys_are_read_in_every_form(text: str) -> None:
     found = read(text)
     assert (letter(found), found.operation, found.value) == ("C", "TYPE", "Ohio")
 
 
-@rows(("text", "best"), filled("weighing"))
+@pytest.mark.parametrize(("text", "best"), filled("weighing"))
 def test_prose_that_weighs_options_is_its_conclusion(text: str, best: str) -> None:
     for reply in (text, f"{text}\n\nACTION: CLICK\nVALUE: None", f"<answer>{text}</answer>"):
         assert letter(read(reply)) == best
 
 
-@rows(("text", "_"), [*filled("several"), *filled("several_in_prose")])
+@pytest.mark.parametrize(("text", "_"), [*filled("several"), *filled("several_in_prose")])
 def test_several_letters_never_become_one_without_a_flag(text: str, _: str) -> None:
     for reply in (text, three(text), f"{text}\n\nACTION: CLICK", f"{three(text)}</s>"):
         answer = read(reply)
         assert answer.status is not Status.ANSWERED or set(answer.flags) - {"prose"}, reply
 
 
-@rows(
+@pytest.mark.parametrize(
     "text",
     [
         "Options C and H both match",
@@ -116,14 +117,14 @@ def test_an_open_choice_is_ambiguous(text: str) -> None:
         assert read(reply).status is Status.AMBIGUOUS
 
 
-@rows("name", (FOLDER / "lone_letters.txt").read_text("utf-8").splitlines())
+@pytest.mark.parametrize("name", (FOLDER / "lone_letters.txt").read_text("utf-8").splitlines())
 def test_a_name_with_a_lone_letter_names_no_option(name: str) -> None:
     for options in (OPTIONS, ["x"] * 20, [""] * 20):
         assert read(three(name), options).status is Status.NO_ELEMENT
         assert read(name, options).option is None
 
 
-@rows("name", ["E*TRADE", "A- rating", "E. coli", "$ A"])
+@pytest.mark.parametrize("name", ["E*TRADE", "A- rating", "E. coli", "$ A"])
 def test_the_text_of_the_option_itself_makes_a_letter_of_it(name: str) -> None:
     own = name.lstrip("$ ")[0]
     options = list(OPTIONS)
@@ -132,7 +133,7 @@ def test_the_text_of_the_option_itself_makes_a_letter_of_it(name: str) -> None:
     assert read(three(name), options).status is expected
 
 
-@rows(
+@pytest.mark.parametrize(
     "element",
     [
         "A. None of the above",
@@ -153,7 +154,7 @@ def test_a_letter_beside_the_words_of_the_none_option_is_flagged(element: str) -
     assert read(three(f"{NONE}. None of the above")) == Answer(Status.NONE, None, "CLICK")
 
 
-@rows(
+@pytest.mark.parametrize(
     "element",
     [
         *("box C", "bounding box C", 'the red box labelled "C"', "red box C", "Box C"),
@@ -165,7 +166,7 @@ def test_boxes_of_a_marked_picture_are_letters(element: str) -> None:
     assert read(three("box C")).status is Status.NO_ELEMENT
 
 
-@rows("mark", "\u24b8\u24d2\U0001f152\U0001f172\U0001f132\u249e\U0001f112")
+@pytest.mark.parametrize("mark", "\u24b8\u24d2\U0001f152\U0001f172\U0001f132\u249e\U0001f112")
 def test_circled_and_parenthesised_letters_are_letters(mark: str) -> None:
     assert read(three(mark)) == Answer(Status.ANSWERED, 2, "CLICK")
     assert letter(read(f"The answer is {mark}.")) == "C"
@@ -188,7 +189,7 @@ TOKENS += [
 ]
 
 
-@rows("token", TOKENS)
+@pytest.mark.parametrize("token", TOKENS)
 def test_tokens_at_the_end_of_a_line_belong_to_no_reader_s_value(token: str) -> None:
     said = Answer(Status.ANSWERED, 2, "TYPE", "Ohio")
     assert read(three("C", "TYPE", "Ohio") + token) == said
@@ -203,7 +204,7 @@ def test_tokens_at_the_end_of_a_line_belong_to_no_reader_s_value(token: str) -> 
     assert read_function(f"<action>click('3')</action>{token}").status is Status.ANSWERED
 
 
-@rows("box", ["<|begin_of_box|>{}<|end_of_box|>", "<answer>{}</answer>"])
+@pytest.mark.parametrize("box", ["<|begin_of_box|>{}<|end_of_box|>", "<answer>{}</answer>"])
 def test_answer_tokens_are_unwrapped(box: str) -> None:
     said = Answer(Status.ANSWERED, 2, "TYPE", "Ohio")
     whole = three("C", "TYPE", "Ohio")
@@ -221,12 +222,14 @@ def test_answer_tokens_are_unwrapped(box: str) -> None:
     )
 
 
-@rows("value", ["a </s> b", "the <br> tag", "2 ** 3", "a <|im_end|> b", "**b** x"])
+@pytest.mark.parametrize(
+    "value", ["a </s> b", "the <br> tag", "2 ** 3", "a <|im_end|> b", "**b** x"]
+)
 def test_a_token_between_words_is_text(value: str) -> None:
     assert read(three("C", "TYPE", value)).value == value
 
 
-@rows(
+@pytest.mark.parametrize(
     ("action", "operation", "value", "flags"),
     [
         ("Enter text", "TYPE", "Ohio", ()),
@@ -253,7 +256,7 @@ def test_words_for_typing(action: str, operation: str, value: str, flags: tuple[
     assert (found.operation, found.value, found.flags) == (operation, value, flags)
 
 
-@rows(
+@pytest.mark.parametrize(
     ("text", "value", "flag"),
     [
         (three("C", "TYPE", '"Ohio" (as required)'), "Ohio", "altered_value"),
@@ -277,7 +280,9 @@ def test_no_value_or_operation_is_altered_or_lost_without_a_flag(
     assert flag in found.flags
 
 
-@rows("value", ["Ohio", '"Ohio"', "'Ohio'", "**Ohio**", "  Ohio ", "<b>Ohio</b>"])
+@pytest.mark.parametrize(
+    "value", ["Ohio", '"Ohio"', "'Ohio'", "**Ohio**", "  Ohio ", "<b>Ohio</b>"]
+)
 def test_blanks_quotes_and_end_tokens_go_without_a_flag(value: str) -> None:
     assert read(three("C", "TYPE", f"{value}</s>")) == Answer(Status.ANSWERED, 2, "TYPE", "Ohio")
     assert read(three("C", "CLICK", value)) == Answer(Status.ANSWERED, 2, "CLICK")

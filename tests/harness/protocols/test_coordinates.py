@@ -25,7 +25,6 @@ from parsers import OPERATIONS, Operation, ScoringRules, score
 from parsers.points import CONVENTIONS, FIRST, FORMS, Convention, Form
 from parsers.records import Gold, Prediction, Status
 from tests.harness.protocols.examples import HISTORY, step, talk
-from tests.rows import rows
 
 PAGE = Screenshot("d" * 64, 1280, 5000)
 
@@ -143,7 +142,7 @@ def test_a_point_needs_exactly_one_picture(pictures: Sequence[Picture]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-@rows("coordinates", CONVENTIONS)
+@pytest.mark.parametrize("coordinates", CONVENTIONS)
 def test_what_is_asked_says_what_numbers_mean(form: Form, coordinates: Convention) -> None:
     protocol = Coordinates(form=form, coordinates=coordinates)
     asked, _ = talk(protocol.dialogue(step(history=HISTORY, pictures=shown()), NESTED), ["x"])

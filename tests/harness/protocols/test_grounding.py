@@ -30,7 +30,6 @@ from parsers.settling import settled
 from tests.families import FAMILIES, Family
 from tests.grounding import item, shown
 from tests.harness.protocols.examples import talk
-from tests.rows import rows
 
 HALF = Item("search", "the search field", (shown((1920, 1080), "full:pixels=518400"),))
 """1920 x 1080, shown at half its size."""
@@ -72,7 +71,7 @@ def test_what_is_outside_of_the_picture_is_never_taken_for_another_unit() -> Non
 
 
 @pytest.mark.parametrize("form", FORMS)
-@rows("coordinates", CONVENTIONS)
+@pytest.mark.parametrize("coordinates", CONVENTIONS)
 def test_what_is_asked_says_what_numbers_mean(form: Form, coordinates: Convention) -> None:
     refusals: Literal["offered", "unoffered"] = "unoffered" if form == "seeclick" else "offered"
     protocol = Grounding(form=form, coordinates=coordinates, refusals=refusals)
@@ -228,8 +227,8 @@ def test_a_first_answer_without_a_place_ends_it(reply: str, status: Status) -> N
     assert (len(asked), found.status) == (1, status)
 
 
-@rows("zoom", ["none", "crop"])
-@rows("coordinates", CONVENTIONS)
+@pytest.mark.parametrize("zoom", ["none", "crop"])
+@pytest.mark.parametrize("coordinates", CONVENTIONS)
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_spelled_is_read_back(form: Form, coordinates: Convention, zoom: str) -> None:
     protocol = open_protocol(
