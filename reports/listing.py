@@ -137,7 +137,7 @@ def _record(path: Path, run: Run) -> dict[str, Any]:
     repeats, shuffles = config.get("repeats", 1), config.get("shuffles", 1)
     return {
         "path": path.as_posix(),
-        "model": str(manifest.model.get("name") or config.get("model")),
+        "model": manifest.model_name,
         "benchmark": str(config.get("benchmark")),
         "split": ", ".join(map(str, manifest.dataset.get("splits") or ())),
         "protocol": str(config.get("protocol")),

@@ -142,6 +142,11 @@ class Manifest(Setup):
         return f"of this cost, {paid}, whose steps it took over"
 
     @property
+    def model_name(self) -> str:
+        """The name of the model or policy; "unknown" if the run does not record one."""
+        return str(self.model.get("name") or self.config.get("model") or "unknown")
+
+    @property
     def of_policy(self) -> bool:
         """True if a policy answered instead of a model."""
         return self.model.get("provider") == "policy"

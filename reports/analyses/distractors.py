@@ -16,7 +16,6 @@ from reports.analyses.units import (
     difference,
     mean_words,
     measured,
-    model_of,
     one_declaration,
     only_differ,
     rate,
@@ -65,7 +64,7 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     only_differ(opened, ("distractors", *MODEL), "model and number of distractors")
     models: dict[str, dict[str, Run]] = {}
     for label, run in opened.items():
-        models.setdefault(model_of(run), {})[label] = run
+        models.setdefault(run.manifest.model_name, {})[label] = run
     records: list[dict[str, Any]] = []
     notes = list(others)
     for model, model_runs in models.items():

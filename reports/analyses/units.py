@@ -196,7 +196,3 @@ def chi_square_p(statistic: float, freedom: int) -> float:
     from scipy.special import chdtrc
 
     return float(chdtrc(freedom, statistic))
-
-
-def model_of(run: Run) -> str:
-    return str(run.manifest.model.get("name") or run.manifest.config.get("model"))

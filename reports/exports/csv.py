@@ -58,12 +58,12 @@ def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
     from reports.exports.results import parts_of, results_of
 
     parts = parts_of(run)
-    config, model = run.manifest.config, run.manifest.model
+    config = run.manifest.config
     for one in results_of(run):
         interval = one.interval
         yield {
             "run": label,
-            "model": str(model.get("name") or config.get("model")),
+            "model": run.manifest.model_name,
             "benchmark": str(config.get("benchmark")),
             "split": one.split,
             "measure": one.measure.result,

@@ -42,8 +42,7 @@ def benchmark_of(run: Run) -> str:
 
 def model_of(run: Run) -> str:
     """Return the name of the run's model, without the folder of one that lies in a folder."""
-    name = run.manifest.model.get("name") or run.manifest.config.get("model") or "unknown"
-    return clean(public_text("model", name))
+    return clean(public_text("model", run.manifest.model_name))
 
 
 def repository_of(run: Run) -> tuple[str, str] | None:

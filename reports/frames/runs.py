@@ -150,7 +150,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
     statuses = sorted(counts.statuses.items(), key=lambda item: (-item[1], item[0]))
     return {
         "run": rows.label,
-        "model": str(rows.run.manifest.model.get("name") or rows.run.manifest.config.get("model")),
+        "model": rows.run.manifest.model_name,
         "complete": rows.run.complete,
         "unreached": rows.unreached,
         "repeats": int(rows.frame["repeat"].nunique()),

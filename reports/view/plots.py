@@ -121,7 +121,7 @@ def ladders(runs: Mapping[str, Run], summary: Summary) -> dict[str, list[Rung]]:
         if len({rung.effort for rung in rungs}) < 2:
             continue
         manifest = runs[rungs[0].run].manifest
-        model = str(manifest.model.get("name") or manifest.config.get("model"))
+        model = manifest.model_name
         label = model if model not in found else f"{model} ({rungs[0].run})"
         found[label] = sorted(rungs, key=lambda rung: rung.tokens)
     return found

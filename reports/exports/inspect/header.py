@@ -54,7 +54,7 @@ def model_name(manifest: Manifest) -> str:
     provider, name = model.get("provider"), model.get("model")
     if provider and name:
         return f"{provider}/{public_text('model', name)}"
-    return public_text("model", model.get("name") or manifest.config.get("model") or "unknown")
+    return public_text("model", manifest.model_name)
 
 
 def role_models(manifest: Manifest) -> dict[str, str]:
@@ -236,7 +236,7 @@ def _metadata(run: Run) -> dict[str, Any]:
         "run": manifest.name,
         "command": public_command(run),
         "model": public(manifest.model),
-        "answered_by": public(manifest.answered_by, "model"),
+        "answered_by": public(manifest.model_name, "model"),
         "dataset": public(manifest.dataset),
         "prompts_sha256": manifest.prompts,
         "pictures": manifest.pictures,
