@@ -20,12 +20,12 @@ from harness.runs.lines import line_decoder
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead, StepKey
 from harness.runs.records import CallRecord, Unit, result_of
-from harness.runs.scores import RunScores, scores_of
 from harness.runs.steps import latest_steps
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from harness.runs.scores import RunScores
     from harness.tables import Grid
 
 RESOLVER = "harness.benchmarks.lookup:step_data"
@@ -112,6 +112,8 @@ class Run:
 
         Raises `RunError`.
         """
+        from harness.runs.scores import scores_of
+
         return scores_of(self.summary, self.manifest.declaration, f"scores of {self.path}")
 
     def table(self) -> Grid:
