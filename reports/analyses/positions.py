@@ -88,8 +88,9 @@ class PlaceTest:
     size: length of the lists.
     statistic: Pearson's statistic.
     freedom: degrees of freedom.
-    design: mean design effect of the positions (Rao and Scott 1981, first order), at least 1.
-    p: p value of the statistic divided by the design effect.
+    design: mean design effect of the positions (Rao and Scott 1981, first order), at least 1; None
+        where all picks are of one parent.
+    p: p value of the statistic divided by the design effect; None without one.
     p_independent: p value that takes steps as independent.
     least_expected: smallest expected count.
     """
@@ -98,8 +99,8 @@ class PlaceTest:
     size: int
     statistic: float
     freedom: int
-    design: float
-    p: float
+    design: float | None
+    p: float | None
     p_independent: float
     least_expected: float
 
@@ -204,15 +205,14 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
     statistic = math.fsum((observed[p] - expected[p]) ** 2 / expected[p] for p in places)
     clusters, freedom = len(residuals), len(places) - 1
     spread = math.fsum(sums[p] ** 2 / expected[p] for sums in residuals.values() for p in places)
-    design = clusters / (clusters - 1) * spread / freedom if clusters > 1 else math.inf
-    design = max(1.0, design)
+    design = max(1.0, clusters / (clusters - 1) * spread / freedom) if clusters > 1 else None
     return PlaceTest(
         picks=n,
         size=size,
         statistic=statistic,
         freedom=freedom,
         design=design,
-        p=chi_square_p(statistic / design, freedom) if math.isfinite(design) else 1.0,
+        p=chi_square_p(statistic / design, freedom) if design is not None else None,
         p_independent=chi_square_p(statistic, freedom),
         least_expected=min(expected[p] for p in places),
     )
@@ -261,8 +261,12 @@ def _sentence(label: str, which: str, test: PlaceTest | None) -> str:
     if test is None:
         return f"{label}, {what}: too few positions or picks to test."
     small = " (expected counts below 5: take it as rough)" if test.least_expected < 5 else ""
+    corrected = (
+        "p unknown with one cluster"
+        if test.design is None
+        else f"design effect {test.design:.2f}, p = {test.p:.3f}"
+    )
     return (
         f"{label}, {test.picks} {what} among {test.size}: chi-square {test.statistic:.1f} with "
-        f"{test.freedom} degrees of freedom, design effect {test.design:.2f}, p = {test.p:.3f} "
-        f"[{test.p_independent:.3f}]{small}."
+        f"{test.freedom} degrees of freedom, {corrected} [{test.p_independent:.3f}]{small}."
     )

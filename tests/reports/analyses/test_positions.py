@@ -97,6 +97,7 @@ def test_picks_that_repeat_within_tasks_weigh_less() -> None:
     copied = [pick for pick in once for _ in range(6)]
     single, many = place_test(once, False), place_test(copied, False)
     assert single is not None and many is not None
+    assert single.p is not None and single.design is not None
     assert many.statistic == pytest.approx(6 * single.statistic)
     assert many.p_independent < 1e-6 < single.p
     assert many.design == pytest.approx(6 * single.design, rel=0.2)
@@ -112,7 +113,9 @@ def test_no_preference_is_rarely_found_where_there_is_none() -> None:
             for task in range(40)
             for _ in range(4)
         ]
-        found += (place_test(picks, False) or pytest.fail()).p < 0.05
+        test = place_test(picks, False)
+        assert test is not None and test.p is not None
+        found += test.p < 0.05
         assert place_test(picks, True) is not None
     assert found <= 18
 
@@ -141,6 +144,15 @@ def test_small_samples_are_told(tmp_path: Path) -> None:
     assert "expected counts below 5" in text
     assert "fewer than 30 tasks" in text
     assert "1 wrong picks among 3" in text
+
+
+def test_picks_of_one_task_have_no_p_value(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", [_step("A", n, n, 0) for n in range(3)])
+    frame = option_positions(run)
+    found = frame.attrs["tests"]["run"]["all"]
+    assert (found["design"], found["p"]) == (None, None)
+    assert "p unknown with one cluster" in render(frame)
+    assert json.loads(render(frame, "json"))["rows"]
 
 
 @pytest.mark.parametrize("source", ["ranker", "all"])
