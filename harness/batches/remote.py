@@ -1,9 +1,8 @@
-"""Sending packs to a provider and fetching what comes back, whatever happened in between.
+"""Send packs to a provider and fetch their results, across kills and sessions.
 
-What follows from an event is done after the event is on disk, and creating a batch, which no
-provider does only once when it is asked twice, is announced before it is asked for: after a kill,
-the batch is searched for by its token, and created again only when a search some minutes later
-finds none.
+An event is written to disk before the run acts on it. Providers create a second batch when they are
+asked twice, so the log announces each creation first. After a kill, the run searches for the batch
+by its token, and creates it again only if a search some minutes later finds none.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from harness.printing import printable
 from harness.session.progress import span
 
 GRACE_S = 300.0
-"""How long after a batch may have been created it is still only searched for: lists of batches lag
+"""Seconds after a possible creation in which a batch is only searched for: lists of batches lag
 behind."""
 
 
@@ -51,7 +50,7 @@ class Remote:
     async def collect(self) -> bool:
         """Look at every pack that the provider has, and fetch what has ended.
 
-        Returns whether anything came of it. Raises `Fatal`, `RunError`.
+        Returns whether there was news. Raises `Fatal`, `RunError`.
         """
         came, self.failed = False, None
         for pack in self.log.live:
@@ -98,7 +97,7 @@ class Remote:
         self.caller.end_pass()
 
     def note_again(self) -> None:
-        """Note which results came to nothing so far, so a later session does not count them twice.
+        """Record the results that have to be asked for again: no session counts them twice.
 
         Raises `RunError`.
         """
@@ -121,12 +120,12 @@ class Remote:
 
     @property
     def open(self) -> bool:
-        """Whether the provider has anything that has not been fetched."""
+        """Return True while the provider has results that were not fetched."""
         return any(pack.is_open for pack in self.log.live)
 
     @property
     def told(self) -> str:
-        """How everything stands, in a line; "" where nothing is open."""
+        """Describe the open packs in a line; "" if there are none."""
         live = self.log.live
         if not live:
             return ""
@@ -150,7 +149,7 @@ class Remote:
         return ", ".join(parts)
 
     def to_do(self) -> list[str]:
-        """What the user has to do for the packs to be answered, if anything."""
+        """List what the user has to do before the packs can be answered."""
         live = [pack for pack in self.log.live if pack.is_open]
         told = (self.deferring.told(self.log.file(pack.n, "requests")) for pack in live)
         return [line for line in told if line]
@@ -204,8 +203,8 @@ class Remote:
     async def _search(self, pack: Pack) -> bool:
         """Find out whether a batch was created when the session before ended.
 
-        One that is found may be a stranger's where batches bear no token, so that the requests are
-        kept until its results say whose they are. Returns whether the pack was given up, as the
+        Without a token, a batch that is found may belong to another run: the requests are kept
+        until its results show whose they are. Returns True if the pack was abandoned, because the
         provider's answer to its creation could not be read.
         """
         since = pack.creating_at or 0.0
@@ -282,7 +281,7 @@ class Remote:
         return True
 
     def _release(self, pack: Pack) -> None:
-        """Leave a batch alone that is of somebody else; its own is searched for again."""
+        """Leave the batch of another run alone, and search for the pack's own again."""
         self.notice(f"batch {pack.n}: {pack.id} is not of this run, and is left as it is")
         self.log.note(pack.n, "released", id=pack.id)
         self.log.remove(pack.n, "results")
@@ -312,7 +311,7 @@ class Remote:
                 "have cost at most counts as spent"
             )
         batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
-        # What the provider keeps of it goes in its time; it is only a matter of tidiness.
+        # Only tidiness: the provider deletes its files some time later anyway.
         with contextlib.suppress(Fault):
             await self.deferring.clean(batch, pack.uploaded or "")
         self.log.note(pack.n, "drained", again=self.caller.again_in(pack))

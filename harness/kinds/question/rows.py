@@ -39,7 +39,7 @@ def _ours(**columns: Any) -> Row:
 
 
 def listed(value: Any) -> Any:
-    """Return the list that a text spells in Python's words; anything else as it is."""
+    """Return the list that a text spells as Python does; other values unchanged."""
     if not (isinstance(value, str) and value.strip()[:1] == "[" and value.strip()[-1:] == "]"):
         return value
     found = read_arguments(value.strip()[1:-1])
@@ -49,7 +49,7 @@ def listed(value: Any) -> Any:
 
 
 def _pictures(cell: Any) -> list[Any]:
-    """Return the pictures of a cell: base64, in which there is no comma, or a list of such."""
+    """Return the pictures of a cell: one in base64, or a list of them."""
     if not isinstance(cell, str):
         return cell if isinstance(cell, list) else [cell]
     parts = cell.strip().removeprefix("[").removesuffix("]").split(",")
@@ -150,7 +150,8 @@ PRESETS: dict[str, Callable[[Row, Mapping[str, Any]], Row]] = {
     "squad": _squad,
     "parquet-vqa": _parquet_vqa,
 }
-"""What makes one of our rows of theirs, with the cells of pictures by index. Raises `Bad`."""
+"""Functions that turn a row of another tool into ours, given the row and the cells of pictures by
+index. They raise `Bad`."""
 
 
 def read_as(preset: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
@@ -164,13 +165,13 @@ def read_as(preset: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
             yield place, bad
 
 
-csv.field_size_limit(2**28)  # Pictures stand in cells of tables.
+csv.field_size_limit(2**28)  # Cells may hold pictures.
 
 
 def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
     """Yield the rows of a file by our names of columns, each with its place (`, line 3`).
 
-    Raises `DataError` for a file that cannot be read, and for a row that is no object.
+    Raises `DataError` for a file that cannot be read, and for a row that is not an object.
     """
     try:
         rows = ((where, _renamed(row, schema.columns)) for where, row in _read(path))
@@ -255,7 +256,7 @@ COLUMNS = ("question", "answers", "answer", "images", "image", "options", "metri
 OF_TURNS = ("question", "answers", "answer", "options")
 """Those that the row of a dialogue may not have."""
 AT_FIRST = ("images", "image", "hint")
-"""What a row says once, with the first turn that is shown."""
+"""Columns that a dialogue has once, for its first turn."""
 
 
 class Turn(dict[str, Any]):
