@@ -30,7 +30,6 @@ LIBRARIES = (
     *("asyncio", "difflib", "sqlite3", "statistics", "click", "rich.progress", "rich.table"),
     *("openai", "httpcore2", "anyio._backends._asyncio", "numpy", "pyarrow.parquet"),
     *("pyarrow.json", "lxml.html", "PIL.Image", "tiktoken", "platformdirs", "filelock", "psutil"),
-    *("msgspec.json", "tomllib", "html"),
 )
 PACKAGE = (
     *("harness.commands.run", "harness.session.run", "harness.session.brief", "harness.planning"),
@@ -39,8 +38,6 @@ PACKAGE = (
     *("harness.commands.main", "harness.tables.text", "harness.planning.spending", "reports"),
     *("harness.session.brief", "harness.session.display", "adapters.transport"),
 )
-APART = ("adapters.transport", "parsers.scoring", "parsers.answers", "parsers.aggregation")
-"""Modules that know nothing of other packages."""
 OPEN_FDS = 64
 CLIENT = """
 import json, os, socket, sys
@@ -59,9 +56,9 @@ with os.fdopen(ends) as lines:
 
 @functools.cache
 def _source(fresh: bool) -> socket.socket:
-    """Start the process that programs are forks of; a `fresh` one has imported `APART` only."""
+    """Start the process that programs are forks of; a `fresh` one has imported libraries only."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    command = [sys.executable, "-P", __file__, str(its.fileno()), *(APART if fresh else PACKAGE)]
+    command = [sys.executable, "-P", __file__, str(its.fileno()), *(() if fresh else PACKAGE)]
     outside = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(
         command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, cwd="/", env=outside
@@ -202,7 +199,8 @@ def _serve(connection: socket.socket, package: Sequence[str]) -> None:
     """Fork a program for every message, until the other side ends."""
     for name in (*LIBRARIES, *package):
         import_module(name)
-    _warm()
+    if package:
+        _warm()
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, _reap)
