@@ -122,7 +122,7 @@ def test_what_a_protocol_does_not_take_is_refused_by_name(
 
 def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
     for name in PROTOCOLS.names():
-        if name == "small":
+        if name == "small" or PROTOCOLS.was_put(name):
             continue
         protocol = open_protocol(name)
         settings = protocol.settings()
