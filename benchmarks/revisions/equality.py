@@ -21,7 +21,7 @@ KILLED_TOO = RESUMED | {"from_cache", "attempts", "price"}
 """Of equal calls of several steps, which one was asked and which one took its reply, is chance."""
 CUT_TOO = RESUMED | {"cached", "cached_tokens"}
 """A model on this machine keeps nothing of a dialogue's beginning over an interruption."""
-FROM_CACHE = RESUMED | {"from_cache", "attempts", "cost", "price", "sent"}
+FROM_CACHE = RESUMED | {"from_cache", "attempts", "cost", "price", "sent", "reused_from"}
 """What a call says otherwise when its reply came from the cache."""
 
 Values = dict[str, Any]
