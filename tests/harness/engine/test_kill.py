@@ -146,6 +146,8 @@ def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
 ) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     plan = kills(seed=20, rounds=rounds)
+    # Samples asked together free their slot when they are answered, a moment before they are synced.
+    most = CONCURRENCY if command is engine_alone else 2 * CONCURRENCY
     with CountingServer() as server:
         killer = Killer(server, killed, command)
         on_record: set[str] = set()
@@ -155,7 +157,7 @@ def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
             assert not asked_again, "calls on record were asked again"
             on_record = synced(killed)
             lost = {key for key in server.asked_by_client if key not in on_record}
-            assert len(lost) <= CONCURRENCY
+            assert len(lost) <= most
             if kind == "between":
                 assert killer.caught is not None
                 assert first_round(killer.caught) in on_record
@@ -166,7 +168,7 @@ def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
         server.new_client()
         assert start(command(killed, server.url)).wait(PATIENCE_S) == 0
         assert not set(server.asked_by_client) & on_record
-        assert sum(n - 1 for n in server.asked.values()) <= CONCURRENCY * len(plan)
+        assert sum(n - 1 for n in server.asked.values()) <= most * len(plan)
         assert len(server.asked) == 2 * steps
         assert start(command(whole, server.url)).wait(PATIENCE_S) == 0
 
