@@ -146,7 +146,7 @@ def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
 ) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     plan = kills(seed=20, rounds=rounds)
-    # Samples asked together free their slot when they are answered, a moment before they are synced.
+    # Samples asked together free their slot when they are answered, just before they are synced.
     most = CONCURRENCY if command is engine_alone else 2 * CONCURRENCY
     with CountingServer() as server:
         killer = Killer(server, killed, command)
