@@ -1,6 +1,6 @@
 """Models: conversations in, replies out.
 
-The records and the contract are below; `make("openai:gpt-4o")` gives an adapter, `names()` lists
+The records and the contract are below; `make("openai:gpt-5.4")` gives an adapter, `names()` lists
 what can be named. Importing this package loads no provider's SDK. Prices are in `adapters.prices`.
 
 Part of vlm-web-eval.

@@ -37,7 +37,7 @@ ADAPTERS: Registry[Adapter] = Registry("model", "vlm_eval.adapters", has=("info"
 ADAPTERS.add(
     "openai",
     "adapters.openai:openai",
-    "OpenAI, or with --base-url any server that speaks its chat protocol (openai:gpt-4o)",
+    "OpenAI, or with --base-url any server that speaks its chat protocol (openai:gpt-5.4)",
     plain=("gpt-", "chatgpt-", "o1", "o3", "o4-"),
 )
 ADAPTERS.add(
@@ -142,7 +142,7 @@ class Catalog(Generic[T]):
         return self.registry.names()
 
     def resolve(self, name: str, *, base_url: str | None = None) -> AdapterSpec:
-        """Parse a model's name: `openai:gpt-4o`, or just `gpt-4o`.
+        """Parse a model's name: `openai:gpt-5.4`, or just `gpt-5.4`.
 
         With a `base_url`, a name without a provider is a model of a server that speaks OpenAI's
         protocol. Raises `UnknownName`.

@@ -66,7 +66,7 @@ def openai(
     `served`.
     """
     need_package("openai", "openai")
-    model = need_model(model, "openai:gpt-4o")
+    model = need_model(model, "openai:gpt-5.4")
     endpoint = openai_endpoint(base_url, api_key)
     if recorded_as is not None:
         if endpoint.is_official:

@@ -1,9 +1,9 @@
 """Prices of calls in US dollars: the sheet of the `genai-prices` package, or the user's file.
 
-A file, TOML or JSON, names models (as asked for, or in full as `openai:gpt-4o`) with dollars per
+A file, TOML or JSON, names models (as asked for, or in full as `openai:gpt-5.4`) with dollars per
 million tokens, and wins over the package:
 
-    ["openai:gpt-4o"]
+    ["openai:gpt-5.4"]
     input = 2.5
     cached = 1.25
     output = 10.0

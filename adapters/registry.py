@@ -8,7 +8,7 @@
 
 Packages add names through the entry-point group, which is read only if a name is not built in, or
 for a listing. A built-in name wins over an entry point of the same name. A name may
-carry an argument after a colon (`openai:gpt-4o`); `split` takes it apart.
+carry an argument after a colon (`openai:gpt-5.4`); `split` takes it apart.
 
 The object of a name, built in or from an entry point, is one of three things for every kind:
 
@@ -89,7 +89,7 @@ class Entry(Generic[T]):
         target: where it is ("module:attribute"), the thing itself, or None for an entry point.
         summary: a line about it.
         plain: beginnings of arguments that mean this entry by themselves: with `gpt-` here,
-            `gpt-4o` is `openai:gpt-4o`.
+            `gpt-5.4` is `openai:gpt-5.4`.
         heading: the heading that it stands under in a listing, "" for none.
     """
 

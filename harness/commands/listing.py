@@ -87,7 +87,7 @@ def models(name: str | None) -> None:
         _model(name)
         return
     print_names(names())
-    say("\nThe model's own name follows the colon (openai:gpt-4o); names that begin with gpt-,")
+    say("\nThe model's own name follows the colon (openai:gpt-5.4); names that begin with gpt-,")
     say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
     say("\nEmbedders, for protocols that compare texts (vlm-eval protocols says which):")
     print_names(EMBEDDERS.names())

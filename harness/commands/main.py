@@ -144,7 +144,7 @@ def cli() -> None:
     Without a command, options are those of `vlm-eval run`:
 
     \b
-        vlm-eval --model gpt-4o --distractors 20
+        vlm-eval --model gpt-5.4 --distractors 20
         vlm-eval --model lexical --benchmark sample
     """
 

@@ -48,7 +48,7 @@ def record(
     \b
     vlm-eval record https://shop.example/ --out recorded
     vlm-eval data check recorded
-    vlm-eval --model gpt-4o --benchmark multimodal-mind2web --data recorded
+    vlm-eval --model gpt-5.4 --benchmark multimodal-mind2web --data recorded
 
     A window of Chromium opens; your actions in it become the steps of a task. The terminal lists
     them, undoes the last one (u), hides a field or text (s), and ends the task (q). Passwords are

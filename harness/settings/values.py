@@ -201,8 +201,8 @@ def condition(text: str) -> str:
 def role(text: str) -> tuple[str, str]:
     """Parse `name=model`, or `name.setting=value`, as a pair.
 
-    >>> role("planner=openai:gpt-4o"), role("planner.max-tokens=300")
-    (('planner', 'openai:gpt-4o'), ('planner.max_tokens', '300'))
+    >>> role("planner=openai:gpt-5.4"), role("planner.max-tokens=300")
+    (('planner', 'openai:gpt-5.4'), ('planner.max_tokens', '300'))
     """
     key, value = pair(text)
     if key.count(".") > 1 or not all(part.isidentifier() for part in key.split(".")):
@@ -214,8 +214,8 @@ def pairs(table: Mapping[str, object]) -> list[str]:
     """Return the entries of a table as `key=value`, one for each value of a list, and those of a
     table within it as `key.inner=value`.
 
-    >>> pairs({"planner": {"model": "gpt-4o", "max_tokens": 300}, "embedding": "lexical"})
-    ['planner.model=gpt-4o', 'planner.max_tokens=300', 'embedding=lexical']
+    >>> pairs({"planner": {"model": "gpt-5.4", "max_tokens": 300}, "embedding": "lexical"})
+    ['planner.model=gpt-5.4', 'planner.max_tokens=300', 'embedding=lexical']
     """
     written = []
     for key, value in table.items():
