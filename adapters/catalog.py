@@ -66,20 +66,20 @@ _LOCAL = "adapters.local.factory"
 LOCAL = {
     "hf": (
         f"{_LOCAL}:hf",
-        "any image-text-to-text checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)",
+        "any image-text-to-text checkpoint: hf:HUB_ID or hf:FOLDER (extra local)",
     ),
-    "qwen2-vl": (f"{_LOCAL}:qwen2_vl", "Qwen2-VL, on this machine (qwen2-vl, or qwen2-vl:HUB_ID)"),
-    "qwen2.5-vl": (f"{_LOCAL}:qwen2_5_vl", "Qwen2.5-VL, on this machine"),
-    "qwen3-vl": (f"{_LOCAL}:qwen3_vl", "Qwen3-VL, on this machine"),
-    "qwen-vl": (f"{_LOCAL}:qwen_vl", "Qwen-VL-Chat of 2023, on this machine"),
-    "seeclick": (f"{_LOCAL}:seeclick", "SeeClick, on this machine"),
+    "qwen2-vl": (f"{_LOCAL}:qwen2_vl", "Qwen2-VL: qwen2-vl, or qwen2-vl:HUB_ID (extra local)"),
+    "qwen2.5-vl": (f"{_LOCAL}:qwen2_5_vl", "Qwen2.5-VL (extra local)"),
+    "qwen3-vl": (f"{_LOCAL}:qwen3_vl", "Qwen3-VL (extra local)"),
+    "qwen-vl": (f"{_LOCAL}:qwen_vl", "Qwen-VL-Chat of 2023 (extra local)"),
+    "seeclick": (f"{_LOCAL}:seeclick", "SeeClick (extra local)"),
     "seq2seq": (
         f"{_LOCAL}:seq2seq",
-        "encoder-decoder in text only, on this machine (seq2seq:HUB_ID or seq2seq:FOLDER)",
+        "any encoder-decoder, text only: seq2seq:HUB_ID or seq2seq:FOLDER (extra local)",
     ),
     "vllm": (
         "adapters.vllm.adapter:vllm",
-        "any such checkpoint by vLLM's engine, on this machine (vllm:HUB_ID or vllm:FOLDER)",
+        "a checkpoint by vLLM's engine: vllm:HUB_ID or vllm:FOLDER (extra vllm)",
     ),
 }
 """Models on this machine: the factory of each, and a line about it."""
@@ -97,7 +97,7 @@ EMBEDDERS.add(
 EMBEDDERS.add(
     "hf",
     "adapters.local.embedder:sentence_transformer",
-    "any sentence-transformers checkpoint, on this machine (hf:HUB_ID or hf:FOLDER)",
+    "any sentence-transformers checkpoint: hf:HUB_ID or hf:FOLDER (extra embed)",
 )
 EMBEDDERS.add(
     "lexical",

@@ -95,11 +95,11 @@ _BUILT_IN = {
     ),
     "autowebbench": (
         "harness.kinds.prompt.autowebbench:BENCHMARK",
-        "AutoWebBench (Lai et al. 2024): 1,451 finished prompts in English and Chinese, text only",
+        "AutoWebBench (Lai et al. 2024): 1,451 finished prompts, text only (extra zh for Chinese)",
     ),
     "miniwob": (
         "harness.kinds.episode.miniwob.benchmark:BENCHMARK",
-        "MiniWoB++ (Liu et al. 2018): 56 small web pages, or 74 more, played live in Chromium",
+        "MiniWoB++ (Liu et al. 2018): 56 small pages, or 74 more, in Chromium (extra miniwob)",
     ),
     "browsergym": (
         "harness.kinds.episode.browsergym.benchmark:browsergym",

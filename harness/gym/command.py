@@ -46,7 +46,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
 
     The scores equal those of `vlm-eval run` with the same settings; a point counts for the
     smallest candidate under it (--scoring-option point_rule=smallest). Your own agent plays in
-    Python: docs/environment.md.
+    Python: docs/environment.md. Needs the extra gym.
     """
     from harness.gym.recorded import RecordedEnv
     from harness.session.brief import print_result

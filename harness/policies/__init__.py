@@ -152,7 +152,7 @@ class Oracle:
 
 
 POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
-_READS = "matches the task's words with the text that it reads on the picture"
+_READS = "matches the task's words with the text that it reads on the picture (extra ocr)"
 _BUILT_IN = {
     "random": ("harness.policies:RandomPolicy", "a random element with a random operation"),
     "always-click": (

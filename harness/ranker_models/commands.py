@@ -212,7 +212,7 @@ def train_ranker(**values: Any) -> int:
 
     The defaults are those of Mind2Web's DeBERTa. Train on a benchmark's training split, for example
     --benchmark multimodal-mind2web --split train, and measure on its test splits with vlm-eval
-    recall.
+    recall. Needs the extra rank.
     """
     from harness.benchmarks import recorded_steps, step_benchmark
     from harness.planning.data import open_data

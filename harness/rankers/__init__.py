@@ -161,7 +161,7 @@ RANKERS.add(
 RANKERS.add(
     "cross-encoder",
     "harness.ranker_models.cross_encoder:cross_encoder",
-    "a sentence-transformers cross-encoder: cross-encoder:PATH, a folder or a hub name",
+    "a sentence-transformers checkpoint: cross-encoder:PATH, a folder or hub name (extra rank)",
 )
 RANKERS.add(
     "file",

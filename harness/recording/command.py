@@ -53,6 +53,7 @@ def record(
     A window of Chromium opens; your actions in it become the steps of a task. The terminal lists
     them, undoes the last one (u), hides a field or text (s), and ends the task (q). Passwords are
     always hidden. `sample:library` is a site of the sample; it needs no network.
+    Needs Chromium and the extra record.
     """
     from harness.recording.draft import UNFINISHED, Draft
     from harness.recording.script import read_script

@@ -18,6 +18,7 @@ import adapters
 import harness
 import parsers
 import reports
+from adapters.catalog import LOCAL
 from harness import sample
 from harness.settings import SETTINGS
 from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call
@@ -55,6 +56,28 @@ def test_lists_have_a_line_for_everything_there_is(name: str) -> None:
     assert (called.code, called.err) == (0, "")
     first_words = [line.split()[0] for line in called.out.splitlines() if line.strip()]
     assert [word for word in LISTS[name] if word not in first_words] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "extras"),
+    [
+        ("policies", {"ocr": "ocr"}),
+        ("benchmarks", {"miniwob": "miniwob", "autowebbench": "zh"}),
+        ("rankers", {"cross-encoder": "rank"}),
+        ("trackers", {"wandb": "wandb", "trackio": "trackio"}),
+        ("models", dict.fromkeys(LOCAL, "local") | {"vllm": "vllm"}),
+    ],
+)
+def test_a_list_says_which_extra_a_name_needs(line: str, extras: dict[str, str]) -> None:
+    listed = {row.split()[0]: row for row in call(line).out.splitlines()[::-1] if row.strip()}
+    assert [name for name, extra in extras.items() if f"extra {extra}" not in listed[name]] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "extra"), [("record", "record"), ("play", "gym"), ("train-ranker", "rank")]
+)
+def test_help_says_which_extra_a_command_needs(line: str, extra: str) -> None:
+    assert f"the extra {extra}" in " ".join(call(line, "--help").out.split())
 
 
 def test_help_names_every_command_and_itself() -> None:
