@@ -90,6 +90,10 @@ def _carry_out(
         model = chosen["model"]
         for line in _heading(one, (name, *words), changed):
             say(line)
+        for command in one.needs.prepare:
+            _, wrote, file = command.partition(" -o ")
+            if wrote and file in map(str, started.params.values()) and not Path(file).exists():
+                raise click.UsageError(f"there is no {file} yet; first run: {command}")
         code = run.invoke(started)
     directory = Path(started.params["out"])
     if dry_run or not (directory / "manifest.json").is_file() or not is_begun(directory):

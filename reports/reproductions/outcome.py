@@ -55,7 +55,7 @@ class Needs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: the environment variable with the key of its provider, "" if none is needed.
     dollars: expected cost, 0 if nothing is paid.
     gpu_gb: memory of the GPU in gigabytes, 0 if none is needed.
-    prepare: commands to run once beforehand.
+    prepare: commands to run once beforehand; one that writes a file ends with `-o FILE`.
     """
 
     data: str

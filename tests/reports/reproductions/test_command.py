@@ -49,6 +49,22 @@ def test_without_a_name_all_are_listed(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "test data" not in done.out
 
 
+@pytest.mark.parametrize(
+    "name", [n for n, one in reproductions().items() if "mind2web.parquet" in one.command]
+)
+def test_a_file_that_is_missing_is_named_with_the_command_that_writes_it(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    done = call("reproduce", name, "--dry-run")
+    [said] = done.err.splitlines()
+    assert done.code == 2
+    assert "no mind2web.parquet" in said
+    assert said.endswith("first run: vlm-eval rank convert scores_all_data.pkl -o mind2web.parquet")
+    done = call("reproduce", name, "--dry-run", "--", "--ranker", "other.parquet")
+    assert "mind2web.parquet" not in done.err
+
+
 def test_a_run_stands_beside_the_published_row(prompts: str) -> None:
     words = ("--data", prompts, "--", *QUIET, "--model", SAYS)
     done = call("reproduce", PROMPTS, *words)
