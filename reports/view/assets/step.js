@@ -184,7 +184,9 @@
     const picture = film ? null : VLM.picture(step, detail);
     const calls = VLM.conversation(detail.rounds, Boolean(step.picture[0]));
     const first = [verdict(step.outs[lane], detail), labels()];
+    const reply = film ? null : VLM.decided(detail.rounds);
     const rest = [
+      reply ? section("Reply", reply) : null,
       VLM.lists(detail, true),
       film ? folded("All calls", calls) : section("Conversation", calls),
       VLM.lists(detail, false),

@@ -79,6 +79,11 @@
     ];
   }
 
+  const said = (round) => [
+    round.reply ? text(round.reply) : VLM.el("p", { class: "quiet" }, "(no text)"),
+    VLM.el("p", { class: "quiet" }, facts(round)),
+  ];
+
   function answered(round) {
     return VLM.el(
       "div",
@@ -86,8 +91,7 @@
       round.reasoning &&
         VLM.el("details", null, VLM.el("summary", null, "reasoning"), text(round.reasoning)),
       VLM.el("h4", null, round.embed ? "vectors" : "reply"),
-      round.reply ? text(round.reply) : VLM.el("p", { class: "quiet" }, "(no text)"),
-      VLM.el("p", { class: "quiet" }, facts(round)),
+      said(round),
     );
   }
 
@@ -99,6 +103,11 @@
   }
 
   VLM.text = text;
+  /* The reply that decided, before everything that was asked. */
+  VLM.decided = function (rounds) {
+    const last = rounds[rounds.length - 1];
+    return last && !last.act && !last.embed ? said(last) : null;
+  };
   VLM.conversation = function (rounds, pictures) {
     if (!rounds.length) return VLM.el("p", { class: "quiet" }, "No call is on record.");
     return rounds.map((round, n) =>

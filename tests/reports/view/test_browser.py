@@ -242,6 +242,16 @@ def test_a_step_shows_choices_rounds_scores_and_settings(tab: Any, runs: list[Pa
     assert tab.locator("details.panel tr", has_text="distractors").inner_text().endswith("20")
 
 
+def test_the_reply_stands_before_the_choices(tab: Any, runs: list[Path]) -> None:
+    calls = map(json.loads, (runs[0] / "calls.jsonl").read_bytes().splitlines())
+    *_, last = (call for call in calls if call["id"].startswith("T0_1"))
+    _step(tab, "T0_1")
+    heads = tab.locator(".beside h2").all_inner_texts()
+    assert heads.index("Reply") < heads.index("Choices") < heads.index("Conversation")
+    reply = tab.locator(".panel", has=tab.locator("h2", has_text="Reply"))
+    assert last["reply"]["text"] in reply.inner_text()
+
+
 def test_a_missing_picture_is_said_and_the_rest_is_there(tab: Any) -> None:
     _step(tab, "T3_0")
     assert "No picture: the <shards> were deleted" in tab.locator(".gone").inner_text()
