@@ -32,6 +32,7 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Conversation, Finish, Message, Prefixes, Reply, Text, Tier, Usage
+from adapters.decoding import convert_to
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure, retry_after
 from adapters.sdk_client import SdkClient
@@ -288,7 +289,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
 
 
 def _blocks(answer: _Answer, kind: str, form: type[Block]) -> list[Block]:
-    return [msgspec.convert(block, form) for block in answer.content if block.get("type") == kind]
+    return [convert_to(block, form) for block in answer.content if block.get("type") == kind]
 
 
 def _native(content: list[Json]) -> object:

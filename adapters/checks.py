@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from adapters.conversation import Reply, Usage
+from adapters.decoding import convert_to, decoder_of
 from adapters.embedding import MAX_DIMENSIONS, Embedded, single_precision
 from adapters.secrets import masked
 
@@ -26,7 +27,7 @@ MAX_DEPTH = 64
 
 T = TypeVar("T")
 _NAMES = ("model", "request_id")
-_decode = msgspec.json.Decoder(Reply).decode
+_decode = decoder_of(Reply).decode
 _FAILURES = (
     TypeError,
     ValueError,
@@ -40,7 +41,7 @@ _FAILURES = (
 
 def read_json(data: bytes, kind: type[T]) -> T:
     """Return a server's JSON as a record. Raises ValueError with a line that says what is wrong."""
-    return msgspec.convert(plain_json(data), kind)
+    return convert_to(plain_json(data), kind)
 
 
 def plain_json(data: bytes, errors: str = "strict") -> Any:

@@ -15,6 +15,7 @@ import msgspec
 
 from adapters.api import Json, served_on
 from adapters.conversation import Finish, Reply, Tier, Usage
+from adapters.decoding import convert_to
 from adapters.faults import Failure, retry_after
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def reply_of(answer: Answer, headers: Mapping[str, str]) -> Reply:
             raise ValueError("neither candidates nor a block reason")
         return base
     content = answer.candidates[0].content or {}
-    parts = msgspec.convert(content, _Content).parts or []
+    parts = convert_to(content, _Content).parts or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
     thoughts = "".join(part.text for part in parts if part.text and part.thought)
     reason = answer.candidates[0].finish_reason or "none"

@@ -26,6 +26,7 @@ from typing import Annotated, Any, Self, Union, get_args, get_origin, get_type_h
 import msgspec
 
 from adapters.contract import Fatal
+from adapters.decoding import convert_to, decode_json
 
 EPISODES = "live episodes"  # Not the name of a setting, which would need to be given.
 """A feature that most kinds of units lack, and that settings need."""
@@ -109,7 +110,7 @@ def read_option(name: str, value: object, kind: Any) -> Any:
     elif not any(member in _WORDS for member in members):
         return value
     try:
-        return msgspec.convert(value, kind, strict=False)
+        return convert_to(value, kind, strict=False)
     except msgspec.ValidationError:
         raise Fatal(f"{name} must be {_expected(kind, members)}: {_shown(value)}") from None
 
@@ -148,7 +149,7 @@ def _from_text(text: str, members: Sequence[Any]) -> object:
         return SWITCHES.get(text.lower(), text)
     if Mapping in members:
         try:
-            return msgspec.json.decode(text)
+            return decode_json(text)
         except msgspec.DecodeError:
             return text
     if any(get_origin(member) is tuple for member in members):

@@ -149,6 +149,15 @@ def test_ruff_bans_what_runs_code() -> None:
     assert set(settings["per-file-ignores"]) & {"adapters/**", "harness/**", "parsers/**"} == set()
 
 
+def test_ruff_bans_what_two_threads_must_not_do_at_once() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
+    banned = settings["flake8-tidy-imports"]["banned-api"]
+    decoding = {"convert", "json.decode", "json.Decoder", "msgpack.decode"}
+    assert {f"msgspec.{name}" for name in decoding} <= set(banned)
+    excepted = {name for name, rules in settings["per-file-ignores"].items() if "TID251" in rules}
+    assert excepted == {"tests/**", "adapters/decoding.py"}
+
+
 def test_what_is_printed_says_answered_and_chance_instead_of_settled_and_floor() -> None:
     words = re.compile(
         r"\b(un)?settled\b|\bfloor\b|\bunits? of kind\b|\bclean tasks\b", re.IGNORECASE

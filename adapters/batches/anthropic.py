@@ -27,6 +27,7 @@ from adapters.batches.hosted import (
 )
 from adapters.checks import read_json
 from adapters.contract import FaultKind
+from adapters.decoding import convert_to
 from adapters.faults import Failure
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class AnthropicBatches(HostedLines):
 
 def _inner(error: object) -> _Inner:
     try:
-        return msgspec.convert(error, _Error).error or _Inner()
+        return convert_to(error, _Error).error or _Inner()
     except msgspec.ValidationError:
         return _Inner()
 

@@ -23,6 +23,7 @@ from adapters.api import ApiAdapter
 from adapters.checks import plain_json
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply
+from adapters.decoding import convert_to
 from adapters.faults import Failure
 
 
@@ -256,7 +257,7 @@ class Lines(ABC):
                 return Result(said.id, adapter.ended(verdict, said.failure, parameters))
             return Result(said.id, verdict)
         try:
-            answer: Any = msgspec.convert(said.answer, adapter.answers)
+            answer: Any = convert_to(said.answer, adapter.answers)
             reply = adapter.read(_unmarked(request), answer, said.headers, parameters)
         except (ValueError, msgspec.ValidationError) as error:
             begins = repr(said.answer)[:400]
@@ -288,7 +289,7 @@ def read_loosely(data: bytes, kind: type[T]) -> tuple[T, frozenset[str]]:
     """
     left_out: set[str] = set()
     cleaned = _cleaned(plain_json(data, "replace"), kind, left_out)
-    return msgspec.convert(cleaned, kind), frozenset(left_out)
+    return convert_to(cleaned, kind), frozenset(left_out)
 
 
 def _cleaned(plain: Any, kind: Any, left_out: set[str]) -> Any:
@@ -300,7 +301,7 @@ def _cleaned(plain: Any, kind: Any, left_out: set[str]) -> Any:
     if plain is not None and len(inner) == 1 and get_origin(kind) is not list:
         return _cleaned(plain, inner[0], left_out)
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        msgspec.convert(plain, kind)
+        convert_to(plain, kind)
         return plain
     if not isinstance(plain, dict):
         raise ValueError(f"a {type(plain).__name__} instead of an object")
@@ -318,7 +319,7 @@ def _item(plain: Any, kind: Any, left_out: set[str]) -> list[Any]:
     """Return an item of a list, or none if it cannot be read."""
     try:
         cleaned = _cleaned(plain, kind, left_out)
-        msgspec.convert(cleaned, kind)
+        convert_to(cleaned, kind)
     except ValueError:
         return []
     return [cleaned]

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from adapters.decoding import convert_to, decode_json, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import fetch, fetch_one
@@ -51,7 +52,7 @@ class Facts(NamedTuple):
     size: tuple[int, int]
 
 
-_FACTS = msgspec.json.Decoder(tuple[int, list[tuple[int, int, str, tuple[int, int]]]])
+_FACTS = decoder_of(tuple[int, list[tuple[int, int, str, tuple[int, int]]]])
 
 
 @dataclass
@@ -276,7 +277,7 @@ def decoded(path: Path, rows: type[T]) -> T:
         data = path.read_bytes()
         if data.startswith(_LFS):
             raise DataError(f"{path} is a git-lfs pointer, not the data; run: git lfs pull")
-        return msgspec.json.decode(data, type=rows)
+        return decode_json(data, rows)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -292,7 +293,7 @@ def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield number, msgspec.json.decode(line, type=row)
+                yield number, decode_json(line, row)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
                 raise DataError(f"{path}, line {number}: {error}") from error
 
@@ -310,7 +311,7 @@ def decoded_toml(
     try:
         found = tomllib.loads(path.read_text("utf-8-sig"))
         check(found)
-        return msgspec.convert(found, schema)
+        return convert_to(found, schema)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -323,7 +324,7 @@ def converted(record: object, row: type[T], where: str) -> T:
     """Return a row of a table. Raises `DataError` if it lacks a value or has one of another
     type."""
     try:
-        return msgspec.convert(record, row, strict=False)
+        return convert_to(record, row, strict=False)
     except msgspec.ValidationError as error:
         raise DataError(f"{where}: {error}") from error
 

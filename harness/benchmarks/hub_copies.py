@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from adapters.decoding import decode_json
 from adapters.digests import write_cached
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import (
@@ -100,7 +101,7 @@ def _known_splits(source: HubData, root: Path) -> list[str]:
     """Return the splits of a configuration, in its order."""
     path = root / "splits.json"
     try:
-        return msgspec.json.decode(path.read_bytes(), type=list[str])
+        return decode_json(path.read_bytes(), list[str])
     except (OSError, msgspec.MsgspecError):
         pass
     refuse_offline(source.repo)
@@ -198,7 +199,7 @@ def facts_of(path: Path) -> Facts:
     with opened(path) as file:
         stored = (file.metadata.metadata or {}).get(_FACTS, b"")
     try:
-        return msgspec.json.decode(stored, type=Facts)
+        return decode_json(stored, Facts)
     except msgspec.MsgspecError as error:
         raise DataError(f"{path} is not a whole copy; remove it") from error
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, BinaryIO
 
 import msgspec
 
+from adapters.decoding import Decoder, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
 from harness.benchmarks.files import DataFile
 from harness.errors import DataError
@@ -69,10 +70,10 @@ class _Conversation(msgspec.Struct, gc=False):
     subdomain: str | None = ""
 
 
-_TASK = msgspec.json.Decoder(_Task)
-_CONVERSATION = msgspec.json.Decoder(_Conversation)
-_PARTS = msgspec.json.Decoder(list[msgspec.Raw])
-_SPANS = msgspec.json.Decoder(tuple[int, list[TaskSpan]])
+_TASK = decoder_of(_Task)
+_CONVERSATION = decoder_of(_Conversation)
+_PARTS = decoder_of(list[msgspec.Raw])
+_SPANS = decoder_of(tuple[int, list[TaskSpan]])
 
 Locate = Callable[[int, int, bytes], Iterator[TaskSpan]]
 """The tasks in an object of a file, given its number from 1, its first byte and its text. Raises
@@ -167,9 +168,7 @@ def _read_spans(path: Path, locate: Locate) -> Iterator[TaskSpan]:
         del text
 
 
-def _decoded(
-    decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, where: str, what: str
-) -> Any:
+def _decoded(decoder: Decoder[Any], text: bytes | msgspec.Raw, where: str, what: str) -> Any:
     try:
         return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from adapters.decoding import Decoder, decoder_of
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.index import Address, Group, StoredStep, stored_step, with_lengths
@@ -46,8 +47,8 @@ class _Task(msgspec.Struct, gc=False):
     action_reprs: list[str | None] | None = None
 
 
-_TASK = msgspec.json.Decoder(_Task)
-_ACTION = msgspec.json.Decoder(_Action)
+_TASK = decoder_of(_Task)
+_ACTION = decoder_of(_Action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +194,7 @@ def _bytes(path: Path, span: TaskSpan) -> bytes:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _decoded(decoder: msgspec.json.Decoder[Any], text: bytes | msgspec.Raw, where: str) -> Any:
+def _decoded(decoder: Decoder[Any], text: bytes | msgspec.Raw, where: str) -> Any:
     try:
         return decoder.decode(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from adapters.decoding import decoder_of
 from harness.benchmarks.contract import Benchmark, Dataset
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import Address, Layout, StoredStep
@@ -201,7 +202,7 @@ def scoring_rules(settings: Settings) -> ScoringRules:
 
 
 _AS_CLICK = frozenset({"HOVER", "ENTER"})
-_OPERATION = msgspec.json.Decoder(dict[str, object])
+_OPERATION = decoder_of(dict[str, object])
 
 
 def recorded_row(

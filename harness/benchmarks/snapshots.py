@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from adapters.decoding import convert_to
 from harness.benchmarks.files import DataFile, local_files, missing_shards
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, of_splits
 from harness.benchmarks.mind2web import TEST_SPLITS
@@ -251,7 +252,7 @@ class _OwnChoice(msgspec.Struct):
 
 def _own_choices(record: Record, where: str) -> tuple[Choice, ...]:
     try:
-        listed = msgspec.convert(record[OWN + "choices"] or (), tuple[_OwnChoice, ...])
+        listed = convert_to(record[OWN + "choices"] or (), tuple[_OwnChoice, ...])
         pairs = list(zip(listed, record["candidates"] or (), strict=True))
     except (KeyError, ValueError) as error:
         raise DataError(f"{where}: column '{OWN}choices': {error}") from error

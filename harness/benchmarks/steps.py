@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from adapters.decoding import convert_to, decode_json
 from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.hub import hub_data
 from harness.benchmarks.hub_copies import Wanted, copied
@@ -297,7 +298,7 @@ def _read_schema(path: Path) -> _Schema:
     try:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-        return msgspec.convert(values, _Schema)
+        return convert_to(values, _Schema)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, msgspec.ValidationError) as error:
@@ -340,7 +341,7 @@ def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
 def _decoded(text: bytes) -> tuple[Record, str]:
     """Return a line's record, and the problem that keeps it from being read ("" if none)."""
     try:
-        record: Record = msgspec.json.decode(text, type=dict[str, Any])
+        record: Record = decode_json(text, dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return {}, f"not a JSON object: {error}"
     return record, ""

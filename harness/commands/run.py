@@ -72,8 +72,8 @@ def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
       vlm-eval --model lexical --benchmark sample --protocol coordinates
 
-    Exit codes: 0 done, 1 ended early or with steps left, 2 bad input, 3 waiting for batches
-    of a provider, 130 interrupted.
+    Exit codes: 0 done, 1 ended early or with steps or judgements left, 2 bad input, 3 waiting for
+    batches of a provider, 130 interrupted.
     """
     import asyncio
 
@@ -136,7 +136,7 @@ def conclude(
 
     if done.waiting and done.stopped is None:
         display.say(done.how_to_go_on("Run the same line again"))
-        return 3
+        return _followed(done, display)
     manifest = open_run(done.directory).manifest
     declared = manifest.declaration
     if console is None:
@@ -167,9 +167,16 @@ def conclude(
         if hint := redo_hint(done.directory, done.records, plan.settings, declared.units):
             display.say(hint)
         display.say(f"complete: {done.directory}")
-        return 0
-    display.say(done.how_to_go_on("Run the same line again"))
-    return 130 if done.stopped == "interrupted" else 1
+    else:
+        display.say(done.how_to_go_on("Run the same line again"))
+    return _followed(done, display)
+
+
+def _followed(done: Finished, display: Display) -> int:
+    """Print how the sessions that belong to a run ended. Returns the exit code of all."""
+    for one in done.followed:
+        display.say(one.line)
+    return done.exit_code
 
 
 def heading(plan: Plan) -> Iterator[str]:

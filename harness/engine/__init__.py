@@ -21,6 +21,7 @@ from harness.engine.stopping import (
     ReplayMismatch,
     Stopped,
     TooManyFailures,
+    interrupt,
     on_interrupt,
 )
 
@@ -47,6 +48,7 @@ __all__ = [
     "Stopped",
     "TooManyFailures",
     "first_request",
+    "interrupt",
     "model_key",
     "on_interrupt",
     "request_key",

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from adapters.checks import checked_vectors, to_json
 from adapters.contract import Fatal, Fault, FaultKind
 from adapters.conversation import Picture, Reply, Usage
+from adapters.decoding import decode_json
 from adapters.embedding import (
     Embedded,
     Embedder,
@@ -265,7 +264,7 @@ def _content(pending: Pending, seen: object) -> Any:
     ):
         raise ProtocolError(f"{what} has other blobs than bytes by name")
     try:
-        return msgspec.json.decode(to_json(seen.content))
+        return decode_json(to_json(seen.content))
     except (TypeError, ValueError, RecursionError) as error:
         raise ProtocolError(f"{what} has no form in JSON: {error}") from error
 

@@ -24,6 +24,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from adapters.conversation import Finish, Reply
+from adapters.decoding import decoder_of
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
@@ -245,7 +246,7 @@ class _RunOf(msgspec.Struct):
     asked_by_run: str = ""
 
 
-_REPLIES, _RUNS = msgspec.json.Decoder(Reply), msgspec.json.Decoder(_RunOf)
+_REPLIES, _RUNS = decoder_of(Reply), decoder_of(_RunOf)
 
 
 def _used_bytes(database: sqlite3.Connection) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from adapters.contract import Fatal, FaultKind
 from harness.runs import RunError
@@ -194,48 +195,80 @@ class Refusals:
         self._halt.set(TooManyRefusals(f"the provider refused {what}: {self._words}"))
 
 
+class _Sessions:
+    """The sessions of an event loop, which one request stops together."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.stops: list[Callable[[], None]] = []
+        self._loop = asyncio.get_running_loop()
+        self._clock = clock
+        self._first_at: float | None = None
+        self._before: dict[int, Any] = {}
+
+    def watch(self) -> None:
+        """Take signals, in the main thread; others never get any."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        left_alone = signal.SIG_IGN, None
+        self._before = {n: one for n, one in handlers.items() if one not in left_alone}
+        for number in self._before:
+            signal.signal(number, self._caught)
+
+    def unwatch(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _caught(self, number: int, frame: FrameType | None) -> None:
+        now = self._clock()
+        if self._first_at is None:
+            self._first_at = now
+            self._loop.call_soon_threadsafe(interrupt)
+        elif now - self._first_at < _SAME_REQUEST_S:
+            return
+        elif signal.SIGINT in self._before:
+            signal.signal(signal.SIGINT, self._before[signal.SIGINT])
+            signal.raise_signal(signal.SIGINT)
+        else:
+            raise KeyboardInterrupt
+
+
+_sessions: dict[asyncio.AbstractEventLoop, _Sessions] = {}
+
+
+def interrupt() -> bool:
+    """Stop the sessions of the running loop; False if there are none."""
+    sessions = _sessions.get(asyncio.get_running_loop())
+    for stop in list(sessions.stops) if sessions else []:
+        stop()
+    return sessions is not None
+
+
 @contextmanager
 def on_interrupt(
     stop: Callable[[], None], clock: Callable[[], float] = time.monotonic
 ) -> Iterator[None]:
-    """Within the block, make the first Ctrl-C or SIGTERM call `stop` in the running loop.
+    """Within the block, make `interrupt` and the first Ctrl-C or SIGTERM call `stop`.
 
-    The next one, of either kind, has the usual effect of Ctrl-C: asyncio cancels the main task.
+    Sessions may be side by side in a loop: each has a block, and one request stops all of them.
+    The next signal, of either kind, has the usual effect of Ctrl-C: asyncio cancels the main task.
     What comes within half a second of the first is the same request: a terminal signals a whole
     group of processes, of which some pass it on, and the kernel signals the end of a parent once
     for each of its threads.
     A signal that is ignored stays so: shells ignore Ctrl-C for programs in the background.
 
-    Use it in a coroutine of the main thread; in another thread it does nothing, since signals do
-    not arrive there.
+    Use it in a coroutine. Signals arrive in the main thread only.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     loop = asyncio.get_running_loop()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    left_alone = signal.SIG_IGN, None
-    before = {n: handler for n, handler in handlers.items() if handler not in left_alone}
-    first_at: float | None = None
-
-    def caught(number: int, frame: FrameType | None) -> None:
-        nonlocal first_at
-        now = clock()
-        if first_at is None:
-            first_at = now
-            loop.call_soon_threadsafe(stop)
-        elif now - first_at < _SAME_REQUEST_S:
-            return
-        elif signal.SIGINT in before:
-            signal.signal(signal.SIGINT, before[signal.SIGINT])
-            signal.raise_signal(signal.SIGINT)
-        else:
-            raise KeyboardInterrupt
-
-    for number in before:
-        signal.signal(number, caught)
+    sessions = _sessions.get(loop)
+    if sessions is None:
+        sessions = _sessions[loop] = _Sessions(clock)
+        sessions.watch()
+    sessions.stops.append(stop)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        sessions.stops.remove(stop)
+        if not sessions.stops:
+            del _sessions[loop]
+            sessions.unwatch()

@@ -33,6 +33,7 @@ class JudgingSettings(LeafSettings):
     judge: tuple[str, ...] = session_setting(
         (),
         "Model that judges each finished unit, by the benchmark's method or another one; the "
-        "judgement is a run in RUN/judgments/. May be repeated.",
+        "judgement is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like "
+        "are settings of that judge alone.",
         metavar="[METHOD=]MODEL",
     )

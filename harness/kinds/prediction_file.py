@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 
+from adapters.decoding import decoder_of
 from harness.benchmarks import Dataset, actions_of
 from harness.errors import UserError, suggestion
 from harness.runs import Unit
@@ -103,7 +104,7 @@ def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:
     except OSError as error:
         raise UserError(f"--predictions {path}: {error.strerror or error}") from error
     said: dict[str, Any] = {}
-    decoder = msgspec.json.Decoder(kind.line)
+    decoder = decoder_of(kind.line)
     for number, data in enumerate(lines, 1):
         if not data.strip():
             continue

@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from adapters.decoding import convert_to, decoder_of
 from harness.dialogue import SCREENSHOT, Observation
 from harness.live.clean import clean_line, clean_text
 from harness.page import Box, Candidate, decode_candidates
@@ -92,7 +93,7 @@ class Seen(Sight):
     @classmethod
     def from_plain(cls, plain: object) -> Seen:
         """Read what `to_plain` wrote. Raises ValueError."""
-        return msgspec.convert(plain, cls)
+        return convert_to(plain, cls)
 
     def observation(
         self, screenshot: bytes | None = None, page: LivePage | None = None
@@ -191,5 +192,5 @@ class _Shown(msgspec.Struct):
     in_view: bool = False
 
 
-_STORED = msgspec.json.Decoder(_Page)
-_IN_VIEW = msgspec.json.Decoder(_Shown)
+_STORED = decoder_of(_Page)
+_IN_VIEW = decoder_of(_Shown)

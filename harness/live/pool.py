@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import msgspec
 
 from adapters.contract import Fatal, Fault
+from adapters.decoding import convert_to
 from adapters.processes import ChildEnded, Command, Pool
 from adapters.processes.child import Receive, Send
 from harness.dialogue import Observation
@@ -215,11 +216,7 @@ def serve(receive: Receive, send: Send) -> None:
         if verb == "ready":
             world = world or getattr(importlib.import_module(where), name)(options)
             return None
-        seen = (
-            world.begin(argument)
-            if verb == "begin"
-            else world.act(msgspec.convert(argument, Action))
-        )
+        seen = world.begin(argument) if verb == "begin" else world.act(convert_to(argument, Action))
         return seen.content, dict(seen.blobs)
 
     while True:

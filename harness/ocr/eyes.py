@@ -12,6 +12,7 @@ import msgspec
 
 from adapters.contract import Fatal, PictureSource
 from adapters.conversation import Picture
+from adapters.decoding import decoder_of
 from adapters.digests import cache_folder, write_cached
 from adapters.processes import ChildEnded, Pool, available_cpus
 from adapters.registry import install
@@ -22,7 +23,7 @@ from harness.pictures import Recipe
 _ENTRY = "harness.ocr.reading:serve"
 _MOST_READERS = 8
 _KEPT = 10_000
-_KEPT_AS = msgspec.json.Decoder(list[Found])
+_KEPT_AS = decoder_of(list[Found])
 _TO_KEEP = msgspec.json.Encoder()
 
 

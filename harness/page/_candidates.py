@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from adapters.decoding import decoder_of
 from parsers.records import Box
 
 
@@ -75,10 +76,10 @@ class _StoredAttributes(msgspec.Struct, gc=False):
     bounding_box_rect: msgspec.Raw = msgspec.Raw(b"")
 
 
-_STORED = msgspec.json.Decoder(_Stored)
-_STORED_ATTRIBUTES = msgspec.json.Decoder(_StoredAttributes)
-_BOX = msgspec.json.Decoder(Box)
-_ALL_ATTRIBUTES = msgspec.json.Decoder(dict[str, object])
+_STORED = decoder_of(_Stored)
+_STORED_ATTRIBUTES = decoder_of(_StoredAttributes)
+_BOX = decoder_of(Box)
+_ALL_ATTRIBUTES = decoder_of(dict[str, object])
 
 
 def decode_candidates(encoded: Iterable[str | msgspec.Raw]) -> list[Candidate]:

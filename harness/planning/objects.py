@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from adapters.decoding import decode_json
 from adapters.registry import Registry, UnknownName
 from harness.benchmarks import BENCHMARKS, Benchmark
 from harness.errors import UserError
@@ -153,7 +154,7 @@ def _fields_of(benchmark: Benchmark) -> dict[str, Any]:
             continue
         text = msgspec.json.encode(value, enc_hook=_plain, order="deterministic")
         long = len(text) > LONGEST
-        plain = f"sha256:{sha256(text).hexdigest()}" if long else msgspec.json.decode(text)
+        plain = f"sha256:{sha256(text).hexdigest()}" if long else decode_json(text)
         changed[one.name] = plain
     return changed
 

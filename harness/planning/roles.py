@@ -197,8 +197,12 @@ def open_roles(
     return opened
 
 
-def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
-    """The settings of a role. Raises ValueError for a value that a setting does not take."""
+def values_of_model(model: str, own: Mapping[str, str]) -> dict[str, object]:
+    """Return the settings of a model that is named along with others, by its own values.
+
+    What is not a setting of a model is an option of its adapter. Raises ValueError for a setting
+    of something else.
+    """
     values: dict[str, object] = {"model": model}
     options = []
     for name, value in own.items():
@@ -209,9 +213,14 @@ def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
             values[name] = value
         else:
             raise ValueError(f"{name} is not a setting of a model")
+    return {**values, "adapter_options": options}
+
+
+def _settings_of(model: str, own: Mapping[str, str], run: Settings) -> Settings:
+    """The settings of a role. Raises ValueError for a value that a setting does not take."""
+    values = values_of_model(model, own)
     if "timeout_s" in run.given:
         values = {"timeout_s": run.timeout_s, **values}
-    values["adapter_options"] = options
     read = replace(read_settings(values), prices=run.prices)
     return replace(read, given=read.given - ({"timeout_s"} - own.keys()))
 

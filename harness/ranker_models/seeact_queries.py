@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from adapters.decoding import decoder_of
 from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
@@ -52,7 +53,7 @@ class _Query(msgspec.Struct, gc=False):
     subdomain: str = ""
 
 
-_QUERY = msgspec.json.Decoder(_Query)
+_QUERY = decoder_of(_Query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from adapters.decoding import decoder_of
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.parquet import column_names, opened, require, small_columns
 from harness.benchmarks.parquet_writing import parquet_writer
@@ -51,9 +52,9 @@ class _Whole(msgspec.Struct, gc=False):
     pos_candidates: msgspec.Raw = msgspec.Raw()
 
 
-_WHOLE = msgspec.json.Decoder(_Whole)
-_STEPS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_NUMBERS = msgspec.json.Decoder(dict[str, float])
+_WHOLE = decoder_of(_Whole)
+_STEPS = decoder_of(dict[str, msgspec.Raw])
+_NUMBERS = decoder_of(dict[str, float])
 _ABSENT, _NULL = msgspec.Raw(), msgspec.Raw(b"null")
 _EXAMPLE = '{"scores": {STEP: {NODE: number}}} or {"ranks": ...}'
 

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.errors import UserError
 from harness.live.nodes import Box, Node, find, tree_of
 from harness.recording import columns
@@ -128,7 +129,7 @@ class Draft:
         """
         folder = out / UNFINISHED
         try:
-            begun = msgspec.json.decode((folder / "task.json").read_bytes(), type=Begun)
+            begun = decode_json((folder / "task.json").read_bytes(), Begun)
         except FileNotFoundError:
             raise UserError(f"{out} has no unfinished recording") from None
         except (OSError, msgspec.MsgspecError) as error:
@@ -251,7 +252,7 @@ def _read(path: Path) -> Taken:
     """Raises `UserError`."""
     try:
         unpacked = zlib.decompressobj().decompress(path.read_bytes(), _LARGEST)
-        taken = msgspec.json.decode(unpacked, type=Taken)
+        taken = decode_json(unpacked, Taken)
         tree_of(taken.page.nodes)
         if taken.op not in get_args(Op):
             raise ValueError(taken.op)

@@ -8,9 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from adapters.checks import to_json
+from adapters.decoding import decode_json
 from harness.live.snapshot import describing
 
 Piece = Sequence[str]
@@ -29,7 +28,7 @@ def snapshot() -> str:
 
 def mended(plain: Any) -> Any:
     """Replace the halves of characters in plain values that a page gives: no file takes them."""
-    return msgspec.json.decode(to_json(plain))
+    return decode_json(to_json(plain))
 
 
 def html_of(pieces: Iterable[Piece]) -> str:

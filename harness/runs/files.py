@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.errors import DiskFull, RunError
 from harness.runs.lines import line_decoder, to_line
 
@@ -96,7 +97,7 @@ def _checksum(data: bytes | memoryview) -> bytes:
 
 
 def _keys(data: bytes) -> Mapping[str, Any]:
-    return msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    return decode_json(data, dict[str, msgspec.Raw])
 
 
 def read_records(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 from msgspec import UNSET
 
+from adapters.decoding import Decoder, decoder_of
 from adapters.registry import Registry, UnknownName
 from harness.runs.records import CallRecord, Unit
 from parsers.records import Prediction
@@ -94,7 +95,7 @@ def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
     """Return the decoder of one kind of record, made once; it raises msgspec's errors."""
     if kind not in _decoders:
         is_unit = kind is Unit
-        _decoders[kind] = _unit_decoder() if is_unit else msgspec.json.Decoder(kind).decode
+        _decoders[kind] = _unit_decoder() if is_unit else decoder_of(kind).decode
     return _decoders[kind]
 
 
@@ -107,7 +108,7 @@ def _unit_decoder() -> Callable[[bytes], Unit[Any]]:
     required = {"kind", "unit_id", "benchmark", "split", "detail"}
     declared: list[Any] = [(n, hints[n]) for n in names if n in required]
     declared += [(n, hints[n], _default(n)) for n in names if n not in required]
-    decode = msgspec.json.Decoder(msgspec.defstruct("UnitLine", declared, gc=False)).decode
+    decode = decoder_of(msgspec.defstruct("UnitLine", declared, gc=False)).decode
     values = attrgetter(*names[:-1])
 
     def decode_unit(data: bytes) -> Unit[Any]:
@@ -131,8 +132,8 @@ def _detail(kind: str, raw: bytes) -> Any:
 
 
 @cache
-def _detail_decoder(detail: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(detail)
+def _detail_decoder(detail: Any) -> Decoder[Any]:
+    return decoder_of(detail)
 
 
 def _default(name: str) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.errors import OtherFormat, RunDiffers, RunError
 from harness.runs.files import UNREADABLE, replace_file
 from harness.runs.records import SCHEMA
@@ -184,7 +185,7 @@ def identity(setup: Setup) -> dict[str, Any]:
     # Where the data lies is not what it is; that is for its fingerprint to say.
     plain["dataset"] = {k: v for k, v in setup.dataset.items() if k != "data"}
     plain["config"] = {k: v for k, v in setup.config.items() if k not in DESCRIPTIONS}
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
+    decoded: dict[str, Any] = decode_json(msgspec.json.encode(plain))
     return decoded
 
 
@@ -247,13 +248,13 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise RunError(f"cannot read {path}: {error.strerror or error}") from error
     try:
-        schema = msgspec.json.decode(data, type=_SchemaOnly).schema
+        schema = decode_json(data, _SchemaOnly).schema
         if schema != SCHEMA:
             raise OtherFormat(
                 f"{folder} was written by another version of vlm-eval (format {schema}; this one "
                 f"reads format {SCHEMA})"
             )
-        return msgspec.json.decode(data, type=Manifest)
+        return decode_json(data, Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise RunError(f"{path} is not the manifest of a run: {error}") from error
 
@@ -263,7 +264,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     path = folder / MANIFEST
     try:
         data = msgspec.json.encode(manifest)
-        msgspec.json.decode(data, type=Manifest)
+        decode_json(data, Manifest)
     except (*UNREADABLE, TypeError, OverflowError) as error:
         raise RunError(
             f"{path} is not written, since it could not be read back: {error}"

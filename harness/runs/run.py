@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from adapters.decoding import decode_json
 from adapters.registry import UnknownName, load
 from harness.dialogue import Result
 from harness.errors import DataGone, RunError
@@ -129,7 +130,7 @@ class Run:
         except FileNotFoundError:
             return None
         try:
-            return msgspec.json.decode(data, type=dict[str, Any])
+            return decode_json(data, dict[str, Any])
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise RunError(f"{path} cannot be read: {error}") from error
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
+from adapters.decoding import convert_to
 from harness.errors import suggestion
 from parsers.declaration import Declaration, Measure
 from parsers.metrics import Interval
@@ -156,5 +155,5 @@ def _why_open(measure: Measure, declared: Declaration) -> str:
 
 
 def _score(measure: Measure, rate: Mapping[str, Any], n: int, over: str, reason: str) -> Score:
-    interval = msgspec.convert(rate["interval"], Interval | None)
+    interval = convert_to(rate["interval"], Interval | None)
     return Score(measure.result, rate["value"], interval, n, over, reason)

@@ -15,6 +15,7 @@ from zipfile import ZipFile, ZipInfo
 
 import msgspec
 
+from adapters.decoding import convert_to, decode_json
 from harness.recording.columns import jpeg
 from harness.sample import SCREENS
 from harness.sample.trajectories import launch, visit
@@ -66,7 +67,7 @@ class Episode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def episodes(path: Path = EPISODES) -> list[Episode]:
     """Read the episodes."""
     listed = tomllib.loads(path.read_text("utf-8"))["episode"]
-    return msgspec.convert(listed, list[Episode])
+    return convert_to(listed, list[Episode])
 
 
 Recorded = list[tuple[dict[str, Any], bytes]]
@@ -108,7 +109,7 @@ PICTURES = "images.zip"
 
 def lines(folder: Path = SCREENS) -> list[dict[str, Any]]:
     """Return the recorded lines of the shipped files, or of those in a folder."""
-    return list(map(msgspec.json.decode, (folder / "steps.jsonl").read_bytes().splitlines()))
+    return list(map(decode_json, (folder / "steps.jsonl").read_bytes().splitlines()))
 
 
 def differences(

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Unpack
 
 from adapters import Adapter
+from harness.engine import interrupt
 from harness.errors import UserError
 from harness.planning import objects
 from harness.planning.plan import plan_run
@@ -87,20 +88,15 @@ class _Stop:
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[object] | None = None
-        self._stop: Callable[[], None] | None = None
 
     def begins(self) -> None:
         self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
 
-    def can_be_stopped(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-
     def gracefully(self) -> None:
         """Let calls in flight end; before there are any, stop at once."""
-        if self._stop is None:
-            self.at_once()
-        elif self._loop is not None:
-            self._loop.call_soon_threadsafe(self._stop)
+        if self._loop is not None and self._task is not None:
+            end = self._task.cancel
+            self._loop.call_soon_threadsafe(lambda: interrupt() or end())
 
     def at_once(self) -> None:
         if self._loop is not None and self._task is not None:
@@ -113,14 +109,13 @@ async def _evaluate(
     stop.begins()
     named, observers = _named(values)
     with objects.named(named) as plain:
-        return await _carried_out(model, plain, observers, stop)
+        return await _carried_out(model, plain, observers)
 
 
 async def _carried_out(
     model: str | Adapter | Policy,
     named: Mapping[str, object],
     observers: Mapping[str, object],
-    stop: _Stop,
 ) -> Run:
     try:
         settings = read_settings({**named, "model": _name_of(model)})
@@ -141,10 +136,12 @@ async def _carried_out(
             display.say(notice)
         for line in await asyncio.to_thread(lambda: list(lines_before(plan))):
             display.say(line)
-        finished = await carry_out(plan, observer, stop.can_be_stopped)
+        finished = await carry_out(plan, observer)
         await asyncio.to_thread(observer.close)
     if not finished.complete:
         display.say(finished.how_to_go_on("Make the same call again"))
+    for one in finished.followed:
+        display.say(one.line)
     return open_run(finished.directory)
 
 

@@ -27,6 +27,21 @@ if TYPE_CHECKING:
     from harness.planning.plan import Plan
 
 
+INTERRUPTED = "interrupted"
+"""Why a session ended that Ctrl-C or SIGTERM stopped."""
+
+
+@dataclass(frozen=True)
+class Followed:
+    """The end of a session that belongs to another one, such as a judgement."""
+
+    line: str
+    """What the user is told."""
+    complete: bool = False
+    stopped: str | None = None
+    """As of `Finished`."""
+
+
 @dataclass(frozen=True)
 class Finished:
     """The end of a session."""
@@ -47,6 +62,18 @@ class Finished:
     """Closing remark of the model's adapter; "" for none."""
     waiting: str = ""
     """State of the run's batches at a provider; "" if there are none."""
+    followed: Sequence[Followed] = ()
+    """The sessions that belong to this one."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 if this session and those that follow it are complete; the codes of `vlm-eval run`."""
+        if self.waiting and self.stopped is None:
+            return 3
+        ends = [(self.complete, self.stopped)]
+        ends += [(one.complete, one.stopped) for one in self.followed]
+        left = [stopped for complete, stopped in ends if not complete]
+        return 130 if INTERRUPTED in left else int(bool(left))
 
     def how_to_go_on(self, again: str) -> str:
         """Say why a run is not complete, and what to do; `again` repeats what the user did."""
@@ -88,6 +115,13 @@ class SessionObserver(Observer):
     def finished(self, done: Finished) -> None:
         """Called with the result of a session that did not fail."""
 
+    async def follow(self, error: BaseException | None = None) -> Sequence[Followed]:
+        """Wait for sessions that belong to this one, and return how each ended.
+
+        Called in the event loop, once a session is over; `error` has ended it.
+        """
+        return ()
+
     def close(self, error: BaseException | None = None) -> None:
         """Wait for what is still to be done, unless an interrupt ended the session. May block."""
 
@@ -123,6 +157,10 @@ class Observers(SessionObserver):
     recorded = _to_each("recorded")
     ended = _to_each("ended")
     finished = _to_each("finished")
+
+    async def follow(self, error: BaseException | None = None) -> Sequence[Followed]:
+        return [ended for one in self.observers for ended in await one.follow(error)]
+
     close = _to_each("close")
     opened = _to_each("opened")
     passed_over = _to_each("passed_over")

@@ -26,7 +26,7 @@ from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
 from harness.runs import RunDirectory, RunError, Unit, open_run
 from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
-from harness.session.observers import Finished, SessionObserver
+from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
 from harness.session.session import Session
 from harness.session.summary import summarise
@@ -45,21 +45,23 @@ STOPPED, REACHED_COST_LIMIT = "stopped", "reached_cost_limit"
 """Keys of the record of a session that ended early."""
 
 
-async def carry_out(
-    plan: Plan,
-    observer: SessionObserver,
-    stoppable: Callable[[Callable[[], None]], None] = lambda stop: None,
-) -> Finished:
-    """Ask what is not recorded yet, and summarise.
+async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
+    """Ask what is not recorded yet, summarise, and wait for the sessions that follow.
 
-    Args:
-        plan: the run.
-        observer: receives the course of the session and its result.
-        stoppable: called with a function that stops the session once calls in flight have ended;
-            that function must be called in the running event loop.
-
-    Raises `Fatal`, `RunError`, `UserError`.
+    `observer` receives the course of the session and its result. `interrupt` and the first Ctrl-C
+    stop the session once calls in flight have ended. Raises `Fatal`, `RunError`, `UserError`.
     """
+    try:
+        done = await _carry_out(plan, observer)
+        observer.finished(done)
+    except BaseException as error:
+        for one in await observer.follow(error):
+            observer.notice(one.line)
+        raise
+    return replace(done, followed=tuple(await observer.follow()))
+
+
+async def _carry_out(plan: Plan, observer: SessionObserver) -> Finished:
     of_this_session = {
         **of_session(plan.settings),
         "prices_from": source(),
@@ -69,7 +71,7 @@ async def carry_out(
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
         if directory.lost:
             observer.notice(_lost_calls(len(directory.lost), plan.dataset))
-        asked = await _ask(plan, directory, observer, stoppable)
+        asked = await _ask(plan, directory, observer)
         if asked.stopped is not None:
             reached = isinstance(asked.stopped, CostLimitReached)
             directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
@@ -77,7 +79,6 @@ async def carry_out(
         done = _finished(plan, asked)
         if done.complete:
             directory.finish(done.summary, complete=True)
-    observer.finished(done)
     return done
 
 
@@ -93,12 +94,7 @@ class _Asked:
     closing_line: str
 
 
-async def _ask(
-    plan: Plan,
-    directory: RunDirectory,
-    observer: SessionObserver,
-    stoppable: Callable[[Callable[[], None]], None],
-) -> _Asked:
+async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -> _Asked:
     """Hold the dialogues that are not on record yet, and close everything that they needed."""
     settings, model, say = plan.settings, plan.model, observer.notice
     # The running scores are those of the run, not of this session.
@@ -145,11 +141,10 @@ async def _ask(
             answered=any(map(_was_answered, before)),
         )
 
-        def interrupt() -> None:
-            engine.stop("interrupted")
+        def interrupted() -> None:
+            engine.stop(INTERRUPTED)
 
-        stoppable(interrupt)
-        with on_interrupt(interrupt), _recording_usage(engine, model.adapter, directory):
+        with on_interrupt(interrupted), _recording_usage(engine, model.adapter, directory):
             try:
                 if passes is not None:
                     await passes.run(engine, session)

@@ -264,7 +264,8 @@ class RunOptions(TypedDict, total=False):
     """Tell it tasks, predictions and replies, too, in a table at the end."""
     judge: object | Sequence[object]
     """Model that judges each finished unit, by the benchmark's method or another one; the judgement
-    is a run in RUN/judgments/. May be repeated."""
+    is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like are settings of
+    that judge alone."""
     model_path: str | Path | None
     """Folder with the model's checkpoint."""
     revision: str | None

@@ -257,4 +257,5 @@ async def ahead(questions: Iterator[Question]) -> AsyncGenerator[Question, None]
     finally:
         for future in waiting:
             future.cancel()
-        thread.shutdown(wait=True, cancel_futures=True)
+        # A unit may be waited for that only other work of this loop brings about.
+        await asyncio.to_thread(thread.shutdown, cancel_futures=True)

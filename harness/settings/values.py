@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from adapters.conversation import Tier
+from adapters.decoding import convert_to
 from adapters.options import SWITCHES, PathText
 
 
@@ -29,7 +30,7 @@ def read(kind: Any, value: object) -> Any:
     if _holds_null(value):
         raise ValueError("a null byte is in it")
     try:
-        return msgspec.convert(_spelled_out(kind, value), kind, strict=False, dec_hook=_as_path)
+        return convert_to(_spelled_out(kind, value), kind, strict=False, hook=_as_path)
     except (msgspec.ValidationError, TypeError, ValueError, OverflowError):
         raise ValueError(f"expected {describe(kind)}, not {_quoted(value)}") from None
 

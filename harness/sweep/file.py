@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 from filelock import FileLock, Timeout
 
+from adapters.decoding import decode_json
 from adapters.secrets import masked
 from harness.commands.config import config_value, read_toml
 from harness.errors import UserError
@@ -296,7 +297,7 @@ def read_expansion(folder: Path) -> Expansion | None:
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror or error}") from error
     try:
-        found = msgspec.json.decode(data, type=Expansion)
+        found = decode_json(data, Expansion)
         if found.schema != SCHEMA:
             raise ValueError(f"schema {found.schema}; this version reads {SCHEMA}")
         for cell in found.cells:

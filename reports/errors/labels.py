@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.runs import Run, RunError
 from harness.tables import clean
 
@@ -224,7 +225,7 @@ def _time(text: str) -> datetime:
 
 def _entries(content: bytes | str) -> list[Any]:
     try:
-        data = msgspec.json.decode(content)
+        data = decode_json(content)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise LabelError(f"the labels are not valid JSON: {error}") from error
     entries = data.get("labels") if isinstance(data, dict) else data
@@ -254,7 +255,7 @@ def _read(path: Path) -> tuple[tuple[Label, ...], tuple[str, ...], list[bytes]]:
         if not line.strip():
             continue
         try:
-            labels.append(checked_label(msgspec.json.decode(line)))
+            labels.append(checked_label(decode_json(line)))
         except (msgspec.MsgspecError, UnicodeError, RecursionError, LabelError) as error:
             problems.append(f"{path} line {number} is not a label: {clean(error)}")
             unreadable.append(line)

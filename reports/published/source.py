@@ -45,6 +45,7 @@ from typing import get_args
 
 import msgspec
 
+from adapters.decoding import convert_to
 from harness.settings import SETTINGS
 from parsers import Declaration
 from parsers.declaration import Average
@@ -187,7 +188,7 @@ def key_names(rows: Iterable[Published] | None = None) -> tuple[str, ...]:
 def read_rows(path: Path) -> tuple[Published, ...]:
     """Read a file of published rows. Raises `PublishedError` naming the row and what is wrong."""
     try:
-        content = msgspec.toml.decode(path.read_bytes(), type=_File)
+        content = convert_to(msgspec.toml.decode(path.read_bytes()), _File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
     measures = tuple((name, *words) for name, words in content.measures.items())

@@ -30,6 +30,7 @@ import msgspec
 import pandas as pd
 from msgspec import structs
 
+from adapters.decoding import convert_to
 from harness.runs import Run
 from harness.tables import Cell, Column, Grid, average_of, bounds, few_notes, percent, rows_of
 from parsers import Average, Declaration
@@ -131,7 +132,7 @@ def reproductions() -> Mapping[str, Reproduction]:
 def read_reproduction(path: Path) -> Reproduction:
     """Read a declaration. Raises `ReproductionError` with the file and the problem."""
     try:
-        file = msgspec.toml.decode(path.read_bytes(), type=_File)
+        file = convert_to(msgspec.toml.decode(path.read_bytes()), _File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ReproductionError(f"{path} cannot be read: {error}") from error
     row = next((r for r in _rows(file.source, file.model) if r.split == file.split), None)

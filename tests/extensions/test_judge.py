@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from adapters import Conversation, Fatal, Reply, Request, user
+import harness
+from adapters import Conversation, Fatal, Fault, Reply, Request, user
 from harness.benchmarks import BENCHMARKS
 from harness.dialogue import Ask, Dialogue
 from harness.judging import JudgingProtocol, Trajectory, judged, seen
@@ -179,8 +180,8 @@ def test_an_interrupted_judgement_goes_on_with_the_same_line(
 ) -> None:
     monkeypatch.setattr("tests.extensions.test_judge.LAST", 5)
     first = call(*RUN, "--judge", JUDGE)
-    assert first.code == 0 and "the judge is asleep" in first.err
-    assert "complete: run" in first.err
+    assert first.code == 1 and "the judge is asleep; run the same line again" in first.err
+    assert "complete: run" in first.err and summary("run")
     done = len(ASKED)
     monkeypatch.setattr("tests.extensions.test_judge.LAST", 0)
     second = call(*RUN, "--judge", JUDGE)
@@ -197,6 +198,18 @@ def test_an_interrupted_judgement_goes_on_with_the_same_line(
         ),
         (("-b", "sample", "--judge", "nobody=gpt-5.4"), "unknown protocol 'nobody'"),
         (("-b", "sample", "--judge", "seeact-two-rounds=x"), "judges no trajectories"),
+        (
+            ("-b", "judged-signs", "--judge", "three-stages.base_url=x"),
+            "'three-stages' is named; add --judge three-stages=MODEL",
+        ),
+        (
+            ("-b", "judged-signs", "--judge", JUDGE, "--judge", "three-stages.limit=3"),
+            f"--judge three-stages={JUDGE}: limit is not a setting of a model",
+        ),
+        (
+            ("-b", "judged-signs", "--judge", JUDGE, "--judge", "three-stages.max_tokens=many"),
+            "max_tokens",
+        ),
         (("-b", "judgment:three-stages:nowhere"), "nowhere is not a run"),
         (("-b", "judgment:three-stages"), "names a judging protocol and a run"),
         (("-b", "judgment", "--protocol", "three-stages"), "by which method? Write judgment:"),
@@ -205,6 +218,14 @@ def test_an_interrupted_judgement_goes_on_with_the_same_line(
 def test_mistakes_are_a_line(words: tuple[str, ...], said: str) -> None:
     told = call("run", "-m", "oracle", *words)
     assert told.code == 2 and said in told.complaint
+
+
+def test_a_mistake_that_only_the_plan_of_a_judgement_shows_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    told = call(*RUN, "--judge", "gpt-5.4", "--judge", "three-stages.mood=calm")
+    assert told.code == 2 and "mood" in told.err.splitlines()[-1] and not Path("run").exists()
 
 
 def test_an_unfinished_run_and_a_judgement_are_not_judged_later() -> None:
@@ -233,3 +254,63 @@ def test_a_judgement_is_priced_limited_and_cached_by_itself() -> None:
     assert summary("run/judgments/b")["cost"] == pytest.approx((asked - before) * 0.12)
     assert summary("run/judgments/c")["cost"] == 0
     assert "9 of 9 replies reused from" in again.out and summary("run")["cost"] == spent
+
+
+def asleep(request: Request) -> str:
+    raise Fatal("the judge is asleep")
+
+
+def away(request: Request) -> str:
+    """Answer all but one call, which may be answered another time."""
+    if request.place == "verdict" and request.unit_id == "sign-1":
+        raise Fault("server", "the judge is away")
+    return judge(request)
+
+
+def broken(request: Request) -> str:
+    raise LookupError("no such word")
+
+
+@pytest.mark.parametrize("of", ["asleep", "away", "broken"])
+def test_a_judgement_that_is_not_complete_ends_the_line_with_a_code(of: str) -> None:
+    named = f"scripted:tests.extensions.test_judge:{of}"
+    words = ("--judge", JUDGE, "--judge", named, "--attempts", "1", "--json")
+    done = call(*RUN, *words)
+    assert done.code == 1 and "Succeeded 75.0" in done.err and "same line again" in done.err
+    assert json.loads(done.out)["complete"] is True
+    assert call(*RUN, "--judge", JUDGE).code == 0
+
+
+def test_a_judge_has_a_server_and_settings_of_its_own() -> None:
+    said = Answer("Status: success")
+    with WireServer([said]) as server, WireServer([Answer("limit 50")]) as agents:
+        own = (f"base_url={server.base_url('openai')}", "max_tokens=77", "temperature=0.5")
+        words = [word for one in own for word in ("--judge", f"three-stages.{one}")]
+        agent = ("-b", "judged-signs", "-o", "run", "--judge", "openai:judge", *words)
+        done = call("run", *at(agents, *agent))
+        assert done.code == 0, done.err
+        assert {ask.body["model"] for ask in server.asks} == {"judge"} and server.count == 9
+        assert {ask.body["temperature"] for ask in server.asks} == {0.5}
+        assert all(77 in ask.body.values() for ask in server.asks)
+        assert {ask.body["model"] for ask in agents.asks} == {"m"}
+        assert call("run", *at(agents, *agent)).code == 0 and server.count == 9
+    assert verdicts(judgment()) == dict.fromkeys(RIGHT, 1.0)
+
+
+def test_a_judgement_goes_on_where_the_judged_run_was_stopped() -> None:
+    """What had ended is judged, and the exit code says that the rest is left."""
+    script = "scripted:tests.extensions.test_judge:tired"
+    first = call("run", "-m", script, *RUN[3:], "--judge", JUDGE, "--concurrency", "1")
+    assert first.code == 2 and "not complete, run the same line again" in first.err
+    assert len(last_lines(judgment())) == len(last_lines("run")) == 1
+
+
+def tired(request: Request) -> str:
+    if request.unit_id != "sign-0":
+        raise Fatal("the agent is tired")
+    return "limit 50"
+
+
+def test_from_python_a_judge_is_told_and_its_run_is_opened() -> None:
+    run = harness.evaluate("oracle", benchmark="judged-signs", out="run", judge=JUDGE)
+    assert run.complete and verdicts(judgment()) == RIGHT

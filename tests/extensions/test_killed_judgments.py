@@ -1,11 +1,16 @@
-"""Judgements survive a SIGKILL at any moment: twenty of them, while the judged run goes."""
+"""Judgements survive a SIGKILL at any moment: twenty of them, while the judged run goes.
+
+One request to end, at any moment, has no call paid twice.
+"""
 
 from __future__ import annotations
 
 import json
 import random
+import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +40,8 @@ class ManySigns(JudgedSigns):
 
 
 async def slowly(request):
-    await asyncio.sleep(0.01)
     print(request.unit_id, request.place, file=open("asked.txt", "a"), flush=True)
+    await asyncio.sleep(0.01)
     if request.place == "verdict":
         answer = request.conversation.messages[-1].text
         return f"Status: {{'success' if 'Answer: limit' in answer else 'failure'}}"
@@ -56,14 +61,41 @@ run()
 def start(folder: Path) -> Program:
     (folder / "slow.py").write_text(PROGRAM)
     words = ("run", "-m", "scripted:slow:slowly", "-b", "judged-signs", "-o", "run")
-    asked = (*words, "--judge", "scripted:slow:slowly", "--concurrency", "2", "--progress", "off")
+    line = (*words, "--judge", "scripted:slow:slowly", "--concurrency", "2", "--progress", "off")
     return Program(
         "slow.py",
-        *asked,
+        *line,
         cwd=folder,
         environment={"XDG_CACHE_HOME": str(folder / "cache")},
         log=folder / "log.txt",
     )
+
+
+def asked(folder: Path) -> list[str]:
+    path = folder / "asked.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def judged_alone(folder: Path) -> bool:
+    """Whether the run is complete, and its judgement goes on."""
+    return (folder / "run/summary.json").exists() and len(asked(folder)) > SIGNS + 8
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("when", [judged_alone, lambda folder: len(asked(folder)) > 8])
+def test_one_signal_ends_run_and_judgement_and_no_call_is_paid_twice(
+    tmp_path: Path, number: signal.Signals, when: Callable[[Path], bool]
+) -> None:
+    program = start(tmp_path)
+    while not when(tmp_path) and program.poll() is None:
+        time.sleep(0.002)
+    program.send_signal(number)
+    log = tmp_path / "log.txt"
+    assert program.wait(60) == 130, log.read_text()
+    assert "interrupted" in log.read_text() and len(asked(tmp_path)) < 4 * SIGNS
+    assert start(tmp_path).wait(60) == 0, log.read_text()
+    assert sorted(set(asked(tmp_path))) == sorted(asked(tmp_path))
+    assert len(asked(tmp_path)) == 4 * SIGNS and len(verdicts(tmp_path)) == SIGNS
 
 
 def recorded(folder: Path) -> int:
@@ -100,5 +132,4 @@ def test_twenty_kills_lose_and_repeat_no_recorded_call(
     named = Counter((call["unit_id"], call["place"]) for call in calls)
     assert set(named.values()) == {1}
     # A kill may lose replies that were not on record yet, at most those in flight.
-    asked = (killed / "asked.txt").read_text().splitlines()
-    assert len(asked) <= len(calls) + 6 * KILLS
+    assert len(asked(killed)) <= len(calls) + 6 * KILLS

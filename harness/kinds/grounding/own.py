@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import (
     Folder,
@@ -212,7 +213,7 @@ def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row
 
 def _json(text: str, where: str, name: str) -> object:
     try:
-        return msgspec.json.decode(text)
+        return decode_json(text)
     except msgspec.MsgspecError as error:
         raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.benchmarks.folders import Folder, decoded
 from harness.benchmarks.published import Rows, reading
 from harness.errors import DataError
@@ -70,7 +71,7 @@ def _rows(folder: Folder, tasks: Mapping[str, Task]) -> Iterator[Row]:
         text = folder.picture(task.task).decode("utf-8", errors="replace")
         first, *lines = text.strip().splitlines() or [""]
         try:
-            listed = msgspec.json.decode(folder.picture(task.box), type=dict[str, Box])
+            listed = decode_json(folder.picture(task.box), dict[str, Box])
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DataError(f"{folder.root}/{task.box}: {error}") from error
         boxes = [(*one.top_left, *one.bottom_right) for one in listed.values()]

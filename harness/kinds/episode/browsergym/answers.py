@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 from msgspec import Meta
 
+from adapters.decoding import decoder_of
 from harness.live.clean import Kept, clean_line
 from harness.live.contract import Seen
 from harness.live.snapshot import LIMITS, live_page
@@ -64,7 +65,7 @@ class _Listed(msgspec.Struct):
     versions: dict[str, str]
 
 
-_ANSWER = msgspec.json.Decoder(tuple[str, msgspec.Raw])
+_ANSWER = decoder_of(tuple[str, msgspec.Raw])
 
 
 def outcome(line: bytes) -> tuple[str, Any]:
@@ -74,7 +75,7 @@ def outcome(line: bytes) -> tuple[str, Any]:
         return kind, bytes(rest)
     if kind not in ("failed", "fatal"):
         raise ValueError("this is no kind of answer")
-    return kind, clean_line(_decoded(msgspec.json.Decoder(str).decode, rest), LONGEST)
+    return kind, clean_line(_decoded(decoder_of(str).decode, rest), LONGEST)
 
 
 def read(line: bytes) -> tuple[str, Any]:
@@ -90,14 +91,14 @@ def read(line: bytes) -> tuple[str, Any]:
 
 def listed(told: bytes) -> tuple[tuple[str, ...], dict[str, str]]:
     """The names of tasks, and versions of packages. Raises ValueError."""
-    found = _decoded(msgspec.json.Decoder(_Listed).decode, told)
+    found = _decoded(decoder_of(_Listed).decode, told)
     shown = {printable(name)[:100]: printable(one)[:100] for name, one in found.versions.items()}
     return tuple(found.tasks), shown
 
 
 def observed(told: bytes) -> Any:
     """The observation in an answer. Raises ValueError."""
-    found = _decoded(msgspec.json.Decoder(_Observed).decode, told)
+    found = _decoded(decoder_of(_Observed).decode, told)
     try:
         picture = base64.b64decode(found.screenshot, validate=True)
     except binascii.Error as error:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Self
 
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import check_splits
 from harness.benchmarks.items import Items
@@ -169,7 +170,7 @@ def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                own = msgspec.json.decode(line, type=_Own)
+                own = decode_json(line, _Own)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise DataError(f"{data}, line {number}: {error}; write {form}") from None
             task = own.id or str(number)

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from adapters.decoding import decode_json
 from harness.errors import UserError, suggestion
 from harness.kinds.episode.browsergym.program import CORE, ask, stand_in
 from harness.kinds.episode.browsergym.suites import Suite
@@ -79,7 +80,7 @@ def findings(suite: Suite, python: str) -> Iterator[Finding]:
     wanted = {"variables": list(variables), "sites": addresses, "data": suite.data}
     told = ask(python, suite, "check", wanted)
     try:
-        facts = msgspec.json.decode(told, type=_Facts)
+        facts = decode_json(told, _Facts)
     except msgspec.MsgspecError as error:
         raise UserError(f"--env-python {python}: it answers otherwise: {error}") from None
     yield from _installed(suite, facts)
