@@ -173,9 +173,11 @@ class HuggingFaceFamily:
         """Measure the cache, since layers differ in width, share keys, or compress them."""
         import torch
 
+        from adapters.local.writer import CACHE
+
         ids = torch.full((1, 2), self.pad_id, device=model.device)
         with torch.inference_mode():
-            cache = model(input_ids=ids, use_cache=True).past_key_values
+            cache = model(input_ids=ids, use_cache=True)[CACHE]
         picture_tensors = (
             tensor
             for layer in getattr(cache, "layers", ())

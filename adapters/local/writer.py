@@ -19,12 +19,15 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import GenerationConfig
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
+from transformers.generation.utils import ALL_CACHE_NAMES
 
 from adapters.contract import Fatal
 from adapters.conversation import Finish
 from adapters.local.contract import Loaded, Padded, Work
 from adapters.local.sampling import Draw, FiniteScores, ForbiddenTokens, RowLimits, samples
 
+CACHE: str = ALL_CACHE_NAMES[0]
+"""The name of the cache in this version of transformers: `cache` or `past_key_values`."""
 ROOM = 128
 """Columns added each time a growing cache is enlarged."""
 
@@ -162,13 +165,20 @@ def pieces(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     scaling: float,
+    dropout: float,
     cu_seq_lens_q: torch.Tensor,
-    **_: Any,
+    cu_seq_lens_k: torch.Tensor,
+    max_length_q: Any,
+    max_length_k: Any,
+    is_causal: bool,
 ) -> tuple[torch.Tensor, None]:
     """Full attention within each piece: [1, heads, patches, size] to [1, patches, heads, size].
 
-    `cu_seq_lens_q` are the bounds of the pieces, from 0 to the number of patches.
+    `cu_seq_lens_q` are the bounds of the pieces, from 0 to the number of patches. Raises
+    ValueError for what it does not compute: masks, causal pieces, keys cut in another way.
     """
+    if attention_mask is not None or is_causal or cu_seq_lens_k is not cu_seq_lens_q:
+        raise ValueError("the pieces of a picture are attended to in full, without a mask")
     whole = [states[0].transpose(0, 1) for states in (query, key, value)]
     out = torch.empty_like(whole[0])
     for rows in _kept_rows(cu_seq_lens_q, query.device):
@@ -241,10 +251,10 @@ class Writer:
             sequences: torch.Tensor = self._model.generate(
                 input_ids=self._moved(padded.ids),
                 attention_mask=self._moved(padded.mask),
-                past_key_values=cache,
                 generation_config=self._greedy(new),
                 logits_processor=choosing,
                 stopping_criteria=[limits],
+                **{CACHE: cache},
                 **{name: self._moved(value) for name, value in inputs.items()},
             )
         if self._interrupted.is_set():

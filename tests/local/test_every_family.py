@@ -36,6 +36,7 @@ from adapters.local.memory import TYPICAL_TEXT, typical_tokens
 from adapters.local.options import LocalOptions
 from adapters.local.padding import alike
 from adapters.local.processors import image_only
+from adapters.local.writer import CACHE
 from tests.local import tiny, zoo
 from tests.local.conftest import Checkpoint, Load
 from tests.local.test_adapter import Pictures
@@ -235,7 +236,7 @@ def test_the_bytes_of_a_token_are_those_in_the_models_own_cache(load: Load, name
 
     loaded = load(name)
     ids = torch.full((1, 6), 40)
-    made = loaded.model(input_ids=ids, use_cache=True).past_key_values
+    made = loaded.model(input_ids=ids, use_cache=True)[CACHE]
     held = sum(
         tensor.nbytes
         for layer in made.layers

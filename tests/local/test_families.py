@@ -30,6 +30,7 @@ from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.processors import image_only
 from adapters.local.unloaded import load as load_model
+from adapters.local.writer import CACHE
 from tests.local.conftest import Checkpoint, Load
 from tests.local.tiny import FAMILIES
 from tests.servers.pixels import smart_resize
@@ -345,7 +346,7 @@ def test_other_models_get_pictures_within_the_limit(checkpoint: Checkpoint, load
 def test_the_bytes_of_a_token_in_the_cache_are_what_a_cache_holds(load: Load, kind: str) -> None:
     loaded = load(kind)
     row = loaded.family.encode(Conversation((user("one two three"),)), [])
-    made = loaded.model(input_ids=row.ids[None], use_cache=True).past_key_values
+    made = loaded.model(input_ids=row.ids[None], use_cache=True)[CACHE]
     held = sum(layer.keys.nbytes + layer.values.nbytes for layer in made.layers)
     assert loaded.family.cache_bytes_per_token(loaded.model) * row.length == held
 

@@ -56,7 +56,7 @@ def test_every_piece_sees_itself_alone(lengths: list[int]) -> None:
     source = torch.Generator().manual_seed(sum(lengths))
     query, key, value = torch.randn(3, 1, 2, int(bounds[-1]), 4, generator=source)
     found, _ = vision_windows.pieces(
-        torch.nn.Identity(), query, key, value, None, scaling=0.5, cu_seq_lens_q=bounds
+        torch.nn.Identity(), query, key, value, None, 0.5, 0.0, bounds, bounds, 0, 0, False
     )
     assert found.shape == (1, int(bounds[-1]), 2, 4)
     for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import DynamicCache, GenerationMixin, PreTrainedModel
+from transformers.cache_utils import Cache
 from transformers.masking_utils import create_causal_mask
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
@@ -40,6 +41,8 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     3, side, side], one picture for each `image_start` id in row order, and `ntk_alpha` [rows],
     the factor of the rotary base that a row's keys were made with (`rotary.ntk_alpha`). Without
     it, `generate` derives it from the mask; nothing is remembered between calls.
+
+    The cache is called `cache` from transformers 5.24 on, and `past_key_values` before.
     """
 
     config_class = QwenVLConfig
@@ -86,36 +89,36 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         input_ids: Tensor | None = None,
         attention_mask: Any = None,
         position_ids: Tensor | None = None,
-        past_key_values: Any = None,
+        past_key_values: Cache | None = None,
         inputs_embeds: Tensor | None = None,
         pixel_values: Tensor | None = None,
         ntk_alpha: Tensor | None = None,
         use_cache: bool | None = None,
         logits_to_keep: int | Tensor = 0,
-        **_: Any,
+        cache: Cache | None = None,
+        return_dict: bool | None = None,
     ) -> CausalLMOutputWithPast:
-        """Logits [rows, kept columns, vocabulary]; `attention_mask` covers cached columns too."""
+        """Logits [rows, kept columns, vocabulary]; `attention_mask` covers cached columns too.
+
+        Has no `**kwargs`: an input that it does not know must not be lost in silence.
+        """
         if inputs_embeds is None:
             if input_ids is None:
                 raise ValueError("give input_ids or inputs_embeds")
             inputs_embeds = self._embedded(input_ids, pixel_values)
         use_cache = self.config.use_cache if use_cache is None else use_cache
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
+        cache = past_key_values if cache is None else cache
+        if use_cache and cache is None:
+            cache = DynamicCache(config=self.config)
         if position_ids is None or ntk_alpha is None:
-            seen = int(past_key_values.get_seq_length()) if past_key_values is not None else 0
+            seen = int(cache.get_seq_length()) if cache is not None else 0
             counted = self._whole_mask(inputs_embeds, attention_mask, seen)
             if ntk_alpha is None:
                 ntk_alpha = self._alpha(counted, seen)
             if position_ids is None:
                 position_ids = positions(counted)[:, seen:]
-        mask = create_causal_mask(
-            config=self.config,
-            inputs_embeds=inputs_embeds,
-            attention_mask=attention_mask,
-            past_key_values=past_key_values,
-            position_ids=position_ids,
-        )
+        # By position, since the cache has another name in every few versions.
+        mask = create_causal_mask(self.config, inputs_embeds, attention_mask, cache, position_ids)
         rotation = Rotation.at(
             position_ids,
             ntk_alpha.to(inputs_embeds.device),
@@ -126,13 +129,11 @@ class QwenVL(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         )
         states = inputs_embeds
         for block in self.transformer.h:
-            states = block(states, rotation, mask, cache=past_key_values)
+            states = block(states, rotation, mask, cache=cache)
         states = self.transformer.ln_f(states)
         kept = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
-        return CausalLMOutputWithPast(
-            logits=self.lm_head(states[:, kept]),
-            past_key_values=past_key_values if use_cache else None,
-        )
+        logits = self.lm_head(states[:, kept])
+        return CausalLMOutputWithPast(None, logits, cache if use_cache else None)
 
     @staticmethod
     def _whole_mask(embeds: Tensor, mask: Any, seen: int) -> Tensor:

@@ -127,7 +127,7 @@ def plain_attention(
     value: Tensor,
     attention_mask: Tensor | None,
     scaling: float,
-    **_: Any,
+    dropout: float,
 ) -> tuple[Tensor, Tensor]:
     """Attention written out (`attn=eager`): softmax in float32; all [rows, heads, n, size]."""
     weights = query @ key.transpose(2, 3) * scaling

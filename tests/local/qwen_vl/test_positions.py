@@ -19,6 +19,7 @@ from adapters.local.contract import Encoded, Loaded
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.prompt import pixel_values
 from adapters.local.qwen_vl.vision import ntk_alpha, positions
+from adapters.local.writer import CACHE
 
 # Prompt lengths around the training length of 128 and its doublings: alpha 1, 1, 3, 3, 7.
 LENGTHS = (30, 128, 129, 200, 300)
@@ -66,7 +67,7 @@ def continued(loaded: Loaded, rows: list[Encoded], new: int = 8) -> list[list[in
     out = loaded.model.generate(
         input_ids=padded.ids.to(loaded.device),
         attention_mask=padded.mask.to(loaded.device),
-        past_key_values=DynamicCache(config=loaded.model.config),
+        **{CACHE: DynamicCache(config=loaded.model.config)},
         max_new_tokens=new,
         do_sample=False,
         **{name: tensor.to(loaded.device) for name, tensor in given.items()},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Parameter, signature
+
 import pytest
 
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
@@ -16,6 +19,9 @@ from adapters.conversation import Conversation, Picture, Reply, user
 from adapters.local.contract import Encoded, Generated, Loaded, Work
 from adapters.local.generate import Generator
 from adapters.local.padding import pad, pad_after
+from adapters.local.qwen_vl.model import QwenVL
+from adapters.local.qwen_vl.vision import plain_attention
+from adapters.local.writer import CACHE, pieces
 
 TRAINED = 128
 PICTURE = Picture("0" * 64, "recipe", 70, 90)
@@ -58,7 +64,7 @@ def test_a_second_round_from_a_dynamic_cache_equals_the_full_one(
     cache = DynamicCache(config=model.config)
     padded = pad([first], family.pad_id, "cpu")
     reply = generate(
-        loaded, padded.ids, padded.mask, past_key_values=cache, **family.inputs(model, padded)
+        loaded, padded.ids, padded.mask, **{CACHE: cache}, **family.inputs(model, padded)
     )
     second = encoded(loaded, gone_on(loaded, talk(words), reply, more), 0)
     assert family.reusable(first.length, second.length)
@@ -69,7 +75,7 @@ def test_a_second_round_from_a_dynamic_cache_equals_the_full_one(
         loaded,
         padded.ids,
         padded.mask,
-        past_key_values=cache,
+        **{CACHE: cache},
         **family.continued_inputs(model, padded, cache.get_seq_length()),
     )
     padded = pad([second], family.pad_id, "cpu")
@@ -84,6 +90,34 @@ def test_keys_hold_only_within_one_step_of_the_rotary_base(
     loaded: Loaded, before: int, now: int, holds: bool
 ) -> None:
     assert loaded.family.reusable(before, now) is holds
+
+
+@pytest.mark.parametrize("name", ["cache", "past_key_values"])
+def test_a_cache_is_read_under_either_name_that_transformers_has_for_it(
+    loaded: Loaded, name: str
+) -> None:
+    ids = torch.arange(30)[None]
+    given = {name: DynamicCache(config=loaded.model.config)}
+    with torch.inference_mode():
+        whole = loaded.model(ids).logits
+        first = loaded.model(ids[:, :20], **given).logits
+        second = loaded.model(ids[:, 20:], **given).logits
+    torch.testing.assert_close(torch.cat([first, second], 1), whole, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["token_type_ids", "cache_params", "encoder_states"])
+def test_an_input_that_the_model_does_not_know_is_refused(loaded: Loaded, name: str) -> None:
+    ids = torch.arange(5)[None]
+    with pytest.raises(TypeError, match=name):
+        loaded.model(ids, **{name: ids})
+
+
+@pytest.mark.parametrize("called", [QwenVL.forward, plain_attention, pieces])
+def test_what_transformers_calls_takes_nothing_that_it_would_ignore(
+    called: Callable[..., object],
+) -> None:
+    kinds = {one.kind for one in signature(called).parameters.values()}
+    assert kinds == {Parameter.POSITIONAL_OR_KEYWORD}
 
 
 def rounds(
