@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from parsers.agreement import agreeing, implications
 from parsers.declaration import Average, Declaration, Measure
 from parsers.metrics import (
     AggregationRules,
@@ -31,7 +32,7 @@ from parsers.parents import (
     parent_outcomes,
     share,
 )
-from parsers.rates import agreeing, cells_interval, implications, mean, mean_interval
+from parsers.rates import cells_interval, mean, mean_interval
 from parsers.records import ScoredUnit, Scores, Status
 
 PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})

@@ -5,14 +5,13 @@ independent ones. Their number is estimated from the spread between clusters, an
 interval is that of so many trials (Wilson 1927; Korn and Graubard 1998 for the effective number;
 Dean and Pagano 2015 compare such intervals). `benchmarks/interval_coverage.py` shows how often it
 covers the truth. Shares of whole tasks have Clopper and Pearson's; intervals of differences are in
-`parsers.clusters`.
+`parsers.clusters`, and `parsers.agreement` makes those of one table agree.
 
-Intervals of one table that do not contradict each other.
-
-Step success needs the right element, so its rate is never above that of the element, but its
-interval could end above the other one. So the interval of a measure that implies another ends no
-later than that one's, and the implied one's begins no earlier. Two intervals that held the true
-rates still do.
+Values between 0 and 1 spread less than zeros and ones with the same mean, but a few of them do not
+show how much less: 29 tasks with 0 and one with 1/6 look almost certain. So the variance is
+drawn towards that of zeros and ones, with the weight of as many values as Wilson's interval adds to
+the observed ones, t^2 (Agresti and Coull 1998). With one value per cluster, neither end then falls
+when a value rises.
 """
 
 from __future__ import annotations
@@ -20,13 +19,11 @@ from __future__ import annotations
 import importlib
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
-from parsers.declaration import Average, Declaration
-from parsers.metrics import FEW, Estimate, Interval, Metrics, ParentRate, Rate, UnitMetrics
-from parsers.records import Scores
+from parsers.measure import Average
+from parsers.metrics import FEW, Interval
 
 Kind = Literal["rate", "difference"]
 """Rates lie between 0 and 1, differences of two rates between -1 and 1."""
@@ -111,8 +108,8 @@ def mean_interval(
     (0.007, 0.856, 'wilson')
 
     A single cluster at 0 or 100 % has Clopper-Pearson's interval of one trial. None without values,
-    for another single cluster, for values between 0 and 1 that are all alike, and for values beyond
-    0 and 1. Raises `ValueError` if the sequences differ in length.
+    for another single cluster, and for a mean beyond 0 and 1. Raises `ValueError` if the sequences
+    differ in length.
     """
     above = tasks if clusters is None else clusters
     if not len(values) == len(tasks) == len(above):
@@ -190,8 +187,10 @@ def _wilson(
     rate = math.fsum(weight * value for weight, value in zip(weights, values, strict=True))
     rate = min(max(rate, 0.0), 1.0)
     spread = math.fsum(w * r**2 for w, r in zip(weights, residuals, strict=True))
+    # How much more zeros and ones with the same means would spread: exactly 0 for zeros and ones.
+    graded = max(0.0, math.fsum(w * v * (1 - v) for w, v in zip(weights, values, strict=True)))
     # Values that are all alike come out as about 1e-32 through rounding.
-    certain = spread <= 1e-20
+    alike, certain = spread <= 1e-20, spread + graded <= 1e-12
     if certain is (1e-12 < rate < 1 - 1e-12):  # Without a spread, or not of shares.
         return None
     groups = len(members)
@@ -201,18 +200,22 @@ def _wilson(
     sums = [math.fsum(part for part, _ in group) for group in members.values()]
     apart = math.fsum(weight**2 for weight in weights)
     together = math.fsum(share**2 for share in shares)
-    jackknife = [(s / (1 - share)) ** 2 for s, share in zip(sums, shares, strict=True)]
-    found = 0.0 if certain else (groups - 1) / groups * math.fsum(jackknife) / spread
+    if alike:
+        found = 0.0 if certain else groups / (groups - 1) * apart
+    else:
+        jackknife = [(s / (1 - share)) ** 2 for s, share in zip(sums, shares, strict=True)]
+        found = (groups - 1) / groups * math.fsum(jackknife) / spread
 
-    number = min(moved(values, clusters, "rate"))
+    number = _outcomes(values, clusters)
     estimate = (found - apart) / (together - apart) if together - apart > 1e-12 else 0.0
     estimate = min(max(estimate, 0.0), 1.0)
     drawn = (number * estimate + ASSUMED * assumed) / (number + ASSUMED)
     correlation = max(estimate, drawn)
     variance = max(found, apart + correlation * (together - apart))
 
-    trials = (1.0 if certain else rate * (1 - rate) / spread) / variance
     t = float(special().stdtrit(max(1.0, 1 / together - 1), (1 + level) / 2))
+    spread += graded * t**2 / ((spread + graded) / variance + t**2)
+    trials = (1.0 if certain else rate * (1 - rate) / spread) / variance
     center = (rate + t**2 / (2 * trials)) / (1 + t**2 / trials)
     reach = (
         t / (1 + t**2 / trials) * math.sqrt(rate * (1 - rate) / trials + (t / (2 * trials)) ** 2)
@@ -223,120 +226,17 @@ def _wilson(
     return Interval(low, high, "wilson", groups, number < FEW, level)
 
 
-Key = tuple[str, str, str]
-"""The line (`valid` or `strict`), the score or the measure of parents, and the average."""
-PARENTS = "parents"
+def _outcomes(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
+    """Count the clusters with a success, or with a failure if these are fewer.
 
+    Values between 0 and 1 count in part, by the best and the worst one of a cluster.
 
-def implications(
-    scores: Sequence[Scores], declared: Declaration, variant: str, unknown: Collection[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return what measures imply, as declared and in these scores: a rule may decide otherwise.
-
-    variant: the chosen one.
-    unknown: the measures that were not measured.
+    >>> _outcomes([1, 0, 0.25, 0, 0, 0], "aabbcc")
+    1.25
     """
-    found: dict[str, tuple[str, ...]] = {}
-    for measure in declared.of_units:
-        needed = [declared[name] for name in measure.needs if name not in unknown]
-        own = measure.score(variant)
-        known = {score: score for one in needed for score in one.scores}
-        known |= {one.name: one.score(variant) for one in needed}
-        implied = tuple(
-            name
-            for name, score in known.items()
-            if all(_at_most(of.get(own), of.get(score)) for of in scores)
-        )
-        if implied and measure.name not in unknown:
-            found |= dict.fromkeys((own, measure.name), implied)
-    return found
-
-
-def _at_most(score: float | None, other: float | None) -> bool:
-    """Return True if a score is not above another, or both are unknown."""
-    if score is None or other is None:
-        return score is other
-    return score <= other
-
-
-def agreeing(metrics: Metrics) -> Metrics:
-    """Return metrics whose intervals agree with what their measures imply.
-
-    A measure implies what it needs (`UnitMetrics.implied`); a measure of parents, the mean over
-    parents of the measure that it is all of; and with invalid rows as failures, a measure is never
-    above the same one without them.
-    """
-    ends, values = {}, {}
-    for key, estimate in _estimates(metrics):
-        if estimate.interval is not None and estimate.value is not None:
-            ends[key], values[key] = estimate.interval, estimate.value
-    order = [
-        (lower, upper)
-        for lower, upper in _order(metrics)
-        if lower in ends and upper in ends and values[lower] <= values[upper]
-    ]
-    agreed = False
-    while not agreed:
-        agreed = True
-        for lower, upper in order:
-            one, other = ends[lower], ends[upper]
-            if one.high > other.high or other.low < one.low:
-                ends[lower] = replace(one, high=min(one.high, other.high))
-                ends[upper] = replace(other, low=max(one.low, other.low))
-                agreed = False
-
-    def units(line: str, of: UnitMetrics) -> UnitMetrics:
-        rates = {name: rate(line, name, own) for name, own in of.rates.items()}
-        return replace(of, rates=rates)
-
-    def rate(line: str, name: str, own: Rate) -> Rate:
-        return {
-            average: replace(one, interval=ends.get((line, name, average), one.interval))
-            for average, one in own.items()
-        }
-
-    def parents(line: str, name: str, own: ParentRate) -> ParentRate:
-        return replace(own, interval=ends.get((line, name, PARENTS), own.interval))
-
-    return replace(
-        metrics,
-        valid=units("valid", metrics.valid),
-        strict=units("strict", metrics.strict),
-        parents={
-            name: replace(
-                own,
-                default=parents("valid", name, own.default),
-                strict=parents("strict", name, own.strict),
-            )
-            for name, own in metrics.parents.items()
-        },
-    )
-
-
-def _estimates(metrics: Metrics) -> Iterator[tuple[Key, Estimate | ParentRate]]:
-    for line, units in _lines(metrics):
-        for name, rate in units.rates.items():
-            for average, estimate in rate.items():
-                yield (line, name, average), estimate
-    for name, own in metrics.parents.items():
-        yield ("valid", name, PARENTS), own.default
-        yield ("strict", name, PARENTS), own.strict
-
-
-def _lines(metrics: Metrics) -> tuple[tuple[str, UnitMetrics], ...]:
-    return ("valid", metrics.valid), ("strict", metrics.strict)
-
-
-def _order(metrics: Metrics) -> Iterator[tuple[Key, Key]]:
-    """Yield pairs of rates of which the first cannot be the higher one."""
-    declared = metrics.declared
-    for line, units in _lines(metrics):
-        for name, others in units.implied.items():
-            for average in units.rates[name]:
-                yield from (((line, name, average), (line, other, average)) for other in others)
-        for measure in declared.of_parents:
-            of = declared[measure.all_of]
-            if not measure.within and measure.over == of.over:
-                yield (line, measure.name, PARENTS), (line, of.name, "macro")
-    for name, rate in metrics.valid.rates.items():
-        yield from ((("strict", name, average), ("valid", name, average)) for average in rate)
+    best: dict[Hashable, float] = {}
+    worst: dict[Hashable, float] = {}
+    for value, cluster in zip(values, clusters, strict=True):
+        best[cluster] = max(best.get(cluster, 0.0), value)
+        worst[cluster] = min(worst.get(cluster, 1.0), value)
+    return min(math.fsum(best.values()), math.fsum(1 - value for value in worst.values()))

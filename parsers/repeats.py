@@ -24,6 +24,7 @@ from parsers.aggregation import (
     headline_value,
     unmeasured,
 )
+from parsers.agreement import agreeing
 from parsers.declaration import Average, Declaration, Measure
 from parsers.metrics import AggregationRules, Estimate, Metrics
 from parsers.parents import (
@@ -34,7 +35,7 @@ from parsers.parents import (
     parent_of,
     parent_outcomes,
 )
-from parsers.rates import agreeing, mean, mean_interval
+from parsers.rates import mean, mean_interval
 from parsers.records import ScoredUnit
 
 Trial = tuple[int, ScoredUnit]

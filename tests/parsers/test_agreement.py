@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from parsers import MIND2WEB, AggregationRules, Average, Metrics, ScoredUnit, aggregate
+from parsers.agreement import agreeing
 from parsers.metrics import Interval
-from parsers.rates import agreeing
 from parsers.repeats import aggregate_repeats
 from tests.parsers.steps import scores, step
 

@@ -37,8 +37,8 @@ def test_repeats_are_pooled_and_task_success_is_their_mean() -> None:
     success = found.metrics.of_parents("task_success")
     assert success is not None
     assert success.value == 0.75
-    # Over the tasks' shares of repeats, 1 and 1/2: four outcomes are two tasks.
-    assert success.interval == mean_interval([1, 0.5], "ab")
+    # Four outcomes are those of two tasks.
+    assert success.interval == mean_interval([1, 1, 1, 0], "aabb")
     assert success.interval is not None and success.interval.clusters == 2
     assert (success.successes, success.complete, success.total) == (3, 4, 4)
     assert found.spread == pytest.approx(0.5 / 2**0.5)

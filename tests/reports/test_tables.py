@@ -140,7 +140,7 @@ def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:
     assert row["repeat_sd"] == found.repeat_sd
     assert row["steps"] == 12 and row["tasks"] == 3
     assert row["task_success"] == pytest.approx((1 / 3 + 2 / 3) / 2)
-    success = mean_interval([0.5, 1, 0], "ABC")
+    success = mean_interval([1, 0, 1, 1, 0, 0], "AABBCC")
     assert success is not None
     assert row["task_success_low"] == pytest.approx(success.low)
     assert row["task_success_high"] == pytest.approx(success.high)

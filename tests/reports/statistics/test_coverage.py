@@ -14,17 +14,26 @@ from benchmarks.interval_coverage import (
     METHODS,
     TASK_RATES,
     TASKS,
+    lone_cell,
     missed,
-    printed_ends,
     printed_table,
     site_cell,
     step_cell,
     step_table,
-    t_ends,
     task_cell,
     task_table,
 )
-from benchmarks.simulated_steps import clustered, lengths, sites_of_tasks, successes
+from benchmarks.simulated_ends import printed_ends, t_ends
+from benchmarks.simulated_steps import (
+    MEASURES,
+    binary,
+    clustered,
+    graded,
+    lengths,
+    sites_of_tasks,
+    successes,
+    summed,
+)
 from parsers import Average, clopper_pearson, cluster_t, mean_interval
 
 
@@ -110,7 +119,7 @@ def test_the_simulated_printed_intervals_are_those_of_the_package(
     of_task = sites_of_tasks(*sites) if sites else None
     sizes = lengths(20 if of_task is None else len(of_task), 5, chance)
     won = successes(sizes, rate, 0.15, chance, of_task, 0.1)
-    low, high = printed_ends(clustered(won, sizes, average, of_task))
+    low, high = printed_ends(clustered(binary(sizes, won), average, of_task))
     for place in range(5):
         values, tasks = [], []
         for task, (size, right) in enumerate(zip(sizes[place], won[place], strict=True)):
@@ -121,6 +130,50 @@ def test_the_simulated_printed_intervals_are_those_of_the_package(
         assert wanted is not None
         assert math.isclose(low[place], wanted.low, abs_tol=1e-12)
         assert math.isclose(high[place], wanted.high)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("rate", [0.05, 0.8])
+def test_simulated_measures_have_the_mean_that_is_asked_for(measure: str, rate: float) -> None:
+    of_task = np.arange(200_000) // 2
+    for sites, within in ((None, 0.0), (of_task, 0.1)):
+        sizes = np.full((1, len(of_task)), 2)
+        tasks = graded(measure, sizes, rate, 0.15, np.random.default_rng(0), sites, within)
+        assert math.isclose(tasks.totals.sum() / sizes.sum(), rate, abs_tol=0.005)
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@pytest.mark.parametrize("sites", [None, (12, 3.0)])
+@pytest.mark.parametrize("lone", [True, False])
+@pytest.mark.parametrize("zeros", [0.0, 0.3, 0.97, 1.0])
+def test_the_simulated_intervals_of_values_between_0_and_1_are_those_of_the_package(
+    average: Average, sites: tuple[int, float] | None, lone: bool, zeros: float
+) -> None:
+    chance = np.random.default_rng(3)
+    of_task = sites_of_tasks(*sites) if sites else None
+    tasks = 20 if of_task is None else len(of_task)
+    sizes = np.ones((5, tasks), np.int64) if lone else lengths(tasks, 5, chance)
+    values = chance.beta(2, 1, sizes.sum()) * (chance.random(sizes.sum()) >= zeros)
+    low, high = printed_ends(clustered(summed(values, sizes), average, of_task))
+    for place, steps in enumerate(np.split(values, np.cumsum(sizes.sum(-1))[:-1])):
+        of = [task for task, size in enumerate(sizes[place]) for _ in range(size)]
+        above = None if of_task is None else [int(of_task[task]) for task in of]
+        wanted = mean_interval(steps.tolist(), of, average, clusters=above)
+        assert wanted is not None
+        assert math.isclose(low[place], wanted.low, abs_tol=1e-12)
+        assert math.isclose(high[place], wanted.high)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(("tasks", "rate"), [(15, 0.05), (30, 0.1), (30, 0.9), (142, 0.01)])
+def test_graded_measures_are_covered_near_0_and_100_per_cent(
+    measure: str, tasks: int, rate: float
+) -> None:
+    # Two standard errors of a thousand simulations are 1.5 points.
+    lone = lone_cell(measure, tasks, rate, 1_000)
+    assert lone.coverage["micro", "printed"] > 0.925
+    steps = step_cell(tasks, rate, 0.3, 1_000, measure=measure)
+    assert all(steps.coverage[average, "printed"] > 0.925 for average in AVERAGES)
 
 
 def test_tables_and_misses_are_told() -> None:

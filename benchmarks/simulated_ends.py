@@ -1,0 +1,74 @@
+"""Ends of the intervals of many simulated benchmarks at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.simulated_steps import Clustered
+from parsers.bootstrap import accelerated, draws, studentised
+from parsers.clusters import Floats, mean_and_error, t_quantile
+from parsers.rates import ASSUMED, special
+
+RESAMPLES = 999
+Ends = tuple[Floats, Floats]
+
+
+def ends(method: str, data: Clustered, seed: int) -> Ends:
+    if method == "printed":
+        return printed_ends(data)
+    if method == "Korn-Graubard":
+        return exact_ends(data)
+    if method == "t":
+        return t_ends(data.totals, data.sizes)
+    drawn = draws(data.totals.shape[-1], RESAMPLES, seed)
+    resampled = studentised if method == "bootstrap-t" else accelerated
+    return resampled(data.totals, data.sizes, drawn)
+
+
+def printed_ends(data: Clustered) -> Ends:
+    """The ends of `parsers.rates.mean_interval`, of many data sets at once."""
+    rate, trials, t = _effective(data)
+    # Wilson's interval of values between 0 and 1 is that of more zeros and ones.
+    whole = rate * (1 - rate)
+    spread = whole - data.inside * whole * trials / (whole * trials + t**2)
+    trials = trials * np.divide(whole, spread, out=np.ones_like(spread), where=whole > 0)
+    center = (rate + t**2 / (2 * trials)) / (1 + t**2 / trials)
+    apart = rate * (1 - rate) / trials
+    reach = t / (1 + t**2 / trials) * np.sqrt(apart + (t / (2 * trials)) ** 2)
+    return center - reach, center + reach
+
+
+def exact_ends(data: Clustered) -> Ends:
+    """Clopper-Pearson's ends of as many trials, which count less by the degrees of freedom."""
+    rate, trials, t = _effective(data)
+    trials = trials * (special().ndtri(0.975) / t) ** 2
+    won, lost = rate * trials, (1 - rate) * trials
+    quantile = special().betaincinv
+    low = np.where(won > 0, quantile(np.maximum(won, 1e-9), lost + 1, 0.025), 0.0)
+    return low, np.where(lost > 0, quantile(won + 1, np.maximum(lost, 1e-9), 0.975), 1.0)
+
+
+def _effective(data: Clustered) -> tuple[Floats, Floats, Floats]:
+    """Return rates, effective numbers of steps and quantiles of t."""
+    groups, whole = data.totals.shape[-1], data.sizes.sum(-1)
+    rate = data.totals.sum(-1) / whole
+    shares = data.sizes / whole[:, None]
+    residuals = data.totals / whole[:, None] - rate[:, None] * shares
+    spread, together = rate * (1 - rate) - data.inside, (shares**2).sum(-1)
+    jackknife = (groups - 1) / groups * ((residuals / (1 - shares)) ** 2).sum(-1)
+    found = np.divide(jackknife, spread, out=np.zeros_like(spread), where=spread > 1e-20)
+    between = np.maximum(together - data.apart, 1e-12)  # 0 with one value per cluster.
+    estimate = np.clip((found - data.apart) / between, 0, 1)
+    drawn = (data.moved * estimate + ASSUMED * data.assumed) / (data.moved + ASSUMED)
+    trials = 1 / np.maximum(found, data.apart + np.maximum(estimate, drawn) * between)
+    t = special().stdtrit(np.maximum(1, 1 / together - 1), 0.975)
+    return rate, trials, t
+
+
+def t_ends(totals: Floats, sizes: Floats) -> Ends:
+    """The ends of `parsers.t_interval` and `parsers.cluster_t`, of many data sets at once."""
+    mean, error = mean_and_error(totals, sizes)
+    reach = t_quantile(0.95, totals.shape[-1]) * error
+    # Without spread these intervals do not exist, and nothing is covered.
+    reach[error == 0] = np.nan
+    return mean - reach, mean + reach
