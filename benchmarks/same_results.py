@@ -75,6 +75,8 @@ from benchmarks.revisions.material import (
 TABLES = Path(__file__).with_suffix(".toml")
 CHECKPOINT = Path(__file__).parent / "revisions" / "tiny_checkpoint.py"
 PATIENCE_S = 300.0
+ENDS = (0, 1, 3)
+"""Exit codes of cases: 1 where units are left without an outcome, 3 where a batch is waited for."""
 
 
 @dataclass(slots=True)
@@ -91,6 +93,8 @@ class Comparison:
     done: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     """By the place (a folder of `work`) and the name of the case."""
     unlike: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    """Every key that differs and is not meant to."""
     equal: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -103,28 +107,26 @@ class Comparison:
         """Carry out a case in `<work>/<place>/<name>`."""
         folder = self.work / place / name
         folder.mkdir(parents=True, exist_ok=True)
-        calls = [
-            subprocess.run(
-                revision.command(self.words(folder, revision.spelled(line))),
-                cwd=folder,
-                env=revision.environment(f"{place}:{name}", folder),
-                capture_output=True,
-                text=True,
-            )
-            for line in commands
-        ]
-        printed = {
-            f"printed {number}": document
-            for number, (line, call) in enumerate(zip(commands, calls, strict=True), 1)
-            if (document := printed_by(line, call.stdout)) is not None
-        }
-        codes = tuple(call.returncode for call in calls)
+        codes: list[int] = []
+        printed: dict[str, Any] = {}
+        for number, line in enumerate(commands, 1):
+            out, err = (self.work / f"{place}-{name}-{number}.{what}" for what in ("out", "err"))
+            job = {
+                "arguments": self.words(folder, revision.spelled(line)),
+                "folder": str(folder),
+                "environment": revision.environment(f"{place}:{name}", folder),
+                "out": str(out),
+                "err": str(err),
+            }
+            with revision.forks() as carry_out:
+                codes.append(carry_out(job, PATIENCE_S))
+            if (document := printed_by(line, out.read_text("utf-8"))) is not None:
+                printed[f"printed {number}"] = document
+            if codes[-1] not in ENDS:
+                said = err.read_text("utf-8").strip()[-600:]
+                self.fail(f"{place} {name}", f"{' '.join(job['arguments'])}: {codes[-1]} {said}")
         sent = self.models.contents[f"{place}:{name}"]
-        self.done[place, name] = Outcome(folder, codes, printed, sent)
-        for call in calls:
-            if call.returncode not in (0, 1):
-                words = " ".join(call.args[3:])
-                self.fail(f"{place} {name}", f"{words}: {call.stderr.strip()[-600:]}")
+        self.done[place, name] = Outcome(folder, tuple(codes), printed, sent)
 
     def words(self, folder: Path, line: str) -> list[str]:
         """A command line's words, with addresses and patterns of paths filled in."""
@@ -155,10 +157,12 @@ class Comparison:
             base = left_by(self.done[self.first.side, of or name], ignored)
             head = left_by(self.done[place, name], ignored)
         with self.lock:
-            if compared(f"{title} {name}", base, head, self.intended, partial(print, flush=True)):
-                self.equal += 1
-            else:
+            say = partial(print, flush=True)
+            if left := compared(f"{title} {name}", base, head, self.intended, say):
                 self.unlike.append(f"{title} {name}")
+                self.different += [difference.where for difference in left]
+            else:
+                self.equal += 1
 
     def fail(self, name: str, why: str) -> None:
         with self.lock:
@@ -307,13 +311,14 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("base", help="revision of git, or a folder with a source tree")
     parser.add_argument("head", nargs="?", default=str(ROOT), help="default: this working tree")
-    parser.add_argument("--base-python", type=Path, help="instead of an environment made for it")
+    parser.add_argument("--base-python", type=Path, help="the interpreter that runs BASE")
     parser.add_argument("--head-python", type=Path)
     parser.add_argument("--results-only", action="store_true", help="not settings and layouts")
     parser.add_argument("--only", nargs="+", default=["*"], help="names or patterns of cases")
     parser.add_argument("--list", action="store_true", help="print the names of all cases")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     parser.add_argument("--keep", type=Path, help="work in this empty folder and keep it")
+    parser.add_argument("--differences", type=Path, help="write the keys that differ to this file")
     return parser.parse_args()
 
 
@@ -335,7 +340,10 @@ def main() -> int:
         print("\n".join([*RUNS, *READS]))
         return 0
     tables = tomllib.loads(TABLES.read_text("utf-8"))
-    intended = Intended.of(tables.get("intended", ()))
+    try:
+        intended = Intended.of(tables.get("intended", ()))
+    except ValueError as error:
+        sys.exit(f"{TABLES.name}: {error}")
     spellings = {table["head"]: table["base"] for table in tables.get("spelled", ())}
     with working_folder(options.keep) as work:
         try:
@@ -346,10 +354,14 @@ def main() -> int:
                     base, head, models, work, pool, intended, options.results_only
                 )
                 compare_all(comparison, options.only)
+                base.close()
+                head.close()
         finally:
             discard(work)
-    for pattern in sorted(set(intended.reasons) - intended.met if options.only == ["*"] else ()):
-        print(f"not met: {pattern}")
+    for key in sorted(set(intended.reasons) - intended.met if options.only == ["*"] else ()):
+        print(f"not met: {key}")
+    if options.differences:
+        options.differences.write_text("".join(f"{key}\n" for key in comparison.different))
     print(f"{comparison.equal} comparisons equal, {len(comparison.unlike)} not")
     return 1 if comparison.unlike else 0
 

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
+import queue
 import re
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+FORKS = Path(__file__).with_name("forks.py")
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
-EXTRAS = "local,rank"
+PACKAGES = ("adapters", "harness", "parsers", "reports")
+EXTRAS = "local,rank,miniwob"
+NEEDED = ("dependencies", "optional-dependencies", "requires-python")
+"""What two source trees have to declare alike for the same interpreter to run both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +37,12 @@ class Revision:
     label: str
     """What the user asked for: a revision of git, or a folder."""
     python: Path
-    tree: Path | None
-    """Source tree that goes first on the import path; None where a wheel is installed."""
+    path: Sequence[Path]
+    """What goes first on the import path: the source tree, and its entry points."""
+    home: Path
     spellings: Mapping[str, str] = field(default_factory=dict)
     """Words of a command line, as the cases have them, and as this side has them."""
+    idle: queue.SimpleQueue[Forks] = field(default_factory=queue.SimpleQueue)
 
     def spelled(self, line: str) -> str:
         """Write a case's command line as this side spells it."""
@@ -38,7 +52,7 @@ class Revision:
         return line
 
     def command(self, arguments: Sequence[str]) -> list[str]:
-        return [str(self.python), "-m", "harness", *arguments]
+        return [str(self.python), "-P", "-m", "harness", *arguments]
 
     def environment(self, client: str, folder: Path) -> dict[str, str]:
         """Variables of a run: caches in `folder`, no network, and `client` as the API key."""
@@ -49,10 +63,56 @@ class Revision:
             "COLUMNS": "100",
             "TERM": "dumb",
             "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(map(str, self.path)),
             **dict.fromkeys(KEYS, client),
         }
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-        return {**kept, **own, **({"PYTHONPATH": str(self.tree)} if self.tree else {})}
+        return {**kept, **own}
+
+    @contextmanager
+    def forks(self) -> Iterator[Forks]:
+        """A process that carries out commands, for one caller at a time."""
+        try:
+            free = self.idle.get_nowait()
+        except queue.Empty:
+            free = Forks(self)
+        yield free
+        self.idle.put(free)
+
+    def close(self) -> None:
+        while not self.idle.empty():
+            self.idle.get_nowait().close()
+
+
+class Forks:
+    """A running `forks.py` of a revision."""
+
+    def __init__(self, revision: Revision) -> None:
+        self._process = subprocess.Popen(
+            [str(revision.python), "-P", str(FORKS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=revision.environment("", revision.home),
+            start_new_session=True,
+        )
+
+    def __call__(self, job: Mapping[str, Any], patience_s: float) -> int:
+        """Carry out a command and return its exit code; it is killed after `patience_s`."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        late = threading.Timer(patience_s, os.killpg, (process.pid, signal.SIGKILL))
+        late.start()
+        try:
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()
+            return int(process.stdout.readline() or -1)
+        finally:
+            late.cancel()
+
+    def close(self) -> None:
+        self._process.communicate(timeout=60)
 
 
 def prepared(
@@ -62,32 +122,57 @@ def prepared(
     work: Path,
     spellings: Mapping[str, str] = MappingProxyType({}),
 ) -> Revision:
-    """A revision of git or a folder, with the interpreter given or in an environment of its own.
+    """A revision of git or a folder, with an interpreter that has the packages it needs.
 
-    A revision becomes a worktree below `work`. With an interpreter its packages are used and the
-    source tree is put on the import path; without, a virtual environment is made and the wheel is
-    installed, extras included, which takes minutes.
+    A revision becomes a worktree below `work`, a folder is copied, so that it can be edited. This interpreter runs it, or the one given, where
+    the revision declares the packages of this source tree. Otherwise a virtual environment is made,
+    which takes minutes. The source tree goes first on the import path.
     """
-    tree = Path(wanted)
-    if not (tree / "pyproject.toml").is_file():
-        tree = work / f"{side}-source"
+    tree = work / f"{side}-source"
+    if (Path(wanted) / "pyproject.toml").is_file():
+        for name in PACKAGES:
+            shutil.copytree(Path(wanted, name), tree / name)
+        for name in ("pyproject.toml", "constraints.txt"):
+            shutil.copy(Path(wanted, name), tree)
+    else:
         git("worktree", "add", "--quiet", "--force", "--detach", str(tree), wanted)
-    tree = tree.resolve()
-    if python is not None:
-        # Not resolved: a virtual environment's interpreter is a link to the one it was made from.
-        return Revision(side, wanted, python.absolute(), tree, spellings)
-    place = work / f"{side}-environment"
-    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
-    interpreter = place / "bin" / "python"
-    install = [str(interpreter), "-m", "pip", "install", "--quiet", f"{tree}[{EXTRAS}]"]
-    subprocess.run([*install, "-c", str(tree / "constraints.txt")], check=True)
-    return Revision(side, wanted, interpreter, None, spellings)
+    project = _project(tree)
+    if python is None and all(project.get(key) == _project(ROOT).get(key) for key in NEEDED):
+        python = Path(sys.executable)
+    if python is None:
+        place = work / f"{side}-environment"
+        print(f"{wanted} needs other packages: making an environment for it", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        python = place / "bin" / "python"
+        install = [str(python), "-m", "pip", "install", "--quiet", f"{tree}[{EXTRAS}]"]
+        subprocess.run([*install, "-c", str(tree / "constraints.txt")], check=True)
+    points = _entry_points(project, work / f"{side}-entry-points")
+    # Not resolved: a virtual environment's interpreter is a link to the one it was made from.
+    return Revision(side, wanted, python.absolute(), (points, tree), work / "home", spellings)
+
+
+def _project(tree: Path) -> dict[str, Any]:
+    text = (tree / "pyproject.toml").read_text("utf-8")
+    return dict(tomllib.loads(text)["project"])
+
+
+def _entry_points(project: Mapping[str, Any], folder: Path) -> Path:
+    """The revision's own entry points, which hide those of an installed revision."""
+    info = folder / f"{project['name'].replace('-', '_')}-0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
+    sections = [
+        "\n".join([f"[{group}]", *(f"{name} = {target}" for name, target in points.items())])
+        for group, points in project.get("entry-points", {}).items()
+    ]
+    (info / "entry_points.txt").write_text("\n\n".join(sections) + "\n")
+    return folder
 
 
 def discard(work: Path) -> None:
     """Take back the worktrees below `work`."""
-    for tree in work.glob("*-source"):
-        git("worktree", "remove", "--force", str(tree))
+    for tree in work.glob("*-source/.git"):
+        git("worktree", "remove", "--force", str(tree.parent))
 
 
 def git(*arguments: str) -> None:

@@ -7,9 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from math import isclose
 from pathlib import Path
 from typing import Any
+
+from benchmarks.revisions.numbers import rest_of, rows_of
 
 TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$|^checksum$")
 """Keys whose values depend on the clock or on the server's numbering."""
@@ -60,10 +62,10 @@ def left_by(outcome: Outcome, ignored: frozenset[str] = frozenset()) -> Values:
     values: Values = {"exit": list(outcome.codes)}
     for name, document in outcome.printed.items():
         values[name] = plain(document, ignored | PROSE)
-    for manifest in sorted(outcome.folder.rglob("manifest.json")):
-        values[str(manifest.parent.relative_to(outcome.folder))] = run_values(
-            manifest.parent, ignored
-        )
+    for place, manifest in enumerate(sorted(outcome.folder.rglob("manifest.json")), 1):
+        run = manifest.parent
+        folder = {"folder": str(run.relative_to(outcome.folder))}
+        values[f"run {place}"] = {**folder, **run_values(run, ignored)}
     for table in sorted(outcome.folder.glob("*.parquet")):
         values[table.name] = parquet_values(table, ignored)
     return values
@@ -93,11 +95,18 @@ def results_of(outcome: Outcome) -> Values:
                 f"{step['unit_id']}/{step['repeat']}": [step["prediction"], step["scores"]]
                 for step in lines_of(run / "steps.jsonl")
             },
-            "summary": dict(Counter(numbers_in(json.loads(summary.read_text("utf-8")))))
-            if summary.exists()
-            else None,
+            "summary": summary_values(run)["rows"] if summary.exists() else None,
         }
     return values
+
+
+def summary_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
+    """The summary of a run: its numbers as rows, and the rest."""
+    summary, manifest = (
+        json.loads((run / name).read_text("utf-8")) for name in ("summary.json", "manifest.json")
+    )
+    rows = rows_of(summary, manifest["declaration"])
+    return {"rows": plain(rows, ignored), "rest": plain(rest_of(summary), ignored)}
 
 
 def _content_of(run: Path) -> tuple[str, list[str]]:
@@ -133,7 +142,7 @@ def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
         f"{line['step_id']}/{line['repeat']}": plain(line, ignored) for line in steps
     }
     if (run / "summary.json").exists():
-        values["summary"] = plain(json.loads((run / "summary.json").read_text("utf-8")), ignored)
+        values["summary"] = summary_values(run, ignored)
     if (run / "steps.parquet").exists():
         values["parquet"] = parquet_values(run / "steps.parquet", ignored)
     return values
@@ -226,6 +235,8 @@ def plain(value: Any, ignored: frozenset[str] | set[str] = frozenset()) -> Any:
         }
         if plainer.get("source"):
             plainer["source"] = Path(plainer["source"]).name
+        if plainer.get("style") == "seconds":
+            return None  # what a success takes
         if "unrecorded" in plainer:  # a difference of sums of costs, in the order of the replies
             plainer["unrecorded"] = round(plainer["unrecorded"], 12)
         return plainer
@@ -240,41 +251,71 @@ def differences(base: Any, head: Any, where: str = "") -> Iterator[Difference]:
     elif isinstance(base, list) and isinstance(head, list) and len(base) == len(head):
         for place, (first, second) in enumerate(zip(base, head, strict=True)):
             yield from differences(first, second, f"{where}/{place}")
-    elif base != head and not (base != base and head != head):  # a NaN equals itself here
+    elif not same(base, head):
         yield Difference(where, base, head)
+
+
+def same(base: Any, head: Any) -> bool:
+    """Whether two values are equal; numbers that differ by the order of a sum are."""
+    if isinstance(base, float) and isinstance(head, float):
+        return isclose(base, head, rel_tol=1e-12) or (base != base and head != head)
+    return bool(base == head)
 
 
 @dataclass(slots=True)
 class Intended:
-    """Differences that are meant, as patterns of `<comparison>/<key>` with their reasons."""
+    """Differences that are meant, by the exact keys that `Difference` prints."""
 
     reasons: Mapping[str, str]
     met: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, tables: Iterable[Mapping[str, str]]) -> Intended:
-        return cls({table["where"]: table["reason"] for table in tables})
+    def of(cls, tables: Iterable[Mapping[str, Any]]) -> Intended:
+        """Read `[[intended]]` tables.
+
+        Raises `ValueError` for one without an issue, a reason or keys, and for a key that is not
+        one value: a pattern, a comparison, or a file of one.
+        """
+        reasons: dict[str, str] = {}
+        for table in tables:
+            if set(table) != {"issue", "reason", "keys"} or not table["keys"]:
+                raise ValueError("an [[intended]] table has issue, reason and keys, and no more")
+            for key in table["keys"]:
+                _, _, rest = key.partition(": ")
+                _, _, inner = rest.partition("/")
+                if "*" in key or not inner or _WHOLE.fullmatch(inner):
+                    raise ValueError(f"{key!r} is not the exact key of one value")
+                reasons[key] = f"issue {table['issue']}: {table['reason']}"
+        return cls(reasons)
 
     def covers(self, where: str) -> bool:
-        matching = [pattern for pattern in self.reasons if fnmatchcase(where, pattern)]
-        self.met.update(matching)
-        return bool(matching)
+        if where not in self.reasons:
+            return False
+        self.met.add(where)
+        return True
+
+
+_WHOLE = re.compile(
+    r"exit|printed \d+|[^/]+\.parquet(/rows)?"
+    r"|run \d+(/(manifest|settings|calls\.jsonl|steps\.jsonl|parquet(/rows)?|summary(/(rows|rest))?))?"
+)
+"""What holds more than one value: a file, a printed document."""
 
 
 def compared(
     name: str, base: Values, head: Values, intended: Intended, say: Callable[[str], None]
-) -> bool:
-    """Print a line about a comparison, with the first differences; whether there were none."""
+) -> list[Difference]:
+    """Print a line about a comparison, with the first differences; return all that is not meant."""
     every = list(differences(base, head, name))
     left = [difference for difference in every if not intended.covers(difference.where)]
     meant = f", {len(every) - len(left)} intended" if len(every) > len(left) else ""
     if not left:
         say(f"equal    {name}: {size(base)}{meant}")
-        return True
+        return []
     say(f"DIFFERS  {name}: {len(left)} keys{meant}")
     for difference in _varied(left):
         say(f"    {str(difference).removeprefix(name)}")
-    return False
+    return left
 
 
 def size(values: Values) -> str:

@@ -1,0 +1,107 @@
+"""The numbers of a `summary.json` as rows, whichever form the file has.
+
+A revision may write its summary in another form than the one before. Both are read here, and what
+is compared are the rows. A new form gets a function beside `_of_tree`, chosen in `rows_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+Json = Mapping[str, Any]
+Numbers = dict[str, Any]
+"""Of a mean: `number`, `low`, `high`, `method`, `clusters`, `few`, `confidence`, `n`, and on the
+headline of a measure `chance` and `ceiling`. None where there is none."""
+
+
+class Row(NamedTuple):
+    """What a number is of."""
+
+    measure: str = ""
+    average: str = ""
+    group: str = ""
+    """The key of a breakdown, such as `website`; "" for the whole run."""
+    value: str = ""
+    """Which group of it."""
+    level: str = ""
+    """The level of parents that intervals take as independent."""
+    rule: str = ""
+    """What becomes of invalid rows (`valid`, `strict`, `clean`), or what else the number is."""
+
+    def __str__(self) -> str:
+        return " | ".join(self)
+
+
+def rows_of(summary: Json, declaration: Json) -> dict[str, Numbers]:
+    """The numbers of a summary by `Row`, with the declaration in the manifest of its run."""
+    return {str(row): numbers for row, numbers in _of_tree(summary, declaration["measures"])}
+
+
+def rest_of(summary: Json) -> dict[str, Any]:
+    """What a summary has besides its rows."""
+    return {name: value for name, value in summary.items() if not _is_group(name, value)}
+
+
+def _is_group(name: str, value: Any) -> bool:
+    if name == "total":
+        return True
+    # `by_role` is a group of some benchmarks, and of others the cost of each model.
+    return name.startswith("by_") and all("metrics" in part for part in value.values())
+
+
+def _of_tree(summary: Json, measures: list[Json]) -> Iterator[tuple[Row, Numbers]]:
+    """The form with a tree of `metrics` for the total and for each value of each group."""
+    for name, value in summary.items():
+        if _is_group(name, value):
+            group = name.removeprefix("by_") if name != "total" else ""
+            for of, part in value.items() if group else [("", value)]:
+                level = part["metrics"]["rules"]["cluster"]
+                for row, numbers in _of_part(part, measures):
+                    yield row._replace(group=group, value=of, level=level), numbers
+
+
+def _of_part(part: Json, measures: list[Json]) -> Iterator[tuple[Row, Numbers]]:
+    metrics, bounds = part["metrics"], {"chance": part["floor"], "ceiling": part["oracle"]}
+    headline = "strict" if metrics["rules"]["invalid"] == "fail" else "valid"
+    yield Row(rule="counts"), dict(metrics["counts"])
+    apart = ("metrics", "floor", "oracle", "over_repeats")
+    yield Row(rule="others"), {name: part[name] for name in part if name not in apart}
+    for rule in ("valid", "strict"):
+        units = metrics[rule]
+        counts = {name: units[name] for name in units if name.startswith("n_")}
+        yield Row(rule=f"{rule} counts"), {**counts, **units.get("partial", {})}
+        for measure in measures:
+            name = measure["name"]
+            if name in (quartiles := units.get("quartiles", {})):
+                yield Row(name, rule=f"{rule} quartiles"), dict(quartiles[name])
+            if not measure["averages"] or measure["all_of"]:
+                continue
+            means = {name: units[measure["key"]]}
+            means |= {f"{name}.{one}": units["variants"][one] for one in measure["variants"]}
+            for score, rate in means.items():
+                for average, mean in rate.items():
+                    first = score == name and average == measure["averages"][0]
+                    known = bounds if first and rule == headline else {}
+                    held = {what: (of or {}).get(name) for what, of in known.items()}
+                    yield Row(score, average, rule=rule), {**_mean(mean), **held}
+    for measure in measures:
+        for rule, mean in (metrics.get(measure["key"]) or {} if measure["all_of"] else {}).items():
+            named = "valid" if rule == "default" else rule
+            yield Row(measure["name"], "macro", rule=named), _mean(mean)
+    for name, over in part.get("over_repeats", {}).items():
+        yield Row(name, rule="mean over repeats"), _mean(over["mean"])
+        for k, mean in over["pass_at"].items():
+            yield Row(name, rule=f"pass@{k}"), _mean(mean)
+        for k, mean in over["pass_all"].items():
+            yield Row(name, rule=f"pass^{k}"), _mean(mean)
+        spread = {what: over[what] for what in ("repeats", "within", "between")}
+        yield Row(name, rule="spread over repeats"), spread
+
+
+def _mean(mean: Json) -> Numbers:
+    """A mean with its interval; counts of parents come with it."""
+    interval = mean["interval"] or {}
+    ends = {name: interval.get(name) for name in ("low", "high", "method", "clusters", "few")}
+    counts = {name: mean[name] for name in ("n", "successes", "complete", "total") if name in mean}
+    return {"number": mean["value"], **ends, "confidence": interval.get("level"), **counts}
