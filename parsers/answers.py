@@ -85,7 +85,7 @@ def read_named(
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return Answer(reply.status, flags=reply.flags)
-    whole, reply = as_lines(reply), _boxed(reply)
+    whole, reply = as_lines(reply), as_lines(reply.inside or reply)
     blocks = read_blocks(reply)
     if not any(block.complete for block in blocks):
         reply, blocks = whole, read_blocks(whole)
@@ -108,13 +108,6 @@ def read_named(
     if element.status is Status.NO_ELEMENT and not operation.readable:
         element = ElementReading(_why_nothing(reply, block))
     return _answer(element, operation, block, flags, value_style)
-
-
-def _boxed(reply: Reply) -> Reply:
-    """Return what the reply says between answer tokens, the reply itself without any."""
-    if reply.boxed is None:
-        return as_lines(reply)
-    return as_lines(Reply(reply.boxed.text, reply.boxed.shadow, reply.cut))
 
 
 def _dropped(block: Block, blocks: Sequence[Block]) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from parsers.letter_tokens import NONE
 from parsers.named_letters import Named, Names, named_letters
-from parsers.option_text import disagrees, option_with_text
+from parsers.option_text import disagrees, option_with_text, texts_as_letters
 from parsers.records import Status
 from parsers.reply_text import Source
 
@@ -102,11 +102,37 @@ def says_none(content: str) -> bool:
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
     """Return the option that a reply without any ELEMENT line names."""
     shadow = labels.lettered(shadow[-_LONGEST_PROSE:])
-    names = named_letters(shadow, labels.text, long=labels.long)
+    return _named_in(named_letters(shadow, labels.text, long=labels.long), shadow, labels)
+
+
+def _named_in(names: Names, shadow: str, labels: Labels) -> ElementReading:
     letters = _distinct(names)
     if len(letters) > 1:
         return ElementReading(Status.AMBIGUOUS)
     return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
+
+
+def read_choice(said: Source, labels: Labels) -> ElementReading:
+    """Return the option that a reply to a question names: by its letter, else by its text.
+
+    A letter next to the text of another option is not read. Texts of options stand for their
+    letters where no letter is named, so they can be denied, listed and concluded with as well.
+    """
+    shadow = said.shadow[-_LONGEST_PROSE:]
+    if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
+        return ElementReading(Status.ANSWERED, option, ("by_text",))
+    names = named_letters(shadow, labels.text, long=labels.long)
+    if names.listed > 1 and names.conclusion is None:
+        return ElementReading(Status.AMBIGUOUS)
+    found = _named_in(names, shadow, labels)
+    if found.status is Status.NO_ELEMENT and not found.denied:
+        lettered = texts_as_letters(shadow, labels.options, list(labels.index))
+        found = read_prose(lettered, labels) if lettered != shadow else found
+        if found.status is Status.ANSWERED:
+            return replace(found, flags=("by_text",))
+    if found.status in (Status.NONE, Status.NO_ELEMENT) or "text_mismatch" in found.flags:
+        return ElementReading(Status.PARSE_ERROR)
+    return found
 
 
 def _distinct(names: Names) -> list[Named]:
@@ -127,7 +153,7 @@ def _beside(named: Named, shadow: str, labels: Labels) -> ElementReading:
     rest = shadow[named.end : named.end + _LONGEST_LINE]
     own = _TAGS.sub(" ", labels.options[reading.option][:_LONGEST_LINE])
     paraphrase = says_none(rest.lstrip(" .)]:")) and not says_none(own.strip())
-    if paraphrase or (not named.in_text and disagrees(rest, reading.option, labels.options)):
+    if paraphrase or disagrees(rest, reading.option, labels.options):
         return replace(reading, flags=(*reading.flags, "text_mismatch"))
     return reading
 

@@ -44,7 +44,7 @@ CHOOSING = _words(
 """Verbs, and the like, that take a letter as their object: "click on H"."""
 
 CONCLUDING = _words(
-    "so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
+    "whether so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
     "clearly certainly surely think believe first either both between final finally correct best",
     "daher deshalb vermutlich donc entonces logo portanto quindi dunque dus więc",
 )
@@ -122,6 +122,7 @@ CORRECTING = _words(
 
 REASONING = _words(
     "because since as which that with based for to due given when where while so in on at from",
+    "if unless although though",
     "under below above near",
     "weil da denn car puisque parce porque pues perch\u00e9 omdat",
 )
@@ -136,11 +137,18 @@ PRONOUNCED = _words(
     "exclude eliminate reject ignore skip discard dismiss disregard forget drop",
 )
 """Words of denial whose subject is a person: "I cannot tell" is about no letter."""
-WEIGHED = _words(
-    "therefore thus hence so final finally answer answers described conclusion conclude"
-)
-BEST = _words("best correct right final most")
+FINAL = _words("therefore thus hence so final finally conclusion conclude")
+WEIGHED = FINAL | _words("answer answers described")
+ANSWERING = _words(
+    "answer solution antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
+    "odpowiedź odpověď cevap yanıt jawaban jawabannya vastaus válasz răspunsul ответ 答案 答え 正解",
+    "정답",
+) | {"\\boxed"}
+"""Words that declare a letter the answer to a question: "the answer is B"."""
+BEST = _words("best correct right final most better")
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
+BEFOREHAND = _words("initially originally tempted") | {"at first", "was going to", "would have"}
+"""Words of a clause that tells what was thought before."""
 HEDGING = _words(
     "could might may maybe perhaps possibly alternatively either also unsure depending unless",
     "cannot",

@@ -20,7 +20,7 @@ from typing import Literal
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
 from parsers.lexicon import BEING, CLAUSING, FILLING, JOINING, NAMING
 from parsers.option_text import shares_words
-from parsers.plans import concluded
+from parsers.plans import concluded, declares
 from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
 
 _OPENING = QUOTES | frozenset("([*_")
@@ -59,11 +59,13 @@ class Names:
 
     denied: whether it denies every letter that it names.
     conclusion: of several letters, the one that the text comes to in the end, if any.
+    listed: number of letters that stand before the text of their own option.
     """
 
     letters: tuple[Named, ...]
     denied: bool
     conclusion: Named | None = None
+    listed: int = 0
 
 
 def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
@@ -85,7 +87,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
     last: Mention | None = None
     for mention in standing(seen.tokens, list(found)):
         joined = last is not None and _joined(seen, last.place, mention.place)
-        hidden = mention.place < hidden_to
+        hidden = mention.place < hidden_to and not declares(seen.tokens, mention.place)
         if hidden and not joined:
             continue
         if _is_subject(seen, mention.place):
@@ -96,11 +98,16 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
         letters.append(Named(mention.name, found[mention] != "start", end))
         counted.append(mention)
         last = mention
+    listed = {
+        token.text
+        for place, token in enumerate(seen.tokens)
+        if token.word and option_text(token.text) and seen.begins_text(place)
+    }
     conclusion = None
-    if len({named.letter for named in letters}) > 1:
+    if len({*listed, *(named.letter for named in letters)}) > 1:
         at = concluded(seen.tokens, counted)
         conclusion = replace(letters[at], in_text=True) if at is not None else None
-    return Names(tuple(letters), bool(found) and not letters, conclusion)
+    return Names(tuple(letters), bool(found) and not letters, conclusion, len(listed))
 
 
 def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:

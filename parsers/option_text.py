@@ -71,7 +71,11 @@ _TAGS = re.compile(r"<[^<>]{0,400}>")
 _HEAD = re.compile(r"<\w+(?:\s+\w*id=\S+)?([^<>]*)>")
 _TAG = re.compile(r"<(\w+)(?:\s+id=(\d+))?")
 _QUOTED = re.compile(r"[\"'`\u201c\u2018](.+?)[\"'`\u201d\u2019]\W*$")
+_LEADING = re.compile(r"\W*(?:(?:is|says|reads|shows|labell?ed|called|named|the|with|text)\b\W*)*")
+_CLAUSE = re.compile(r"[^][(){}.,;:!?\u3002\uff0c]+")
+_MOST_CLAUSES = 3
 _ENOUGH = 600
+_SHORT = 4
 # Words of tags and attributes, which tell no option from another.
 _COMMON = frozenset(("button", "link", "field", "text", "box", "input", "icon", "menu", "submit"))
 _COMMON |= {"select", "the", "and", "for"}
@@ -126,35 +130,66 @@ def plain(text: str) -> str:
 
 
 def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
-    """Return True if a choice text quoted after the letter belongs to another option.
+    """Return True if a choice text given behind the letter belongs to another option.
 
-    A quotation is text in angle brackets, text in quotes, or the exact text of another option;
-    anything else after the letter is a remark. Quotations may be cut short or end in dots. An
-    option without a text, as in a marked picture, cannot be contradicted.
+    Compared are a tag in angle brackets, a text in quotes, and the visible text of another option:
+    all of the line, of its first clause, or of what stands in brackets. Anything else behind the
+    letter is a remark. An option without a text, as in a marked picture, cannot be contradicted.
     """
-    if option >= len(options):
+    if option >= len(options) or not options[option].strip():
         return False
-    quotation = plain(rest[:_ENOUGH]).lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
+    line = plain(rest[:_ENOUGH].partition("\n")[0])
+    quotation = line.lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
     choice = plain(options[option])
-    if choice and quotation.startswith("<"):
+    if quotation.startswith("<"):
         head, choice_head = _TAG.match(quotation), _TAG.match(choice)
         if head and choice_head and head[2] and choice_head[2]:
             return head.groups() != choice_head.groups()
         cut = re.split(r"\u2026|\.\.\.", quotation)[0].strip()
         return not (choice.startswith(cut) or cut.startswith(choice))
-    if choice and (quoted := _QUOTED.match(quotation)):
-        return quoted[1] not in choice
-    if not quotation or quotation == choice:
+    if quoted := _QUOTED.match(quotation):
+        return " ".join(_words(quoted[1])) not in " ".join(_words(choice))
+    own = _parts(options[option])[0]
+    said = _words(quotation)
+    if not said or said[: len(own)] == own:
         return False
-    return any(quotation == plain(text) for text in options)
+    phrases = [_words(part) for part in (_LEADING.sub("", line), *_CLAUSE.findall(line)[:_MOST_CLAUSES])]
+    return any(
+        phrase and phrase != own and phrase == _parts(text)[0]
+        for phrase in phrases
+        for text in options
+    )
 
 
-def option_with_text(content: str, options: Sequence[str]) -> int | None:
-    """Return the option whose text equals the content, if exactly one does."""
+def option_with_text(content: str, options: Sequence[str], *, least: int = 3) -> int | None:
+    """Return the option whose text equals the content of `least` characters, if exactly one does."""
     if len(content) > 4_000:
         return None
     words = plain(content).strip("`*\"' ")
-    if len(words) < 3:
+    if len(words) < least:
         return None
     same = [index for index, option in enumerate(options) if plain(option) == words]
     return same[0] if len(same) == 1 else None
+
+
+def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) -> str:
+    """Return what is said with "option X" in place of the texts of options, the longest first.
+
+    A text of a few letters (`No`) is replaced only where a sentence begins with it.
+
+    >>> texts_as_letters("Not a red lamp. Yes, blue.", ("Yes", "red lamp"), "AB")
+    'Not a option B. option A, blue.'
+    """
+    named = {plain(text): letter for text, letter in zip(options, letters, strict=True)}
+    named = {text: letter for text, letter in named.items() if text.strip(".")}
+    if len(named) < len(options):
+        return said
+    pieces = [
+        (r"(?<![^\n.!?:*\"' ])(?<![^\W\d_] )" if len(text) < _SHORT else r"(?<!\w)")
+        + r"\s{1,3}".join(map(re.escape, text.rstrip(".").split()))
+        for text in sorted(named, key=len, reverse=True)
+    ]
+    pattern = re.compile(rf"(?:{'|'.join(pieces)})(?!\w)", re.IGNORECASE)
+    return pattern.sub(
+        lambda found: f"option {named.get(plain(found[0])) or named[plain(found[0]) + '.']}", said
+    )

@@ -8,19 +8,39 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from parsers.records import Status
 
 _LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
+# What cannot be seen in a text; a joiner is part of its letter or emoji.
+_UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _HALVES = re.compile("[\ud800-\udfff]")
-# As written by DeepSeek, Qwen and others, by Kimi-VL, and by Magistral.
-_THINK = re.compile(r"<(/?)think(?:ing)?>|\u25c1(/?)think\u25b7|\[(/?)THINK\]", re.IGNORECASE)
-# MAI-UI's; known to the forms that came with it (see `parsers.points.forms.FIRST`).
-_GROUNDING_THINK = re.compile(rf"{_THINK.pattern}|<(/?)grounding_think>", re.IGNORECASE)
+_HIDDEN = re.compile(f"[{_UNSEEN}]")
+# The `other` tags may hold the answer itself.
+_THOUGHT = re.compile(
+    r"<(?P<close>/?)(?:(?:\w{1,9}[:_])?think(?:ing)?"
+    r"|(?P<other>thoughts?|reasoning|analysis|scratchpad|reflection|inner_monologue))>"
+    r"|\u25c1(?P<kimi>/?)think\u25b7|\[(?P<magistral>/?)THINK\]"
+    r"|<\|(?:begin|(?P<sky>end))_of_thought\|>|<\|channel>thought\b|(?P<gemma><channel\|>)",
+    re.IGNORECASE,
+)
+_THOUGHTS = re.compile("think|thought|reasoning|analysis|scratchpad|reflection|inner_mono", re.I)
+# The channels of gpt-oss, with their tokens and without.
+_TURN = r"(?:<\|start\|>assistant)?<\|channel\|>"
+_ANALYSIS = re.compile(
+    rf"{_TURN}analysis<\|message\|>(.*?)(?:<\|end\|>|(?=<\|start\|>|<\|channel\|>)|(\Z))", re.DOTALL
+)
+_CHANNEL = re.compile(
+    rf"{_TURN}[^<>\n]{{1,80}}(?:<\|constrain\|>[^<>\n]{{1,40}})?<\|message\|>"
+)
+_BARE_CHANNEL = re.compile(r"\s*+analysis(?![a-z:*])")
+_BARE_FINAL = "assistantfinal"
 # Tokens that chat templates put around turns and texts; places in pictures have theirs, too.
 _CONTROL = (
     r"<[|\uff5c](?!(?:box|point|quad|object_ref)_|(?:begin|end)_of_box)[^\s<>|\uff5c]{1,40}[|\uff5c]>"
     r"|</?(?:s|eos|bos|pad|unk|eot)>|<(?:start|end)_of_(?:turn|utterance|text)>|\[(?:EOS|/?INST)\]"
+    r"|<\|?turn\|?>|\[e~\["
 )
 _CONTROL_AHEAD = re.compile(rf"^[ \t]*+(?:(?:{_CONTROL})[ \t]*+)++", re.MULTILINE)
 _ENDS_LINE = re.compile(
@@ -36,7 +56,7 @@ _BOX_TAG = re.compile(
     r"<\|(?:begin(?P<begin>)|end)_of_box\|>|<(?:(?P<open>)|/)(?:final_?)?answer>", re.IGNORECASE
 )
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,300}~~|<del>[^<\n]{0,300}</del>")
-_INVISIBLE = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"
+_JOINERS = "\u200c\u200d"
 
 # Circled, parenthesised and squared letters, by the code of their A.
 _ENCLOSED = {
@@ -65,8 +85,8 @@ class Source:
     """A text and its normalised shadow, aligned character by character.
 
     text: the text as written; values are cut from it.
-    shadow: full-width and styled letters are plain ones, invisible characters are blanks, and what
-        is struck out is `~`; keys and letters are searched in it.
+    shadow: full-width and styled letters are plain ones, joiners are blanks, and what is struck out
+        is `~`; keys and letters are searched in it.
     """
 
     text: str
@@ -83,13 +103,22 @@ def source(text: str) -> Source:
 
 
 def tidy(text: str) -> str:
-    """Convert every kind of line end to a line feed, and replace lone surrogates.
+    """Convert every kind of line end to a line feed, remove invisible characters, and replace lone
+    surrogates.
 
     A lone surrogate can come out of JSON and could not be written to a file.
     """
     if text.isascii():
         return text.replace("\r\n", "\n").replace("\r", "\n")
-    return _HALVES.sub("\ufffd", _LINE_ENDS.sub("\n", text))
+    return _HALVES.sub("\ufffd", _HIDDEN.sub("", _LINE_ENDS.sub("\n", text)))
+
+
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF10, 0xFF5B) if chr(code).isalnum()}
+
+
+def plain_width(text: str) -> str:
+    """Replace full-width letters and digits by plain ones."""
+    return text if text.isascii() else text.translate(_WIDE)
 
 
 def _shadow(text: str) -> str:
@@ -101,7 +130,7 @@ def _shadow(text: str) -> str:
     for char in set(text):
         if char.isascii():
             continue
-        if char in _INVISIBLE:
+        if char in _JOINERS:
             table[ord(char)] = " "
             continue
         if (enclosed := _ENCLOSED.get(ord(char))) is not None:
@@ -116,7 +145,7 @@ def _shadow(text: str) -> str:
 
 
 def without_thinking(text: str) -> str:
-    """Remove what is between think tags.
+    """Remove what is between tags of thinking.
 
     An opening tag counts at the start of a line; if it is not closed, all that follows is thinking.
     A closing tag without an opening one (some chat templates write the opening tag themselves) ends
@@ -126,36 +155,56 @@ def without_thinking(text: str) -> str:
     >>> without_thinking("<think>ELEMENT: C</think>ELEMENT: H")
     'ELEMENT: H'
     """
-    return _outside_thinking(text)[0]
+    return _outside_thinking(text).said
 
 
 def ends_in_thought(text: str) -> bool:
     """Return True if a thought of the reply is never closed."""
-    return _outside_thinking(text)[1]
+    return _outside_thinking(text).cut
 
 
-def _outside_thinking(text: str, tags: re.Pattern[str] = _THINK) -> tuple[str, bool]:
-    """Return the text without its thinking, and whether it ends in the middle of a thought."""
-    if "think" not in text.lower():
-        return text, False
+class _Outside(NamedTuple):
+    """A text without its thinking, whether it ends in the middle of a thought, and the last thought
+    that may hold the answer if nothing else does."""
+
+    said: str
+    cut: bool = False
+    thought: str = ""
+
+
+def _outside_thinking(text: str) -> _Outside:
+    if _BARE_CHANNEL.match(text) and (_BARE_FINAL in text or text.lstrip()[8:9].isupper()):
+        thought, final, said = text.rpartition(_BARE_FINAL)
+        thought = thought or said
+        return _Outside(said if final else "", not final, thought.lstrip()[len("analysis") :])
+    if "<|channel|>" in text:
+        found = [match.group(1, 2) for match in _ANALYSIS.finditer(text)]
+        said = _CHANNEL.sub("\n", _ANALYSIS.sub("\n", text))
+        thought, end = found[-1] if found else ("", None)
+        return _Outside(said, end is not None, thought)
+    if not _THOUGHTS.search(text):
+        return _Outside(text)
     kept: list[str] = []
     position = 0
-    open_at: int | None = None
+    opened: re.Match[str] | None = None
+    thought = ""
     end = len(text.rstrip())
-    for tag in tags.finditer(text):
-        if not any(tag.groups()):
-            if open_at is None and _starts_line(text, tag.start(), position):
-                open_at = tag.start()
-                kept.append(text[position:open_at])
-        elif open_at is not None:
-            open_at, position = None, tag.end()
-        elif tag.end() < end and (
-            _starts_line(text, tag.start(), position) or _ends_line(text, tag.end())
+    for tag in _THOUGHT.finditer(text):
+        if not any(tag.group("close", "kimi", "magistral", "sky", "gemma")):
+            if opened is None and _starts_line(text, tag.start(), position):
+                opened = tag
+                kept.append(text[position : tag.start()])
+        elif opened is not None and (opened["other"] or "").lower() == (tag["other"] or "").lower():
+            thought = text[opened.end() : tag.start()] if opened["other"] else ""
+            opened, position = None, tag.end()
+        elif (not tag["other"] or opened is None) and (
+            tag.end() < end
+            and (_starts_line(text, tag.start(), position) or _ends_line(text, tag.end()))
         ):
-            kept, position = [], tag.end()
-    if open_at is None:
+            opened, kept, position = None, [], tag.end()
+    if opened is None:
         kept.append(text[position:])
-    return "".join(kept), open_at is not None
+    return _Outside("".join(kept), opened is not None, thought)
 
 
 def _starts_line(text: str, place: int, floor: int) -> bool:
@@ -246,34 +295,49 @@ class Reply(Source):
 
     cut: whether the reply is incomplete: it ran into the output limit, or ends inside a thought.
     boxed: what stands between the last answer tokens of a family, such as `<answer>`.
+    flags: what had to be done to find it: `in_thought` if all of the reply was a thought.
     """
 
     cut: bool = False
     boxed: Source | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def inside(self) -> Reply | None:
+        """What stands between the last answer tokens; None without any."""
+        box = self.boxed
+        return box and Reply(box.text, box.shadow, self.cut, None, self.flags)
+
+    def behind(self, start: int) -> Reply:
+        """Return the reply from a position on."""
+        rest = self.part(start, len(self.shadow))
+        return replace(self, text=rest.text, shadow=rest.shadow)
 
 
-def open_reply(
-    text: str, finish: str, *, grounding: bool = False, boxes: bool = False
-) -> Reply | Nothing:
+def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothing:
     """Return the part of a reply to parse: everything except its thinking and control tokens.
 
     A thought that is never closed means that the reply was cut off, whatever the provider says:
-    servers that count the thought as part of the reply may report `stop`.
+    servers that count the thought as part of the reply may report `stop`. A reply that is nothing
+    but an analysis, a reflection or the like, is that text, flagged `in_thought`.
 
-    `finish` is as in `read_answer`. `grounding` says whether `<grounding_think>` is a tag of
-    thinking as well, `boxes` whether answer tokens stay. Raises `ValueError` for an unknown finish.
+    `finish` is as in `read_answer`. `boxes` says whether answer tokens stay. Raises `ValueError` for
+    an unknown finish.
     """
     if finish not in FINISHES:
         raise ValueError(f"unknown finish {finish!r}: expected one of {sorted(FINISHES)}")
     if finish in ENDED:
         return Nothing(ENDED[finish])
     whole = tidy(text)
-    kept, thinking = _outside_thinking(whole, _GROUNDING_THINK if grounding else _THINK)
+    kept, thinking, thought = _outside_thinking(whole)
+    flags: tuple[str, ...] = ()
+    if not thinking and thought.strip() and not without_tokens(kept).strip():
+        kept, flags = thought, ("in_thought",)
     found = [] if boxes else _boxes(kept)
     inside = (without_tokens(kept[start:end]) for _, start, end, _ in reversed(found))
     boxed = next((source(said) for said in inside if said.strip()), None)
     said = without_tokens(kept, boxes=boxes)
-    reply = Reply(said, _shadow(said), thinking or finish == "length", boxed)
+    reply = Reply(said, _shadow(said), thinking or finish == "length", boxed, flags)
     if reply.shadow.strip():
         return reply
     if reply.cut:

@@ -62,6 +62,7 @@ _TOKEN = re.compile(
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
         |not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
+        |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
         )(?![{_LATIN}])
         |[Nn]/[Aa](?![{_LATIN}])
@@ -183,6 +184,22 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
         # "or better D", but not "a better choice".
         return place > 0 and tokens[place - 1].low in ("or", "but", ",", "-", "\u2013", "\u2014")
     return low in CORRECTING
+
+
+def joins_another(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if a mention is one of several that are offered: "B or C", "B, C"."""
+    for step in (1, -1):
+        for at in range(place + step, place + 5 * step, step):
+            if not 0 <= at < len(tokens) or tokens[at].low in ENDING:
+                break
+            if tokens[at].low in ("or", "oder", "ou", "nor", "/"):
+                return True
+            if tokens[at].low == "," and 0 < at + step < len(tokens):
+                further = tokens[at + step]
+                return len(further.text) == 1 and further.text.isupper() and further.text != "I"
+            if tokens[at].word:
+                break
+    return False
 
 
 def rejected(tokens: Sequence[Token], index: int) -> bool:

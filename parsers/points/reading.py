@@ -90,17 +90,18 @@ def read_point(
     """
     in_full = place_only or form not in FIRST
     rules = POINT_FORMS[form]
-    reply = open_reply(text, finish, grounding=in_full, boxes=rules.boxes)
+    reply = open_reply(text, finish, boxes=rules.boxes)
     if isinstance(reply, Nothing):
         return PointAnswer(reply.status, flags=reply.flags)
-    if place_only and reply.boxed and any(one.says_where for one in rules.locate(reply.boxed)):
-        reply = Reply(reply.boxed.text, reply.boxed.shadow, reply.cut)
+    if place_only and (inside := reply.inside) and any(
+        one.says_where for one in rules.locate(inside)
+    ):
+        reply = inside
     if in_full and (thought := _THOUGHT.match(reply.shadow)):
         ended = _AFTER_THOUGHT.search(reply.shadow, thought.end())
         if ended is None:
             return PointAnswer(Status.TRUNCATED)
-        answer_part = reply.part(ended.start(), len(reply.shadow))
-        reply = Reply(answer_part.text, answer_part.shadow, reply.cut)
+        reply = reply.behind(ended.start())
     answers = [_agreed(one, declines, in_full) for one in rules.locate(reply)]
 
     def is_whole(answer: Located) -> bool:

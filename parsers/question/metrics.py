@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from parsers.question import Asked, Right, text_of
 from parsers.records import Prediction
+from parsers.reply_text import plain_width
 
 _DELETED = str.maketrans("", "", string.punctuation)
 _ARTICLES = frozenset({"a", "an", "the"})
@@ -257,9 +258,9 @@ def score(prediction: Prediction, asked: Asked, gold: Right) -> float:
         return 0.0
     if gold.no_answer and exact(gold.no_answer, said) == 1.0:
         return float(gold.unanswerable)
-    metric = METRICS[asked.metric]
+    metric, answers = METRICS[asked.metric], map(plain_width, gold.answers)
     if metric.compare is None:
-        found = [number(one, said, gold.absolute, gold.relative) or 0.0 for one in gold.answers]
+        found = [number(one, said, gold.absolute, gold.relative) or 0.0 for one in answers]
     else:
-        found = [metric.compare(one, said) for one in gold.answers]
+        found = [metric.compare(one, said) for one in answers]
     return max(found, default=0.0)

@@ -2,77 +2,24 @@
 
 from __future__ import annotations
 
-import re
+
 from collections.abc import Sequence
+from dataclasses import replace
 
 from parsers.actions import mended
+from parsers.elements import Labels, read_choice
 from parsers.question import LETTERS, Asked, answered
 from parsers.question.metrics import exact, number_of
 from parsers.records import Prediction, Status
-from parsers.reply_text import ENDED, ends_in_thought, tidy, without_thinking
-
-_AROUND = " \t\r\n*_`\"'\u201c\u201d\u2018\u2019"
-_ALONE = re.compile(r"[(\[{]?([A-Za-z])[)\]}]?[.):]?")
-_SAID = re.compile(
-    r"\b(?:answer|choice|option)\b(?:\s+is\b|\s*[:=])?[\s:=*_`\"'(\[]*([A-Z])(?![A-Za-z0-9'])",
-    re.IGNORECASE,
-)
-_LED = re.compile(r"[(\[]?([A-Za-z])(?:[)\].:,]+|\s*[-\u2013\u2014])\s*(.+)", re.DOTALL)
+from parsers.reply_text import Nothing, Source, open_reply, plain_width
 
 
-def read_choice(reply: str, options: Sequence[str]) -> tuple[Status, str]:
-    """Return the status of a reply and the letter that it chooses, "" unless it was answered.
-
-    A letter beyond the options is `out_of_range`.
-    """
-    text = reply.strip(_AROUND)
-    if not text:
-        return Status.EMPTY, ""
-    letter = _letter(text, options)
-    if letter is None:
-        same = [place for place, one in enumerate(options) if _plain(one) == _plain(text)]
-        letter = LETTERS[same[0]] if len(same) == 1 else None
-    if letter is None:
-        return Status.PARSE_ERROR, ""
-    if LETTERS.index(letter) >= len(options):
-        return Status.OUT_OF_RANGE, ""
-    return Status.ANSWERED, letter
-
-
-def _letter(text: str, options: Sequence[str]) -> str | None:
-    if alone := _ALONE.fullmatch(text):
-        return alone[1].upper()
-    named = [match[1] for match in _SAID.finditer(text) if match[1].isupper()]
-    if named:
-        return named[-1]
-    if led := _LED.fullmatch(text):
-        place = LETTERS.index(led[1].upper())
-        if place < len(options) and _plain(led[2]) == _plain(options[place]):
-            return LETTERS[place]
-    return None
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.strip(_AROUND + ".").lower().split())
-
-
-def said_in(reply: str, finish: str) -> str | Prediction:
-    """Return what a reply says behind its thoughts, or why that is nothing.
-
-    A thought that is never closed was cut off, whatever the provider says.
-    """
-    if finish in ENDED:
-        return Prediction(ENDED[finish])
-    text = tidy(reply)
-    if ends_in_thought(text):
-        return Prediction(Status.TRUNCATED)
-    text = without_thinking(text)
-    return text if text.strip() else nothing(finish)
-
-
-def nothing(finish: str) -> Prediction:
-    """Return why a reply holds no answer: it was cut off, or is empty."""
-    return Prediction(Status.TRUNCATED if finish == "length" else Status.EMPTY)
+def said_in(reply: str, finish: str) -> Source | Prediction:
+    """Return what a reply says without what dresses it, or why that is nothing."""
+    opened = open_reply(reply, finish)
+    if isinstance(opened, Nothing):
+        return Prediction(opened.status, flags=opened.flags)
+    return opened.inside or opened
 
 
 def read_answer(reply: str, asked: Asked, *, finish: str = "stop") -> Prediction:
@@ -83,21 +30,28 @@ def read_answer(reply: str, asked: Asked, *, finish: str = "stop") -> Prediction
     said = said_in(reply, finish)
     if isinstance(said, Prediction):
         return said
-    text = said.strip()
-    if asked.after and asked.after in text:
-        text = text.rpartition(asked.after)[2].strip()
+    if asked.after and asked.after in said.text:
+        said = said.part(said.text.rindex(asked.after) + len(asked.after), len(said.text))
     elif asked.after and finish == "length":
         return Prediction(Status.TRUNCATED)
+    text = plain_width(said.text.strip())
     if not text:
-        return nothing(finish)
+        return Prediction(Status.TRUNCATED if finish == "length" else Status.EMPTY)
     if asked.no_answer and exact(asked.no_answer, text) == 1.0:
         return answered(text)
     if asked.metric == "choice":
-        status, letter = read_choice(text, asked.options)
-        return answered(letter) if status is Status.ANSWERED else Prediction(status)
+        return _chosen(said, asked.options)
     if asked.metric == "number" and number_of(text) is None:
         return Prediction(Status.PARSE_ERROR)
     return answered(mended(text))
+
+
+def _chosen(said: Source, options: Sequence[str]) -> Prediction:
+    labels = Labels({letter: at for at, letter in enumerate(LETTERS[: len(options)])}, None, options)
+    found = read_choice(said, labels)
+    if found.option is None:
+        return Prediction(found.status)
+    return replace(answered(LETTERS[found.option]), flags=found.flags)
 
 
 def spell_answer(text: str, asked: Asked) -> str:

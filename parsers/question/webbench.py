@@ -145,9 +145,10 @@ def read(reply: str, asked: Asked, *, reader: Reader, frames: Frames, finish: st
     """Return the answer of a reply, or why there is none."""
     if asked.metric == "choice" and reader == "strict":
         return read_answer(reply, asked, finish=finish)
-    text = said_in(reply, finish)
-    if isinstance(text, Prediction):
-        return text
+    said = said_in(reply, finish)
+    if isinstance(said, Prediction):
+        return said
+    text = said.text
     if asked.metric == "choice":
         letter = letter_of(text)
         if letter and letter in LETTERS[: len(asked.options)]:

@@ -108,7 +108,7 @@ def test_what_has_no_answer_is_wrong_and_stays() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "strict", "published"),
-    [("A page, so B", None, "B"), ("B) ", "B", None), ("**B**", "B", None), ("Z", None, None)],
+    [("A page, so B", "B", "B"), ("B) ", "B", None), ("**B**", "B", None), ("Z", None, None)],
 )
 def test_readers_of_letters(reply: str, strict: str | None, published: str | None) -> None:
     asked = Asked(prompt="", metric="choice", options=tuple("ABCDEFGH"), task="action_ground")
