@@ -30,6 +30,7 @@ from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
 from adapters.local.contract import Work
 from adapters.local.options import full_precision, line
+from adapters.local.tensors import check_report
 
 if TYPE_CHECKING:
     import torch
@@ -66,7 +67,7 @@ class Seq2SeqAdapter(BatchAdapter):
         self._piece_tokens = settings.piece_tokens
         self._marked = settings.end_tokens == "pieces"
         self._tokenizer = tokenizer
-        self._model = _loaded(settings)
+        self._model, notices = _loaded(settings)
         special = set(self._tokenizer.all_special_ids) - {self._tokenizer.unk_token_id}
         # Page text must not become an end token; `unk` marks unknown characters.
         self._special = frozenset(special)
@@ -80,7 +81,7 @@ class Seq2SeqAdapter(BatchAdapter):
         together = settings.batch_size > 1
         share = rows_may_share(self._tried, self._in_full, self._model, together=together)
         self._ends_at, self._cut = self._end, 0
-        self._notices = [alone_notice(info.name)] if together and not share else []
+        self._notices = notices + ([alone_notice(info.name)] if together and not share else [])
         super().__init__(info, BatchRules(settings.batch_size if share else 1))
         self._thread = ThreadPoolExecutor(1, "seq2seq")
 
@@ -315,7 +316,7 @@ def tokenizer_of(checkpoint: Checkpoint) -> Any:
         raise Fatal(f"the tokenizer of {_failed(checkpoint, error)}") from error
 
 
-def _loaded(settings: Settings) -> Any:
+def _loaded(settings: Settings) -> tuple[Any, list[str]]:
     """Load the model on its device. Raises `Fatal` for weights that are missing or damaged."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
@@ -327,12 +328,13 @@ def _loaded(settings: Settings) -> Any:
     dtype = getattr(torch, settings.dtype)
     full_precision(dtype)
     try:
-        model = AutoModelForSeq2SeqLM.from_pretrained(
-            checkpoint.folder, dtype=dtype, local_files_only=True
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            checkpoint.folder, dtype=dtype, local_files_only=True, output_loading_info=True
         )
     except Exception as error:
         raise Fatal(_failed(checkpoint, error)) from error
-    return model.to(settings.device).eval()
+    notices = check_report(checkpoint.folder, checkpoint.architecture, report)
+    return model.to(settings.device).eval(), notices
 
 
 def _failed(checkpoint: Checkpoint, error: Exception) -> str:

@@ -182,13 +182,14 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
 def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
     """Return a worker with these options, with batches of one row for a model whose rows change
     each other's replies. Raises `Fatal` for a model that cannot be called or replies wrongly."""
-    rows, notices = options.batch_size, []
+    rows, notices = options.batch_size, list(loaded.notices)
     try:
         together = planned(loaded, rows).rows > 1
         talks = Conversations(loaded, kv_reuse=options.kv_reuse)
         share = rows_may_share(talks.ask, talks.in_full, loaded.model, together=together)
         if together and not share:
-            rows, notices = 1, [alone_notice(options.name)]
+            rows = 1
+            notices.append(alone_notice(options.name))
         return ThreadWorker(loaded, rows=rows, kv_reuse=options.kv_reuse, notices=notices)
     except Fatal:
         raise
