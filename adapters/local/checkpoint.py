@@ -21,6 +21,7 @@ from adapters.contract import Fatal
 from adapters.digests import digests
 from adapters.hub import downloaded
 from adapters.local.options import LocalOptions
+from adapters.local.tensors import adapter_files, refuse_adapters
 
 SMALL = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
 _INDEXES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
@@ -109,7 +110,8 @@ class Checkpoint:
         if self.commit is not None:
             return self.commit
         small = [path for pattern in SMALL for path in self.folder.glob(pattern)]
-        return "sha256:" + digest_of(self.folder, [*small, *self.weights])
+        files = [*small, *self.weights, *adapter_files(self.folder)]
+        return "sha256:" + digest_of(self.folder, files)
 
 
 def is_qwen_vl(config: Mapping[str, object]) -> bool:
@@ -122,16 +124,20 @@ def is_qwen_vl(config: Mapping[str, object]) -> bool:
 
 
 def locate(options: LocalOptions) -> Checkpoint:
-    """Find a model's files but for its weights, downloading what is missing. Raises `Fatal`.
+    """Find a model's files but for its weights, downloading what is missing.
+
+    Raises `Fatal`, also for an adapter that is not merged.
 
     A folder is used unchanged. From the hub come configuration and vocabulary, code only with
     `trust_remote_code`.
     """
     folder = folder_of(options.model, options.model_path, options.revision)
     if folder is not None:
+        refuse_adapters(folder)
         return Checkpoint(folder, None, _config(folder))
     wanted = SMALL + (("*.py",) if options.trust_remote_code else ())
     folder = downloaded(options.model, options.revision, wanted, _OTHERWISE)
+    refuse_adapters(folder)
     return Checkpoint(folder, folder.name, _config(folder))
 
 

@@ -152,6 +152,8 @@ class Loaded:
     facts: Mapping[str, object] = field(default_factory=dict)
     """For the run's record: dtype, attention, device name, versions of torch and transformers,
     digest of the configuration."""
+    notices: Sequence[str] = ()
+    """Lines for the user about how it was loaded."""
 
 
 class Unloaded(Protocol):

@@ -16,6 +16,7 @@ from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
 from adapters.hub import downloaded
 from adapters.local.checkpoint import SMALL, digest_of, folder_of
 from adapters.local.options import LocalOptions, devices_of, full_precision
+from adapters.local.tensors import check_report, loading_reports, refuse_adapters
 from adapters.options import Count
 from adapters.registry import install
 
@@ -51,6 +52,7 @@ def sentence_transformer(
     chosen = devices_of(LocalOptions(named, devices=devices))[0]
     folder = folder_of(model, model_path, revision)
     if folder is not None:
+        refuse_adapters(folder)
         files = [path for kind in (*SMALL, *_WEIGHTS) for path in folder.rglob(kind)]
         if not files:
             raise Fatal(f"{folder} is not a checkpoint folder")
@@ -58,6 +60,7 @@ def sentence_transformer(
             named, folder, "sha256:" + digest_of(folder, files), chosen, batch_size
         )
     folder = downloaded(named, revision, SMALL, _OTHERWISE)
+    refuse_adapters(folder)
     return LocalEmbedder(named, folder, folder.name, chosen, batch_size, on_hub=True)
 
 
@@ -80,6 +83,7 @@ class LocalEmbedder:
         self._on_hub = on_hub
         self._thread = ThreadPoolExecutor(1, "embedder")
         self._model: SentenceTransformer | None = None
+        self._notices: list[str] = []
         self._info = EmbedderInfo(
             name=f"hf:{model}",
             model=model,
@@ -102,7 +106,8 @@ class LocalEmbedder:
         return Embedded(vectors, Usage(input=tokens), self._info.model, seconds)
 
     def notices(self) -> list[str]:
-        return []
+        notices, self._notices = self._notices, []
+        return notices
 
     async def close(self) -> None:
         await asyncio.to_thread(self._thread.shutdown)
@@ -140,15 +145,19 @@ class LocalEmbedder:
         logging.disable_progress_bar()
         full_precision(torch.float32)
         try:
-            model = SentenceTransformer(
-                str(self._folder),
-                device=self._device,
-                trust_remote_code=False,
-                local_files_only=True,
-                model_kwargs={"dtype": torch.float32},
-            )
+            with loading_reports() as reports:
+                model = SentenceTransformer(
+                    str(self._folder),
+                    device=self._device,
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    model_kwargs={"dtype": torch.float32},
+                )
         except Exception as error:  # weights, tokenizers and configurations fail in many ways
             raise Fatal(f"{self._info.name} cannot be loaded: {_first_line(error)}") from error
+        for architecture, report in reports:
+            # Encoders are often published without the pooler, which other poolings do not use.
+            self._notices += check_report(self._info.name, architecture, report, "pooler.")
         return model
 
 

@@ -23,6 +23,7 @@ from adapters.local.contract import Loaded
 from adapters.local.families import QWEN, HuggingFaceFamily, family_of
 from adapters.local.options import LocalOptions, full_precision, line
 from adapters.local.processors import load_processor
+from adapters.local.tensors import check_report
 
 if TYPE_CHECKING:
     import torch
@@ -91,9 +92,9 @@ class TransformersModel:
         family, checkpoint = self.family, self.checkpoint
         dtype = dtype_of(self.options, family.config, self.device)
         full_precision(dtype)
-        model = _model(self.options, checkpoint, family.config, dtype, self.device)
+        model, notices = _model(self.options, checkpoint, family.config, dtype, self.device)
         facts = _facts(checkpoint, model, family)
-        return Loaded(model, family, str(model.device), self.context_tokens, facts)
+        return Loaded(model, family, str(model.device), self.context_tokens, facts, notices)
 
 
 def family(options: LocalOptions, checkpoint: Checkpoint) -> HuggingFaceFamily:
@@ -229,7 +230,7 @@ def _processor(options: LocalOptions, checkpoint: Checkpoint, config: Any) -> An
 
 def _model(
     options: LocalOptions, checkpoint: Checkpoint, config: Any, dtype: torch.dtype, device: str
-) -> Any:
+) -> tuple[Any, list[str]]:
     from transformers import GenerationConfig
 
     arguments: dict[str, Any] = {
@@ -250,12 +251,7 @@ def _model(
     except Exception as error:
         # Loaders of many formats may raise anything for a bad file.
         raise Fatal(_failure(options, checkpoint, error)) from error
-    lacking = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
-    if lacking:
-        raise Fatal(
-            f"{checkpoint.folder} is not a complete {checkpoint.architecture}: tensors are missing "
-            f"or have another shape ({len(lacking)}, the first is {lacking[0]})"
-        )
+    notices = check_report(checkpoint.folder, checkpoint.architecture, report)
     outside = [name for name, at in getattr(model, "hf_device_map", {}).items() if at in _OUTSIDE]
     if options.device_map is not None and outside:
         raise Fatal(
@@ -264,7 +260,7 @@ def _model(
         )
     model.eval().requires_grad_(False)
     model.generation_config = GenerationConfig(do_sample=False)
-    return model
+    return model, notices
 
 
 def _brought(checkpoint: Checkpoint) -> str | None:

@@ -9,7 +9,7 @@ import torch
 
 from adapters.local.contract import Encoded, Padded
 
-ALONG_IDS = ("cross_attention_mask", "image_attention_mask")
+ALONG_IDS = ("cross_attention_mask", "image_attention_mask", "moe_mm_token_type_ids")
 """Inputs about pictures that have an entry per id of the prompt, [1, length, ...]."""
 
 
@@ -96,6 +96,21 @@ def _widened(row: Encoded, columns: int) -> Encoded:
         if name in ALONG_IDS
     }
     return replace(row, pictures={**row.pictures, **wide}) if wide else row
+
+
+def followed(row: Encoded, ids: Sequence[int]) -> Encoded:
+    """Return the row with the first ids of its reply behind the prompt."""
+    count = len(ids)
+    types = row.token_types
+    if types is not None:
+        types = torch.cat([types, types.new_zeros(count)])
+    long = {
+        name: torch.cat([tensor, tensor[:, -1:].expand(-1, count, *tensor.shape[2:])], dim=1)
+        for name, tensor in row.pictures.items()
+        if name in ALONG_IDS
+    }
+    reply = torch.tensor(list(ids), dtype=row.ids.dtype)
+    return Encoded(torch.cat([row.ids, reply]), types, {**row.pictures, **long})
 
 
 def _pictures(rows: Sequence[Encoded], device: str | None) -> Mapping[str, torch.Tensor]:

@@ -119,19 +119,9 @@ class Prepared:
 
         def work() -> Encoded:
             encoded = self._family.encode(conversation, [_image(picture) for picture in pixels])
-            return self._lean(encoded)
+            return lean(encoded, self._dtype)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
-
-    def _lean(self, encoded: Encoded) -> Encoded:
-        """Pixels in the model's own type: half the memory and half the way to the device."""
-        if self._dtype is None:
-            return encoded
-        pictures = {
-            name: tensor.to(self._dtype) if tensor.is_floating_point() else tensor
-            for name, tensor in encoded.pictures.items()
-        }
-        return replace(encoded, pictures=pictures)
 
     def _weigh(self, entry: _Entry, done: asyncio.Task[Encoded]) -> None:
         if done.cancelled() or done.exception() is not None:
@@ -170,6 +160,18 @@ class Prepared:
         if entry is not None:
             self.nbytes -= entry.nbytes
             entry.nbytes = 0
+
+
+def lean(encoded: Encoded, dtype: torch.dtype | None) -> Encoded:
+    """Return it with pixels in the model's own type: half the memory and half the way to the
+    device."""
+    if dtype is None:
+        return encoded
+    pictures = {
+        name: tensor.to(dtype) if tensor.is_floating_point() else tensor
+        for name, tensor in encoded.pictures.items()
+    }
+    return replace(encoded, pictures=pictures)
 
 
 def _key(request: Request) -> Key:

@@ -16,15 +16,26 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, Request, unless_sampled
-from adapters.conversation import END_TOKEN, Conversation, Finish, Reply, Text, Usage
+from adapters.contract import (
+    AdapterInfo,
+    Fatal,
+    Fault,
+    Generation,
+    PictureSource,
+    Request,
+    unless_sampled,
+)
+from adapters.conversation import END_TOKEN, Conversation, Finish, Reply, Text, Usage, user
 from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
 from adapters.local.contract import Work
 from adapters.local.options import full_precision, line
+from adapters.local.tensors import check_report
 
 if TYPE_CHECKING:
     import torch
+
+    from adapters.local.self_test import Exchange
 
 _DTYPES = ("auto", "float32", "bfloat16", "float16")
 
@@ -49,21 +60,30 @@ class Seq2SeqAdapter(BatchAdapter):
         """Load the model. Raises `Fatal`."""
         import torch
 
-        super().__init__(info, BatchRules(settings.batch_size))
+        from adapters.local.self_test import alone_notice, rows_may_share
+
         self._torch = torch
         self._device = settings.device
         self._piece_tokens = settings.piece_tokens
         self._marked = settings.end_tokens == "pieces"
         self._tokenizer = tokenizer
-        self._model = _loaded(settings)
+        self._model, notices = _loaded(settings)
         special = set(self._tokenizer.all_special_ids) - {self._tokenizer.unk_token_id}
         # Page text must not become an end token; `unk` marks unknown characters.
         self._special = frozenset(special)
         self._end: int = self._model.config.eos_token_id
-        self._thread = ThreadPoolExecutor(1, "seq2seq")
+        # Not in the self-test: a short reply would not try the cache.
+        self._ends_at: int | None = None
         self._stopped = threading.Event()
         self._cut = 0
         self._notices: list[str] = []
+        self._info = info
+        together = settings.batch_size > 1
+        share = rows_may_share(self._tried, self._in_full, self._model, together=together)
+        self._ends_at, self._cut = self._end, 0
+        self._notices = notices + ([alone_notice(info.name)] if together and not share else [])
+        super().__init__(info, BatchRules(settings.batch_size if share else 1))
+        self._thread = ThreadPoolExecutor(1, "seq2seq")
 
     async def ask_many(
         self, requests: Sequence[Request], pictures: PictureSource
@@ -168,7 +188,7 @@ class Seq2SeqAdapter(BatchAdapter):
                     max_new_tokens=most,
                     do_sample=False,
                     num_beams=1,
-                    eos_token_id=self._end,
+                    eos_token_id=self._ends_at,
                     pad_token_id=self._model.config.pad_token_id,
                     decoder_start_token_id=self._model.config.decoder_start_token_id,
                 ),
@@ -186,6 +206,33 @@ class Seq2SeqAdapter(BatchAdapter):
             for request, prompt, row in zip(requests, inputs, rows, strict=True)
         ]
 
+    def _tried(self, rows: Sequence[int]) -> list[Exchange]:
+        """Answer rows of the self-test in one batch."""
+        from adapters.local.self_test import TEXTS, TOKENS, Exchange, recorded
+
+        generation = Generation(max_tokens=TOKENS)
+        requests = [
+            Request(Conversation((user(TEXTS[row]),)), generation, f"self-test-{row}", "round-1")
+            for row in rows
+        ]
+        with recorded(self._model) as steps:
+            replies = self._generate(requests)
+        exchanges = []
+        for row, reply in enumerate(replies):
+            prompt, ids = reply.token_ids or ((), ())
+            scores = self._torch.stack([step[row] for step in steps[: len(ids)]])
+            exchanges.append(Exchange(prompt, ids, scores))
+        return exchanges
+
+    def _in_full(self, prompt: Sequence[int], ids: Sequence[int]) -> torch.Tensor:
+        from adapters.local.self_test import called
+
+        inputs, mask = self._padded([list(prompt)])
+        start = self._model.config.decoder_start_token_id
+        decoded = self._torch.tensor([[start, *ids[:-1]]])
+        given = {"input_ids": inputs, "attention_mask": mask, "decoder_input_ids": decoded}
+        return called(self._model, self._device, given)
+
     def _padded(self, inputs: Sequence[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
         torch = self._torch
         width = max(len(ids) for ids in inputs)
@@ -196,9 +243,9 @@ class Seq2SeqAdapter(BatchAdapter):
 
     def _reply(self, request: Request, prompt: list[int], row: list[int], seconds: float) -> Reply:
         ids = row[: request.generation.max_tokens]
-        ended = self._end in ids
-        if ended:
-            ids = ids[: ids.index(self._end) + 1]
+        ended = self._ends_at in ids
+        if self._ends_at in ids:
+            ids = ids[: ids.index(self._ends_at) + 1]
         generation = request.generation
         sent: dict[str, object] = {"max_new_tokens": generation.max_tokens, "do_sample": False}
         if generation.temperature:
@@ -269,7 +316,7 @@ def tokenizer_of(checkpoint: Checkpoint) -> Any:
         raise Fatal(f"the tokenizer of {_failed(checkpoint, error)}") from error
 
 
-def _loaded(settings: Settings) -> Any:
+def _loaded(settings: Settings) -> tuple[Any, list[str]]:
     """Load the model on its device. Raises `Fatal` for weights that are missing or damaged."""
     import torch
     from transformers import AutoModelForSeq2SeqLM
@@ -281,12 +328,13 @@ def _loaded(settings: Settings) -> Any:
     dtype = getattr(torch, settings.dtype)
     full_precision(dtype)
     try:
-        model = AutoModelForSeq2SeqLM.from_pretrained(
-            checkpoint.folder, dtype=dtype, local_files_only=True
+        model, report = AutoModelForSeq2SeqLM.from_pretrained(
+            checkpoint.folder, dtype=dtype, local_files_only=True, output_loading_info=True
         )
     except Exception as error:
         raise Fatal(_failed(checkpoint, error)) from error
-    return model.to(settings.device).eval()
+    notices = check_report(checkpoint.folder, checkpoint.architecture, report)
+    return model.to(settings.device).eval(), notices
 
 
 def _failed(checkpoint: Checkpoint, error: Exception) -> str:

@@ -32,6 +32,7 @@ from adapters.local.memory import (
     worked_per_token,
 )
 from adapters.local.options import LocalOptions, line, model_failed
+from adapters.local.self_test import Conversations, alone_notice, rows_may_share
 from adapters.local.unloaded import load
 from adapters.processes.child import Receive, Reducers, Send
 from adapters.processes.supervisor import Answer
@@ -48,14 +49,17 @@ class ThreadWorker:
         *,
         rows: int | None = None,
         kv_reuse: bool = True,
+        notices: Sequence[str] = (),
     ) -> None:
-        """`rows` is the batch size; None: as many as fit into the memory that is free now."""
+        """`rows` is the batch size; None: as many as fit into the memory that is free now.
+        `notices` are the first that `notices()` returns."""
         self._device = loaded.device
         self._plan = planned(loaded, rows)
         self._generator = Generator(loaded, rows=self._plan.rows, kv_reuse=kv_reuse)
         self._queue: queue.SimpleQueue[tuple[Sequence[Work], Future[Results]] | None] = (
             queue.SimpleQueue()
         )
+        self._notices = list(notices)
         self._released: list[str] = []
         self._starved = 0.0
         self._closed = False
@@ -101,7 +105,8 @@ class ThreadWorker:
         return self._generator.stats.plus(starved_s=self._starved)
 
     def notices(self) -> list[str]:
-        return self._generator.notices()
+        notices, self._notices = [*self._notices, *self._generator.notices()], []
+        return notices
 
     def close(self) -> None:
         """Give up the batch under way and the rest, free the device."""
@@ -175,9 +180,17 @@ def planned(loaded: Loaded, rows: int | None) -> Plan:
 
 
 def thread_worker(loaded: Loaded, options: LocalOptions) -> ThreadWorker:
-    """Return a worker with these options. Raises `Fatal` for a model that cannot be called."""
+    """Return a worker with these options, with batches of one row for a model whose rows change
+    each other's replies. Raises `Fatal` for a model that cannot be called or replies wrongly."""
+    rows, notices = options.batch_size, list(loaded.notices)
     try:
-        return ThreadWorker(loaded, rows=options.batch_size, kv_reuse=options.kv_reuse)
+        together = planned(loaded, rows).rows > 1
+        talks = Conversations(loaded, kv_reuse=options.kv_reuse)
+        share = rows_may_share(talks.ask, talks.in_full, loaded.model, together=together)
+        if together and not share:
+            rows = 1
+            notices.append(alone_notice(options.name))
+        return ThreadWorker(loaded, rows=rows, kv_reuse=options.kv_reuse, notices=notices)
     except Fatal:
         raise
     except Exception as error:

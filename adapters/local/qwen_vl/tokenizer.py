@@ -18,6 +18,7 @@ from adapters.hub import downloaded, hub_error
 from adapters.local.checkpoint import QWEN_VL, digest_of, is_qwen_vl
 from adapters.local.options import HUB, LocalOptions
 from adapters.local.qwen_vl.weights import WANTED, shards
+from adapters.local.tensors import ADAPTERS, refuse_adapters
 
 FILE: Final = "qwen.tiktoken"
 END_OF_TEXT, IM_START, IM_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
@@ -177,8 +178,11 @@ def find(options: LocalOptions) -> Checkpoint:
         if options.revision is not None:
             raise Fatal("--adapter-option revision is for models of the hub; a folder has none")
     else:
-        folder = downloaded(source, options.revision, ["config.json", FILE], _otherwise(source))
+        folder = downloaded(
+            source, options.revision, ["config.json", FILE, *ADAPTERS[:1]], _otherwise(source)
+        )
         commit = folder.name
+    refuse_adapters(folder)
     config = _configuration(folder, source)
     if kind := foreign_kind(config):
         raise Fatal(f"{folder} is not an original Qwen-VL checkpoint: it is {kind}")

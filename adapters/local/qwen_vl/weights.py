@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from adapters.contract import Fatal
+from adapters.local.tensors import refuse_adapter_tensors
 
 SAFETENSORS: Final = ("model.safetensors.index.json", "*.safetensors")
 BINARIES: Final = ("pytorch_model.bin.index.json", "pytorch_model*.bin")
@@ -88,6 +89,7 @@ def check(expected: Mapping[str, Shape], stored: Mapping[str, Shape], where: str
     """Raise `Fatal` unless names and shapes are the same."""
     missing = [name for name in expected if name not in stored]
     unexpected = [name for name in stored if name not in expected]
+    refuse_adapter_tensors(where, unexpected)
     if len(missing) > len(expected) // 2 and unexpected:
         raise Fatal(
             f"{where}: the weights are of another architecture: {_some(unexpected)} "
