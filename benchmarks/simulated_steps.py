@@ -87,7 +87,8 @@ def successes(
 
 def binary(sizes: NDArray[np.int64], totals: Floats) -> Tasks:
     """Steps with values of 0 and 1: `totals` ones per task."""
-    return Tasks(sizes, totals, totals, 1.0 * (totals > 0), 1.0 * (totals == sizes))
+    best, worst = (one.astype(np.float64) for one in (totals > 0, totals == sizes))
+    return Tasks(sizes, totals, totals, best, worst)
 
 
 def _pass_all(rates: Floats, chance: np.random.Generator) -> Floats:

@@ -9,6 +9,7 @@ from parsers.actions import Action
 from parsers.scoring import within
 from parsers.screen import (
     BUTTONS,
+    OPPOSITE,
     Answers,
     Edges,
     Point,
@@ -169,11 +170,21 @@ def clawgui(said: Action | None, gold: Action, answers: Answers, size: Size) -> 
         hit = any(within(place, box) for box in near) or math.dist(ours, right) <= _CLAW_RADIUS
         return Verdict(True, hit, hit)
     if gold.name == "scroll":
-        return Verdict(True, None, finger(said, size) == finger(gold, size))
+        return Verdict(True, None, _claw_way(said, size) == _claw_way(gold, size))
     if gold.name in ("type", "open_app"):
         mine, theirs = text_of(said) or "", text_of(gold) or ""
         return Verdict(True, None, mine == theirs or token_f1(mine, theirs) > 0.5)
     return Verdict(True, None, said.name == gold.name)
+
+
+def _claw_way(action: Action, size: Size) -> object:
+    """The way of the view: as the reply's own numbers say, else that of a gesture in pixels."""
+    moved = gesture(action)
+    if moved is None or "direction" in action.arguments:
+        return action.arguments.get("direction")
+    (x, y), (end_x, end_y) = map_shares(moved, size)
+    wide, tall = _CLAW_SCREEN
+    return OPPOSITE[finger_way((x * wide, y * tall), (end_x * wide, end_y * tall))]
 
 
 def _claw_point(point: Point, size: Size) -> Point:

@@ -68,12 +68,13 @@ def judge_atlas(said: str, gold: str, part: str) -> Judged:
     unreadable point is the corner, and there is no rate of types. On GUIAct and OmniACT, a
     direction may hold the other; on GUIAct, several lines are one text.
     """
-    words = said.split(" ") if part == "guiact" else said.split()
-    if not words or not words[0]:
+    spaced = part in ("guiact", "omniact")
+    words, theirs = (line.split(" ") if spaced else line.split() for line in (said, gold))
+    # A line of OmniACT may be blank: a text with a line break is several.
+    if not words or (not words[0] and part != "omniact"):
         return False, None, False, False
     if part == "odyssey":
         return None, None, _atlas_odyssey(words, said, gold), False
-    theirs = gold.split(" ") if part == "guiact" else gold.split()
     kind = theirs[0]
     if words[0] != kind:
         return False, None, False, False

@@ -35,7 +35,6 @@ _LONGEST_CALL = 20_000
 _MOST_CALLS = 48
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?|[-+]?\.\d{1,20}")
 _WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b")
-_IN_BRACKETS = re.compile(r"\[(.*)\]", re.DOTALL)
 _AMOUNTS = {"page": ("down", "up"), "scroll_y": ("up", "down"), "scroll_x": ("left", "right")}
 """Keys of signed amounts, with the ways of a negative and of a positive one."""
 
@@ -152,14 +151,24 @@ def _value(reader: Literals, depth: int = 1) -> object:
 
 
 def _words(text: str, family: Family) -> Iterator[tuple[str, Fields]]:
+    """Actions begin lines; a text in brackets goes on in the next ones until they close."""
+    natives = {said.native for said in family.actions}
+    entries: list[tuple[str, list[str]]] = []
+    is_open = False
     for line in text.strip().splitlines():
         name = _WORD.match(line.strip())
-        if name is None:
-            continue
-        rest = line.strip()[name.end() :]
-        inside = _IN_BRACKETS.search(rest)
-        said = inside[1] if inside else None
-        yield name[0], {"point": rest, "text": said, "direction": (said or "").strip().lower()}
+        if is_open and (name is None or name[0] not in natives):
+            entries[-1][1].append(line)
+            is_open = "]" not in line
+        elif name is not None:
+            rest = line.strip()[name.end() :]
+            entries.append((name[0], [rest]))
+            is_open = "[" in rest and "]" not in rest
+    for native, lines in entries:
+        rest = "\n".join(lines)
+        start, end = rest.find("["), rest.rfind("]")
+        said = rest[start + 1 : end] if 0 <= start < end else None
+        yield native, {"point": rest, "text": said, "direction": (said or "").strip().lower()}
 
 
 def _tabs(text: str, family: Family) -> Iterator[tuple[str, Fields]]:

@@ -150,13 +150,14 @@ def _atlas(part: str) -> Judge:
 
 def _guiact_lines(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
     """The whole answer is one text, whose first words and numbers count."""
-    lines = ["\n".join(_atlas_lines(one, answers, size)) for one in (said, gold)]
+    lines = ["\n".join(atlas_lines(one, answers, size)) for one in (said, gold)]
     return Verdict(*judge_atlas(lines[0], lines[1], "guiact"))
 
 
 def _omniact_lines(*, as_published: bool) -> Judge:
     def judge(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:
-        ours, right = (_atlas_lines(one, answers, size) for one in (said, gold))
+        lines = atlas_lines if as_published else _atlas_actions
+        ours, right = (lines(one, answers, size) for one in (said, gold))
         found = judge_atlas_script(ours, right)
         counted = len(found) if as_published else max(len(ours), len(right))
         if not counted:
@@ -172,9 +173,15 @@ def _omniact_lines(*, as_published: bool) -> Judge:
     return judge
 
 
-def _atlas_lines(action: Action | None, answers: Answers, size: Size) -> list[str]:
+def _atlas_actions(action: Action | None, answers: Answers, size: Size) -> list[str]:
     listed = () if action is None else parts(action)
     return [atlas_line(one, stored_way(one, answers), size) for one in listed]
+
+
+def atlas_lines(action: Action | None, answers: Answers, size: Size) -> list[str]:
+    """Write an answer in OS-Atlas' form, and split it into lines as its scripts do: a line break
+    in a text begins another line."""
+    return [line for one in _atlas_actions(action, answers, size) for line in one.split("\n")]
 
 
 def _odyssey(said: Action | None, gold: Action, answers: Answers, size: Size) -> Verdict:

@@ -13,7 +13,7 @@ from parsers.actions import Action
 from parsers.points import to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Status
-from parsers.screen import DIRECTIONS, Point, to_object
+from parsers.screen import DIRECTIONS, Point, parts, to_object
 from parsers.screen.families import Family
 from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
@@ -120,3 +120,27 @@ def test_no_reply_raises(text: str, name: str) -> None:
     family = FAMILIES[name]
     for reply in (text, family.opening + text + family.closing, "{" * 50 + text):
         read_action(reply, family)
+
+
+@pytest.mark.parametrize("text", ["one\ntwo", "Dear Ann,\n\nOK\nbye", "HELLO\nTO YOU", "a [b\nc"])
+@pytest.mark.parametrize("script", [False, True])
+def test_a_text_of_os_atlas_goes_on_until_its_bracket_closes(text: str, script: bool) -> None:
+    family = FAMILIES["os-atlas-pro"]
+    reply = f"thoughts:\nType it.\nactions:\nTYPE [{text}]\nPRESS_BACK"
+    answer = read_action(reply, family, script=script)
+    assert answer.action is not None
+    first, *rest = parts(answer.action)
+    assert (first.name, first.arguments) == ("type", {"text": text})
+    assert [one.name for one in rest] == (["back"] if script else [])
+
+
+def test_a_text_that_never_closes_ends_where_the_next_action_begins() -> None:
+    reply = "actions:\nTYPE [one\ntwo\nPRESS_BACK"
+    answer = read_action(reply, FAMILIES["os-atlas-pro"])
+    assert answer.action == Action("back")
+
+
+def test_many_open_texts_are_read_in_linear_time() -> None:
+    for line in ("TYPE [one", "AB [one", "[one", "one"):
+        reply = "actions:\nTYPE [one\n" + f"{line}\n" * 20_000
+        assert read_action(reply, FAMILIES["os-atlas-pro"]).action is None

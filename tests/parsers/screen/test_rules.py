@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from parsers.actions import Action
-from parsers.screen import Answers, Edges, Point
+from parsers.screen import Answers, Edges, Point, several
 from parsers.screen.lines import judge_atlas, judge_odyssey
 from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
@@ -180,3 +180,76 @@ FINGER = {"up": "down", "down": "up", "left": "right", "right": "left"}
 def test_a_rule_of_boxes_says_nothing_in_a_set_without_them(rule: str) -> None:
     click = Action("click", point=(5.0, 5.0))
     assert RULES[rule].verdict(click, Answers(actions=(click,)), PHONE) == Verdict(None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("to", "way"),
+    [
+        # Wider than tall in shares, taller than wide in pixels of 1080 x 2400; then the reverse.
+        ((0.2, -0.15), "down"),
+        ((-0.2, 0.15), "up"),
+        ((0.2, -0.05), "left"),
+        ((-0.4, 0.15), "right"),
+        ((0.1, 0.1), "up"),
+    ],
+)
+@pytest.mark.parametrize("size", [PHONE, (400, 400), (2400, 1080)])
+def test_clawgui_compares_swipes_in_pixels_of_its_screen(
+    to: Point, way: str, size: tuple[int, int]
+) -> None:
+    x, y = 0.5 * size[0], 0.5 * size[1]
+    end = {"to_x": x + to[0] * size[0], "to_y": y + to[1] * size[1]}
+    said = Action("scroll", point=(x, y), arguments=dict(end))
+    for direction in ("up", "down", "left", "right"):
+        answers = Answers(
+            actions=(Action("scroll", arguments={"direction": direction}),), boxed=True
+        )
+        assert RULES["clawgui-ac"].verdict(said, answers, size).step is (direction == way)
+
+
+@pytest.mark.parametrize(
+    ("family", "start", "end", "way"),
+    [
+        # The published readers compare the numbers of the reply: pixels of one, per mille of the
+        # other.
+        ("qwen2.5-vl", (540, 1200), (756, 840), "down"),
+        ("qwen3-vl", (500, 500), (700, 350), "left"),
+        ("qwen3-vl", (500, 500), (600, 350), "down"),
+    ],
+)
+def test_clawgui_takes_the_way_of_a_swipe_from_the_numbers_of_the_reply(
+    family: str, start: Point, end: Point, way: str
+) -> None:
+    call = {"action": "swipe", "coordinate": start, "coordinate2": end}
+    written = json.dumps({"name": "mobile_use", "arguments": call})
+    reply = f"<tool_call>\n{written}\n</tool_call>"
+    said = read_action(reply, FAMILIES[family]).action
+    assert said is not None
+    answers = Answers(actions=(Action("scroll", arguments={"direction": way}),), boxed=True)
+    assert RULES["clawgui-ac"].verdict(said, answers, PHONE).step is True
+
+
+def _typed(*texts: str) -> Action:
+    return several([Action("type", arguments={"text": text}) for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("said", "gold", "published", "mended"),
+    [
+        # By hand, as the script does it: it splits both at line breaks, and compares as far as
+        # both go.
+        (("one\ntwo",), ("one\ntwo",), 1.0, 1.0),
+        (("one\ntwo",), ("one",), 0.0, 0.0),
+        (("one\ntwo",), ("one x\ntwo",), 1.0, 1.0),
+        (("one\ntwo",), ("one\nthree",), 0.5, 1.0),
+        (("one\ntwo", "x"), ("one\ntwo", "x"), 1.0, 1.0),
+        (("one\ntwo", "x"), ("one", "x"), 0.0, 0.5),
+        (("one\n\ntwo",), ("one\n\ntwo",), 1.0, 1.0),
+    ],
+)
+def test_os_atlas_splits_a_script_at_line_breaks_in_texts(
+    said: tuple[str, ...], gold: tuple[str, ...], published: float, mended: float
+) -> None:
+    answers = Answers(actions=(_typed(*gold),))
+    for rule, wanted in (("os-atlas-omniact", published), ("os-atlas-omniact-mended", mended)):
+        assert RULES[rule].verdict(_typed(*said), answers, PHONE).step == wanted

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.kinds.protocols import as_oracle
-from harness.kinds.screen.kind import DRAWN, ScreenSteps, expected
+from harness.kinds.screen.kind import PRECISION, ScreenSteps, expected, points_needed
 from harness.kinds.screen.own import SAMPLE
 from harness.kinds.screen.protocol import ScreenAgent
 from harness.live.chromium import chromium
@@ -81,8 +81,8 @@ def test_chance_is_the_share_of_the_screen_that_the_target_takes(
         return SAMPLE.score(said, detail, Settings())
 
     exact = sum(map(area, steps)) / (PHONE[0] * PHONE[1]) / len(steps)
-    for drawn, off in ((DRAWN, 0.0015), (512, 0.0004)):
-        found = [expected(unit.detail, score, drawn)["strict"] or 0.0 for unit in steps]
+    for drawn, off in ((points_needed(len(steps)), 2 * PRECISION), (512, 0.0004)):
+        found = [expected(unit, score, drawn)["strict"] or 0.0 for unit in steps]
         assert sum(found) / len(steps) == pytest.approx(exact, abs=off)
 
 

@@ -18,17 +18,18 @@ from harness.errors import DataError, UserError
 from harness.kinds.protocols import as_oracle
 from harness.kinds.screen.aitw import WILD as AITW
 from harness.kinds.screen.androidcontrol import BENCHMARK, RULES
-from harness.kinds.screen.kind import ScreenSteps
+from harness.kinds.screen.kind import PRECISION, ScreenSteps, expected, points_needed
 from harness.kinds.screen.odyssey import BENCHMARK as GUI_ODYSSEY
 from harness.kinds.screen.own import OwnSteps
 from harness.kinds.screen.protocol import ScreenAgent
 from harness.pictures import PicturePolicy, plan, read_size
 from harness.runs import open_run
 from parsers.actions import Action
-from parsers.records import Prediction, Status
-from parsers.screen import SCREEN
+from parsers.records import Prediction, Scores, Status
+from parsers.screen import SCREEN, ScreenDetail
 from parsers.screen.object_families import FAMILIES
 from parsers.screen.rules import RULES as ALL_RULES
+from parsers.screen.rules import verdicts
 from reports.errors import classify_run
 from tests.harness.commands.tool import call, isolate
 from tests.harness.kinds.grounding._files import png, write
@@ -105,7 +106,7 @@ def test_moved_clicks_are_right_as_often_as_published(gold: Path) -> None:
         200: (39.2, 49.1, 100, 19.1),
         300: (31.0, 18.0, 100, 11.3),
     }
-    for far, expected in published.items():
+    for far, shares in published.items():
         hits: Counter[str] = Counter()
         for detail, (x, y) in clicks:
             place = (-1.0, -1.0)
@@ -121,7 +122,61 @@ def test_moved_clicks_are_right_as_often_as_published(gold: Path) -> None:
         boxed = sum(bool(detail.gold.all_boxes) for detail, _ in clicks)
         of = {rule: boxed if rule == "strict" else len(clicks) for rule in rules}
         found = [100 * hits[rule] / of[rule] for rule in rules]
-        assert found == pytest.approx(expected, abs=1.0), far
+        assert found == pytest.approx(shares, abs=1.0), far
+
+
+def test_chance_is_the_published_share_of_random_clicks(gold: Path) -> None:
+    # docs/screen-steps.md: 5.6 and 28.7 % of the clicks on 1080 x 2400.
+    clicks = [
+        unit
+        for unit in BENCHMARK.open(data=gold).entries
+        if unit.labels["action"] == "click" and unit.detail.size == PHONE
+    ]
+    rules = ("os-atlas", "clawgui-ac")
+
+    def score(said: Prediction, detail: ScreenDetail) -> Scores:
+        found = verdicts(said.action, detail.gold, detail.size, rules)
+        return {name: float(verdict.step or 0) for name, verdict in found.items()}
+
+    some = clicks[::4]
+    found = [expected(unit, score, points_needed(len(clicks))) for unit in some]
+    for rule, share in (("os-atlas", 5.6), ("clawgui-ac", 28.7)):
+        assert 100 * sum(one[rule] or 0 for one in found) / len(some) == pytest.approx(share, abs=1)
+
+
+@pytest.mark.parametrize("steps", [1, 20, 500])
+def test_chance_is_as_precise_as_it_says_for_runs_of_any_size(tmp_path: Path, steps: int) -> None:
+    # A circle of 140 thousandths of both sides around the middle, and all of the screen but a rim.
+    areas = {"circle": math.pi * 0.14**2, "inside": 0.7**2}
+
+    def score(said: Prediction, detail: ScreenDetail) -> Scores:
+        assert said.action is not None and said.action.point is not None
+        x, y = (one / side - 0.5 for one, side in zip(said.action.point, SIZE, strict=True))
+        circle, inside = math.hypot(x, y) <= 0.14, max(abs(x), abs(y)) <= 0.35
+        return {"circle": float(circle), "inside": float(inside)}
+
+    drawn, errors = points_needed(steps), dict[str, list[float]]()
+    (unit, *_) = OwnSteps().open(data=mine(tmp_path)).entries
+    for run in range(8):
+        units = [replace(unit, unit_id=f"{run}/{place}") for place in range(steps)]
+        found = [expected(one, score, drawn) for one in units]
+        for name, area in areas.items():
+            mean = sum(scores[name] or 0 for scores in found) / steps
+            errors.setdefault(name, []).append(mean - area)
+    for of in errors.values():
+        assert math.sqrt(sum(error**2 for error in of) / len(of)) < 1.5 * PRECISION
+
+
+def test_chance_of_a_step_depends_on_its_id_alone(tmp_path: Path) -> None:
+    def score(said: Prediction, detail: ScreenDetail) -> Scores:
+        assert said.action is not None and said.action.point is not None
+        return {"x": said.action.point[0]}
+
+    (unit, *_) = OwnSteps().open(data=mine(tmp_path)).entries
+    units = [replace(unit, unit_id=str(place)) for place in range(50)]
+    found = {one.unit_id: expected(one, score, 1)["x"] for one in units}
+    assert len(set(found.values())) == 50
+    assert found == {one.unit_id: expected(one, score, 1)["x"] for one in reversed(units)}
 
 
 def test_the_oracle_is_right_under_every_rule_in_every_form(gold: Path) -> None:
