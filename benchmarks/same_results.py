@@ -40,6 +40,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -50,7 +51,7 @@ from glob import glob
 from pathlib import Path
 from typing import Any
 
-from benchmarks.revisions.cases import CACHED, CUT, KILLED, READS, RUNS
+from benchmarks.revisions.cases import AGAIN, CACHED, CUT, KILLED, READS, RUNS, family_of
 from benchmarks.revisions.environments import ROOT, Revision, discard, prepared
 from benchmarks.revisions.equality import (
     CUT_TOO,
@@ -138,6 +139,7 @@ class Comparison:
             tiny=work / "tiny",
             predictions=work / "predictions.jsonl",
             script=work / "script.jsonl",
+            finished=work / "finished-prompts",
             **{name: work / f"{name}.toml" for name in ("config", "prices", "prompts")},
         )
         words: list[str] = []
@@ -189,9 +191,10 @@ def both(comparison: Comparison, names: Iterable[str], cases: dict[str, tuple[st
 def take_over(comparison: Comparison, runs: Iterable[str], reads: Iterable[str]) -> None:
     """HEAD in a copy of the first side's folders: complete runs started again, then read."""
     runs, first = list(runs), comparison.first.side
+    for name in runs:
+        copied(comparison.work / first / name, comparison.work / "taken" / name)
 
     def again(name: str) -> None:
-        copied(comparison.work / first / name, comparison.work / "taken" / name)
         comparison.perform(comparison.head, "taken", name, RUNS[name])
         comparison.compare("taken", name, f"head starts {first}'s complete run:", RESUMED)
         if calls := comparison.models.calls[f"taken:{name}"]:
@@ -201,7 +204,7 @@ def take_over(comparison: Comparison, runs: Iterable[str], reads: Iterable[str])
         comparison.perform(comparison.head, "taken", name, READS[name])
         comparison.compare("taken", name, f"head reads {first}'s runs:", RESUMED)
 
-    comparison.each((name for name in runs if name != "snapshot"), again)
+    comparison.each((name for name in runs if name in AGAIN), again)
     comparison.each(reads, read)
 
 
@@ -222,9 +225,13 @@ def kill(comparison: Comparison, name: str) -> None:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        if not reached.wait(PATIENCE_S):
+        until = time.monotonic() + PATIENCE_S
+        while not reached.wait(1.0) and process.poll() is None and time.monotonic() < until:
+            pass
+        if not reached.is_set():
             comparison.fail(case, f"{first.side} did not make its call {calls + 1}")
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         shutil.rmtree(folder / "cache", ignore_errors=True)
         comparison.perform(comparison.head, "resumed", case, ())
@@ -285,16 +292,17 @@ def compare_all(comparison: Comparison, only: list[str]) -> None:
     runs = set(chosen(RUNS)).union(*map(needed_by, reads))
     if "score-predictions" in reads:
         runs.add("lexical")
-    if runs - {name for name in runs if name.startswith(("oracle", "random", "lexical"))}:
-        oracles = [name for name in RUNS if name.startswith("oracle-")]
-        comparison.each(
-            oracles, lambda name: comparison.perform(comparison.base, "base", name, RUNS[name])
-        )
-        comparison.models.book.update(right_answers(comparison.work / "base"))
+    write_files(comparison.work)
+    asked = {name for name in runs if not name.startswith(("oracle", "random", "lexical"))}
+    families = set(map(family_of, asked))
+    oracles = [name for name in RUNS if name in {f"oracle-{family}" for family in families}]
+    comparison.each(
+        oracles, lambda name: comparison.perform(comparison.base, "base", name, RUNS[name])
+    )
+    comparison.models.book, comparison.models.spoken = right_answers(comparison.work / "base")
     if "tiny" in runs:
         build = [str(comparison.base.python), str(CHECKPOINT), str(comparison.work / "tiny")]
         subprocess.run(build, check=True, capture_output=True)
-    write_files(comparison.work)
     ordered = [name for name in RUNS if name in runs]
     both(comparison, ordered, dict(RUNS))
     if "score-predictions" in reads:
