@@ -206,6 +206,7 @@ def family_of(case: str) -> str:
 JSON = "--format json"
 STEP = "b5f9d3c4-14ee-572d-95c4-227cb2815da6_37773f5a"
 """The first step of the sample."""
+HOSTED = "../openai-seeact-two-rounds"
 READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
@@ -239,8 +240,7 @@ READS: Cases = {
     ),
     "compare": (
         f"compare ../lexical/runs/* ../random/runs/* ../openai-seeact-two-rounds/runs/* {JSON}",
-        f"compare ../openai-seeact-two-rounds/runs/* ../openai-seeact-two-rounds-text/runs/* {JSON} "
-        "--difference 5",
+        f"compare {HOSTED}/runs/* {HOSTED}-text/runs/* {JSON} --difference 5",
         f"compare ../openai-mindact-choice/runs/* ../lexical-mindact/runs/* {JSON} --invalid fail",
     ),
     "errors": (
@@ -254,8 +254,7 @@ READS: Cases = {
         f"analyse distractors ../random/runs/* ../random-again/runs/* {JSON}",
         f"analyse independence ../openai-seeact-two-rounds/runs/* {JSON}",
         f"analyse intervals ../lexical/runs/* ../openai-repeats/runs/* {JSON}",
-        "analyse picture ../openai-seeact-two-rounds/runs/* ../openai-seeact-two-rounds-text/runs/* "
-        f"{JSON}",
+        f"analyse picture {HOSTED}/runs/* {HOSTED}-text/runs/* {JSON}",
         f"analyse positions ../openai-seeact-two-rounds/runs/* {JSON}",
         f"analyse published ../openai-mindact-choice/runs/* {JSON}",
     ),

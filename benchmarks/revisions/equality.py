@@ -11,7 +11,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from benchmarks.revisions.numbers import rest_of, rows_of
+from benchmarks.revisions.rows import rest_of, rows_of
 
 TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$|^checksum$")
 """Keys whose values depend on the clock or on the server's numbering."""

@@ -52,11 +52,24 @@ several_pictures = "Look at all {count}."
 """What cases refer to as `{config}`, `{prices}`, `{prompts}` and `{script}`."""
 
 
-PAGE = (
-    "< < <a[AB]| Ferries> <a[SD]| Timetable> <p| Two boats a day> > "
-    "<input[C]| ; Where to?> <button[BCDE]| <i| Search> > >"
-)
-"""A page as AutoWebBench writes it."""
+PROMPT = """\
+< < <a[AB]| Ferries> <a[SD]| Timetable> <p| Two boats a day> > <input[C]| ; Where to?> \
+<button[BCDE]| <i| Search> > >
+
+You can call functions.
+
+def click(element_id: str) -> None:
+
+#Previous commands: {before}
+
+#Window tabs: 1. Default <-- current tab
+
+#Current viewport (pages): 0 / 1.5
+
+#Task: {task}
+
+Output one command."""
+"""A prompt as AutoWebBench writes it."""
 TASKS = (
     ("Open the timetable.", "None", "click('SD')"),
     ("Open the timetable.", "click('SD')", "finish()"),
@@ -70,18 +83,15 @@ def write_files(folder: Path) -> None:
     for name, text in FILES.items():
         (folder / name).write_text(text.lstrip(), encoding="utf-8")
     for split in ("en/ind", "en/ood", "zh/ind", "zh/ood"):
+        file = folder / "finished-prompts" / split / "test.json"
+        file.parent.mkdir(parents=True)
         rows = [
             {
-                "source": f"{PAGE}\n\nYou can call functions.\n\ndef click(element_id: str) -> None:\n\n"
-                f"#Previous commands: {before}\n\n#Window tabs: 1. Default <-- current tab\n\n"
-                f"#Current viewport (pages): 0 / 1.5\n\n#Task: {split}: {task}\n\n"
-                "Output one command.",
+                "source": PROMPT.format(before=before, task=f"{split}: {task}"),
                 "target": target,
             }
             for task, before, target in TASKS
         ]
-        file = folder / "finished-prompts" / split / "test.json"
-        file.parent.mkdir(parents=True)
         file.write_text(json.dumps(rows), encoding="utf-8")
 
 
