@@ -1,68 +1,57 @@
 """Check that two revisions give the same results: every run, table and interrupted run of theirs.
 
-    python benchmarks/same_results.py v0.1.0                   # against this working tree
-    python benchmarks/same_results.py BASE HEAD --only 'openai-*' --keep FOLDER
-    python benchmarks/same_results.py ../base --base-python ../base/.venv/bin/python \\
-        --head-python .venv/bin/python                         # no environments to be made
-    python benchmarks/same_results.py BASE --results-only      # settings and files may differ
+    python -m benchmarks.same_results v0.1.0               # against this working tree
+    python -m benchmarks.same_results BASE HEAD --only 'openai-*' '*-families' --keep FOLDER
+    python -m benchmarks.same_results BASE --results-only  # settings and files may differ
+    python -m benchmarks.same_results BASE --list          # the names of all cases
 
-Both are driven through their command lines only, in separate environments, against servers on
-this machine that answer the same to the same request. BASE and HEAD are revisions of git or
-folders; HEAD is this working tree unless given. Compared are
+Both are driven through their command lines only, against servers on this machine that answer the
+same to the same request. BASE and HEAD are revisions of git or folders; HEAD is this working tree
+unless given, copied as it is when the comparison begins. This interpreter runs both, unless one
+declares other packages: it gets an environment of its own. Compared are
 
 - what both wrote: runs (calls and steps by id, manifest, summary, parquet), their default names,
-  and what report, compare, errors, analyse, score and recall print as JSON, prose aside, and the
-  numbers in what show and dry runs print;
+  and what report, compare, errors, analyse, score, list and recall print as JSON, prose aside, and
+  the numbers in what show and dry runs print;
 - what HEAD makes of BASE's files: complete runs started again, runs that were killed or cut off
   and are taken up, shards merged, runs scored and reported, replies from the cache.
+
+The numbers of a summary are compared as rows, by what each is of (`revisions/rows.py`), in
+whichever form either revision writes them.
 
 With `--results-only` settings and layouts may differ between the two. Then BASE and HEAD are
 compared in predictions, scores, contents of requests, replies and printed numbers, and HEAD takes
 over its own files instead of BASE's, where everything is compared.
 
 Times and the server's request ids do not count. benchmarks/same_results.toml lists options and
-commands that BASE spells differently, and intended differences with their reasons. Exit status 1
-for any other, or when a command fails. It takes about five minutes on two cores, a part of that
-with `--only`.
+commands that BASE spells differently, and intended differences: each by its exact key, with its
+issue. Exit status 1 for any other, or when a command fails. With `--only`, the runs that a case
+reads are made, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import re
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
+import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
-from glob import glob
 from pathlib import Path
-from typing import Any
 
-from benchmarks.revisions.cases import CACHED, CUT, KILLED, READS, RUNS
-from benchmarks.revisions.environments import ROOT, Revision, discard, prepared
-from benchmarks.revisions.equality import (
-    CUT_TOO,
-    FROM_CACHE,
-    KILLED_TOO,
-    RESUMED,
-    Intended,
-    Outcome,
-    compared,
-    left_by,
-    results_of,
-)
+from benchmarks.revisions.cases import AGAIN, CACHED, CUT, KILLED, READS, RUNS, family_of
+from benchmarks.revisions.comparison import PATIENCE_S, Comparison
+from benchmarks.revisions.environments import ROOT, discard, prepared
+from benchmarks.revisions.equality import CUT_TOO, FROM_CACHE, KILLED_TOO, RESUMED, Intended
 from benchmarks.revisions.fake_models import FakeModels
 from benchmarks.revisions.material import (
     copied,
@@ -74,104 +63,6 @@ from benchmarks.revisions.material import (
 
 TABLES = Path(__file__).with_suffix(".toml")
 CHECKPOINT = Path(__file__).parent / "revisions" / "tiny_checkpoint.py"
-PATIENCE_S = 300.0
-ENDS = (0, 1, 3)
-"""Exit codes of cases: 1 where units are left without an outcome, 3 where a batch is waited for."""
-
-
-@dataclass(slots=True)
-class Comparison:
-    """The two revisions, the server, and the working folder."""
-
-    base: Revision
-    head: Revision
-    models: FakeModels
-    work: Path
-    pool: ThreadPoolExecutor
-    intended: Intended
-    results_only: bool = False
-    done: dict[tuple[str, str], Outcome] = field(default_factory=dict)
-    """By the place (a folder of `work`) and the name of the case."""
-    unlike: list[str] = field(default_factory=list)
-    different: list[str] = field(default_factory=list)
-    """Every key that differs and is not meant to."""
-    equal: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def first(self) -> Revision:
-        """The side whose files HEAD takes over."""
-        return self.head if self.results_only else self.base
-
-    def perform(self, revision: Revision, place: str, name: str, commands: Sequence[str]) -> None:
-        """Carry out a case in `<work>/<place>/<name>`."""
-        folder = self.work / place / name
-        folder.mkdir(parents=True, exist_ok=True)
-        codes: list[int] = []
-        printed: dict[str, Any] = {}
-        for number, line in enumerate(commands, 1):
-            out, err = (self.work / f"{place}-{name}-{number}.{what}" for what in ("out", "err"))
-            job = {
-                "arguments": self.words(folder, revision.spelled(line)),
-                "folder": str(folder),
-                "environment": revision.environment(f"{place}:{name}", folder),
-                "out": str(out),
-                "err": str(err),
-            }
-            with revision.forks() as carry_out:
-                codes.append(carry_out(job, PATIENCE_S))
-            if (document := printed_by(line, out.read_text("utf-8"))) is not None:
-                printed[f"printed {number}"] = document
-            if codes[-1] not in ENDS:
-                said = err.read_text("utf-8").strip()[-600:]
-                self.fail(f"{place} {name}", f"{' '.join(job['arguments'])}: {codes[-1]} {said}")
-        sent = self.models.contents[f"{place}:{name}"]
-        self.done[place, name] = Outcome(folder, tuple(codes), printed, sent)
-
-    def words(self, folder: Path, line: str) -> list[str]:
-        """A command line's words, with addresses and patterns of paths filled in."""
-        url, work = self.models.url, self.work
-        filled = line.format(
-            openai=f"{url}/v1",
-            anthropic=url,
-            google=url,
-            tiny=work / "tiny",
-            predictions=work / "predictions.jsonl",
-            script=work / "script.jsonl",
-            **{name: work / f"{name}.toml" for name in ("config", "prices", "prompts")},
-        )
-        words: list[str] = []
-        for word in shlex.split(filled):
-            # Path.glob does not walk through "..".
-            found = sorted(glob(word, root_dir=folder)) if "*" in word else [word]  # noqa: PTH207
-            words.extend(found)
-        return words
-
-    def compare(
-        self, place: str, name: str, title: str, ignored: frozenset[str] = frozenset(), of: str = ""
-    ) -> None:
-        """Compare what a case, or the case `of`, left at first with what is in `place`."""
-        if self.results_only and place == "head":
-            base, head = (results_of(self.done[side, name]) for side in ("base", "head"))
-        else:
-            base = left_by(self.done[self.first.side, of or name], ignored)
-            head = left_by(self.done[place, name], ignored)
-        with self.lock:
-            say = partial(print, flush=True)
-            if left := compared(f"{title} {name}", base, head, self.intended, say):
-                self.unlike.append(f"{title} {name}")
-                self.different += [difference.where for difference in left]
-            else:
-                self.equal += 1
-
-    def fail(self, name: str, why: str) -> None:
-        with self.lock:
-            print(f"FAILED   {name}: {why}", flush=True)
-            self.unlike.append(name)
-
-    def each(self, names: Iterable[str], act: Callable[[str], None]) -> None:
-        for _ in self.pool.map(act, list(names)):
-            pass
 
 
 def both(comparison: Comparison, names: Iterable[str], cases: dict[str, tuple[str, ...]]) -> None:
@@ -189,9 +80,10 @@ def both(comparison: Comparison, names: Iterable[str], cases: dict[str, tuple[st
 def take_over(comparison: Comparison, runs: Iterable[str], reads: Iterable[str]) -> None:
     """HEAD in a copy of the first side's folders: complete runs started again, then read."""
     runs, first = list(runs), comparison.first.side
+    for name in runs:
+        copied(comparison.work / first / name, comparison.work / "taken" / name)
 
     def again(name: str) -> None:
-        copied(comparison.work / first / name, comparison.work / "taken" / name)
         comparison.perform(comparison.head, "taken", name, RUNS[name])
         comparison.compare("taken", name, f"head starts {first}'s complete run:", RESUMED)
         if calls := comparison.models.calls[f"taken:{name}"]:
@@ -201,7 +93,7 @@ def take_over(comparison: Comparison, runs: Iterable[str], reads: Iterable[str])
         comparison.perform(comparison.head, "taken", name, READS[name])
         comparison.compare("taken", name, f"head reads {first}'s runs:", RESUMED)
 
-    comparison.each((name for name in runs if name != "snapshot"), again)
+    comparison.each((name for name in runs if name in AGAIN), again)
     comparison.each(reads, read)
 
 
@@ -222,9 +114,13 @@ def kill(comparison: Comparison, name: str) -> None:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        if not reached.wait(PATIENCE_S):
+        until = time.monotonic() + PATIENCE_S
+        while not reached.wait(1.0) and process.poll() is None and time.monotonic() < until:
+            pass
+        if not reached.is_set():
             comparison.fail(case, f"{first.side} did not make its call {calls + 1}")
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         shutil.rmtree(folder / "cache", ignore_errors=True)
         comparison.perform(comparison.head, "resumed", case, ())
@@ -260,15 +156,6 @@ def use_cache(comparison: Comparison, name: str) -> None:
         comparison.fail(f"cached {name}", f"{calls} calls although all replies were in the cache")
 
 
-def printed_by(line: str, output: str) -> Any:
-    """Extract the part of a command's output that is not wording: JSON, else numbers, or None."""
-    if output.lstrip().startswith("{"):
-        return json.loads(output)
-    if line.startswith("show") or "--dry-run" in line:
-        return {"numbers": re.findall(r"\d[\d.,]*", output)}
-    return None
-
-
 def needed_by(read: str) -> set[str]:
     """The runs that a case reads."""
     patterns = re.findall(r"\.\./([^/ ]+)/runs", " ".join(READS[read]))
@@ -285,16 +172,17 @@ def compare_all(comparison: Comparison, only: list[str]) -> None:
     runs = set(chosen(RUNS)).union(*map(needed_by, reads))
     if "score-predictions" in reads:
         runs.add("lexical")
-    if runs - {name for name in runs if name.startswith(("oracle", "random", "lexical"))}:
-        oracles = [name for name in RUNS if name.startswith("oracle-")]
-        comparison.each(
-            oracles, lambda name: comparison.perform(comparison.base, "base", name, RUNS[name])
-        )
-        comparison.models.book.update(right_answers(comparison.work / "base"))
-    if "tiny" in runs:
-        build = [str(comparison.base.python), str(CHECKPOINT), str(comparison.work / "tiny")]
-        subprocess.run(build, check=True, capture_output=True)
     write_files(comparison.work)
+    asked = {name for name in runs if not name.startswith(("oracle", "random", "lexical"))}
+    families = set(map(family_of, asked))
+    oracles = [name for name in RUNS if name in {f"oracle-{family}" for family in families}]
+    comparison.each(
+        oracles, lambda name: comparison.perform(comparison.base, "base", name, RUNS[name])
+    )
+    comparison.models.book, comparison.models.spoken = right_answers(comparison.work / "base")
+    if "tiny" in runs:
+        build = [str(comparison.base.python), "-P", str(CHECKPOINT), str(comparison.work / "tiny")]
+        subprocess.run(build, check=True, capture_output=True)
     ordered = [name for name in RUNS if name in runs]
     both(comparison, ordered, dict(RUNS))
     if "score-predictions" in reads:

@@ -4,6 +4,9 @@ A case runs in a folder of its own; what it leaves there (run directories, parqu
 that it prints) is compared. `RUNS` make runs; `READS` read them, as `../<name>/runs/*`, or print
 something about steps. `{openai}`, `{anthropic}` and `{google}` are base URLs, `{tiny}` is a
 checkpoint, `{predictions}` a file of somebody's predictions; `material` has `{config}` and others.
+
+A family of cases is what stands behind `oracle-`: a hosted model in `openai-<family>...` gives its
+right answers, and sometimes one of them in the wrong place.
 """
 
 from __future__ import annotations
@@ -60,8 +63,70 @@ SETTINGS = {
 }
 
 
+FAMILIES = {
+    "grounding": "-b sample-grounding --limit 60",
+    "questions": "-b sample-questions --limit 3",
+    "screens": "-b sample-screens",
+    "mt": "-b mt-sample --limit 1",
+    "mt-mindact": "-b mt-sample --limit 1 --protocol mt-mindact --ranker lexical --top-k 10",
+    "prompts": "-b autowebbench --data {finished}",
+    # Pages that stand still: on others a picture depends on when it was taken.
+    "miniwob": "-b miniwob --episodes 2 --only task=click-button --only task=enter-text "
+    "--only task=click-option",
+    "autowebglm": f"{DATA} --protocol autowebglm --ranker lexical --top-k 20",
+    "actions": f"{DATA} --protocol action-strings",
+    "repeats": "-b sample --limit 3 --only domain=Travel --repeats 3",
+}
+"""Other benchmarks, and protocols with actions of their own: oracle, `random`, a hosted model."""
+GRID = {"grounding": "absolute", "screens": "absolute", "miniwob": "absolute"}
+"""The coordinates that a hosted model is asked for."""
+
+
 def run(options: str, data: str = DATA) -> str:
     return f"run {data} {QUIET} {options}"
+
+
+def _families() -> dict[str, tuple[str, ...]]:
+    openai, cases = MODELS["openai"], {}
+    for name, data in FAMILIES.items():
+        grid = f" --protocol-option coordinates={GRID[name]}" if name in GRID else ""
+        cases[f"oracle-{name}"] = (run("-m oracle", data),)
+        cases[f"random-{name}"] = (run("-m random", data),)
+        if name != "repeats":
+            cases[f"openai-{name}"] = (run(f"{openai}{grid}", data),)
+    seeded = f"{openai} --temperature 0.7 --model-seed 5"
+    absolute = "--protocol-option coordinates=absolute"
+    screens, grounding = FAMILIES["screens"], FAMILIES["grounding"]
+    votes = "--samples 3 --vote majority"
+    longer = f"run {QUIET} --redo truncated --from runs/* --out longer --max-tokens 9000 "
+    longer += "--base-url {openai}"
+    cases |= {
+        "centre-grounding": (run("-m centre", grounding),),
+        "repeat-screens": (run("-m repeat", screens),),
+        "openai-screens-turns": (run(f"{openai} {absolute} --history 2+turns:2", screens),),
+        "openai-screens-web": (run(f"{openai} {absolute} --protocol coordinates", screens),),
+        "openai-mt-mindact-car": (
+            run(
+                f"{openai} --protocol mt-mindact-car --ranker lexical --top-k 5",
+                "-b mt-sample --limit 1 --only turn=2",
+            ),
+        ),
+        "openai-repeats": (run(seeded, FAMILIES["repeats"]),),
+        "openai-seeact-two-rounds-votes": (run(f"{seeded} {votes}"),),
+        "openai-grounding-votes": (run(f"{seeded} {absolute} {votes}", grounding),),
+        "openai-screens-votes": (run(f"{seeded} {absolute} {votes}", screens),),
+        "openai-grounding-redo": (run(f"{openai} {absolute}", grounding), longer),
+        "openai-seeact-two-rounds-judged": (
+            run(f"{openai} --out judged"),
+            f"run -b judgment:looks-done:judged {QUIET} {openai}",
+        ),
+        "lexical-whole": (run("-m lexical", "-b sample"),),
+        "lexical-strict": (run("-m lexical --invalid fail", "-b sample"),),
+    }
+    for provider in ("openai", "anthropic"):
+        again = (run(f"{MODELS[provider]} {PROTOCOLS['coordinates']} --tier batch"),) * 3
+        cases[f"{provider}-coordinates-batch"] = again
+    return cases
 
 
 def _runs() -> dict[str, tuple[str, ...]]:
@@ -79,18 +144,22 @@ def _runs() -> dict[str, tuple[str, ...]]:
     for provider in ("anthropic", "google"):
         for name in ("seeact-two-rounds", "mindact-choice", "coordinates"):
             cases[f"{provider}-{name}"] = (run(f"{MODELS[provider]} {PROTOCOLS[name]}"),)
-        cases[f"{provider}-cached"] = (run(f"{MODELS[provider]} {PROTOCOLS['mindact-generate']}"),)
-        cases[f"{provider}-faults"] = (run(f"{MODELS[provider]} {PROTOCOLS['seeact-choice']}"),)
+        cases[f"{provider}-mindact-generate-cached"] = (
+            run(f"{MODELS[provider]} {PROTOCOLS['mindact-generate']}"),
+        )
+        cases[f"{provider}-seeact-choice-faults"] = (
+            run(f"{MODELS[provider]} {PROTOCOLS['seeact-choice']}"),
+        )
     openai = MODELS["openai"]
+    cases |= _families()
     return cases | {
-        "openai-faults": (run(openai),),
-        "openai-cached": (run(openai),),
-        "openai-text": (run(f"{openai} --image-policy none"),),
-        "openai-eager": (
+        "openai-seeact-two-rounds-faults": (run(openai),),
+        "openai-seeact-two-rounds-cached": (run(openai),),
+        "openai-seeact-two-rounds-text": (run(f"{openai} --image-policy none"),),
+        "openai-seeact-choice-eager": (
             run(f"{openai} {PROTOCOLS['seeact-choice']} --protocol-option eager=true"),
         ),
-        "openai-repeats": (run(f"{openai} --repeats 3 --temperature 0.7", "-b sample --limit 1"),),
-        "openai-settings": (
+        "openai-seeact-two-rounds-settings": (
             run(
                 f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --protocol-option "
                 f"first_of_many=yes"
@@ -98,7 +167,7 @@ def _runs() -> dict[str, tuple[str, ...]]:
             + " --adapter-option detail=low --protocol-option value_style=seeact --concurrency 2 "
             "--no-preflight",
         ),
-        "openai-shuffles": (
+        "openai-mindact-choice-shuffles": (
             run(
                 f"{openai} {PROTOCOLS['mindact-choice']} --protocol-option shuffles=2",
                 "-b sample --limit 1",
@@ -125,9 +194,19 @@ def _runs() -> dict[str, tuple[str, ...]]:
 
 RUNS: Cases = _runs()
 
+
+def family_of(case: str) -> str:
+    """The family whose oracle has the right answers of a case."""
+    families = [name.removeprefix("oracle-") for name in RUNS if name.startswith("oracle-")]
+    rest = case.partition("-")[2]
+    own = [family for family in families if rest.startswith(family)]
+    return max(own, key=len, default="seeact-two-rounds")
+
+
 JSON = "--format json"
 STEP = "b5f9d3c4-14ee-572d-95c4-227cb2815da6_37773f5a"
 """The first step of the sample."""
+HOSTED = "../openai-seeact-two-rounds"
 READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
@@ -152,7 +231,8 @@ READS: Cases = {
         f"report ../openai-*/runs/* ../tiny/runs/* {JSON} --table cost",
         f"report ../openai-*/runs/* ../anthropic-*/runs/* {JSON} --average micro",
         f"report ../openai-mindact-choice/runs/* ../lexical/runs/* {JSON} --published",
-        f"report ../random/runs/* ../openai-shuffles/runs/* {JSON} --f1 cl100k-lc --invalid fail",
+        f"report ../random/runs/* ../openai-mindact-choice-shuffles/runs/* {JSON} --f1 cl100k-lc "
+        "--invalid fail",
     ),
     "report-by": tuple(
         f"report ../openai-seeact-two-rounds/runs/* ../openai-repeats/runs/* --by {key} {JSON}"
@@ -160,7 +240,7 @@ READS: Cases = {
     ),
     "compare": (
         f"compare ../lexical/runs/* ../random/runs/* ../openai-seeact-two-rounds/runs/* {JSON}",
-        f"compare ../openai-seeact-two-rounds/runs/* ../openai-text/runs/* {JSON} --difference 5",
+        f"compare {HOSTED}/runs/* {HOSTED}-text/runs/* {JSON} --difference 5",
         f"compare ../openai-mindact-choice/runs/* ../lexical-mindact/runs/* {JSON} --invalid fail",
     ),
     "errors": (
@@ -174,7 +254,7 @@ READS: Cases = {
         f"analyse distractors ../random/runs/* ../random-again/runs/* {JSON}",
         f"analyse independence ../openai-seeact-two-rounds/runs/* {JSON}",
         f"analyse intervals ../lexical/runs/* ../openai-repeats/runs/* {JSON}",
-        f"analyse picture ../openai-seeact-two-rounds/runs/* ../openai-text/runs/* {JSON}",
+        f"analyse picture {HOSTED}/runs/* {HOSTED}-text/runs/* {JSON}",
         f"analyse positions ../openai-seeact-two-rounds/runs/* {JSON}",
         f"analyse published ../openai-mindact-choice/runs/* {JSON}",
     ),
@@ -191,18 +271,74 @@ READS: Cases = {
             (MODELS["google"], "--repeats 2 --image-policy tiles"),
         )
     ),
+    "report-families": (
+        f"report ../oracle-grounding/runs/* ../openai-grounding/runs/* {JSON} --by size",
+        f"report ../openai-questions/runs/* ../random-questions/runs/* {JSON} --by task",
+        f"report ../openai-screens/runs/* ../repeat-screens/runs/* {JSON} --by action",
+        f"report ../openai-mt/runs/* ../random-mt/runs/* {JSON} --by turn",
+        f"report ../openai-prompts/runs/* ../random-prompts/runs/* {JSON}",
+        f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
+        f"report ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
+        f"report ../lexical-whole/runs/* {JSON} --cluster website",
+        f"report ../openai-seeact-two-rounds-judged/judged/judgments/* {JSON}",
+    ),
+    "compare-families": (
+        f"compare ../openai-grounding/runs/* ../openai-grounding-votes/runs/* {JSON}",
+        f"compare ../openai-questions/runs/* ../random-questions/runs/* {JSON}",
+        f"compare ../openai-screens/runs/* ../openai-screens-turns/runs/* {JSON}",
+        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
+        f"compare ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
+        f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --cluster website",
+    ),
+    "errors-families": tuple(
+        f"errors ../openai-{name}/runs/* {JSON}"
+        for name in ("grounding", "questions", "screens", "mt", "prompts", "miniwob")
+    ),
+    "score-families": tuple(
+        f"score ../openai-{name}/runs/* --json"
+        for name in ("grounding", "questions", "screens", "mt", "prompts", "miniwob")
+    ),
+    "list": (f"list ../openai-*/runs ../random/runs {JSON}",),
     "recall": (f"recall --ranker lexical {DATA} {JSON}",),
 }
 
-CACHED = ("openai-cached", "anthropic-cached", "google-cached")
+CACHED = (
+    "openai-seeact-two-rounds-cached",
+    "anthropic-mindact-generate-cached",
+    "google-mindact-generate-cached",
+)
 """Runs whose reply cache is handed to the other revision, which then has no call to make."""
 
 KILLED: Mapping[str, tuple[int, ...]] = {
     "openai-seeact-two-rounds": (3, 11, 21),
     "openai-mindact-choice": (5, 50, 110),
-    "anthropic-faults": (9, 20, 40),
+    "anthropic-seeact-choice-faults": (9, 20, 40),
+    "openai-grounding": (25,),
+    "openai-questions": (10,),
+    "openai-screens": (20,),
+    "openai-mt": (30,),
+    "openai-prompts": (7,),
+    "openai-miniwob": (4,),
+    "openai-seeact-two-rounds-votes": (30,),
+    "openai-repeats": (40,),
 }
 """Runs killed after so many calls of the server."""
+
+AGAIN = (
+    *("random", "random-scoring", "lexical-mindact", "openai-seeact-two-rounds", "openai-mt"),
+    *("openai-coordinates", "openai-repeats", "openai-seeact-two-rounds-settings"),
+    *("openai-grounding", "config"),
+    *(
+        "anthropic-seeact-choice-faults",
+        "google-mindact-generate-cached",
+        "shards",
+        "openai-questions",
+        "openai-screens",
+    ),
+    *("openai-prompts", "openai-miniwob", "openai-coordinates-batch", "scripted", "tiny"),
+    *("openai-seeact-two-rounds-votes", "openai-seeact-two-rounds-judged"),
+)
+"""Complete runs that are started again, which makes no call."""
 
 CUT = ("random", "lexical-mindact", "openai-repeats", "google-seeact-two-rounds", "tiny")
 """Runs whose files are cut off at three points, within a line."""

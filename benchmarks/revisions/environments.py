@@ -124,9 +124,10 @@ def prepared(
 ) -> Revision:
     """A revision of git or a folder, with an interpreter that has the packages it needs.
 
-    A revision becomes a worktree below `work`, a folder is copied, so that it can be edited. This interpreter runs it, or the one given, where
-    the revision declares the packages of this source tree. Otherwise a virtual environment is made,
-    which takes minutes. The source tree goes first on the import path.
+    A revision becomes a worktree below `work`; a folder is copied there, so that it can be edited
+    meanwhile. This interpreter runs it, or the one given, where the revision declares the packages
+    of this source tree. Otherwise a virtual environment is made, which takes minutes. The source
+    tree goes first on the import path.
     """
     tree = work / f"{side}-source"
     if (Path(wanted) / "pyproject.toml").is_file():
@@ -157,15 +158,20 @@ def _project(tree: Path) -> dict[str, Any]:
 
 
 def _entry_points(project: Mapping[str, Any], folder: Path) -> Path:
-    """The revision's own entry points, which hide those of an installed revision."""
-    info = folder / f"{project['name'].replace('-', '_')}-0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: 0\n")
-    sections = [
-        "\n".join([f"[{group}]", *(f"{name} = {target}" for name, target in points.items())])
-        for group, points in project.get("entry-points", {}).items()
-    ]
-    (info / "entry_points.txt").write_text("\n\n".join(sections) + "\n")
+    """The revision's own entry points, which hide those of an installed one, and a judge's."""
+    judges = {"vlm_eval.protocols": {"looks-done": "same_results_judge:LooksDone"}}
+    packages = {project["name"]: project.get("entry-points", {}), "same-results-judge": judges}
+    for name, groups in packages.items():
+        info = folder / f"{name.replace('-', '_')}-0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0\n")
+        lines = [
+            line
+            for group, points in groups.items()
+            for line in (f"[{group}]", *(f"{point} = {to}" for point, to in points.items()))
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    shutil.copy(Path(__file__).with_name("judge.py"), folder / "same_results_judge.py")
     return folder
 
 

@@ -11,7 +11,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from benchmarks.revisions.numbers import rest_of, rows_of
+from benchmarks.revisions.rows import rest_of, rows_of
 
 TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$|^checksum$")
 """Keys whose values depend on the clock or on the server's numbering."""
@@ -130,16 +130,18 @@ def numbers_in(document: Any) -> Iterator[str]:
 def run_values(run: Path, ignored: frozenset[str] = frozenset()) -> Values:
     """A run directory: manifest, summary, calls and steps by id, columns of the parquet file."""
     manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    if run.parent.name == "judgments":  # of lines with the times of the judged run
+        ignored |= {"units_sha256", "digests"}
     sessions = [session["settings"] for session in manifest["sessions"]]
     values: Values = {"manifest": plain(manifest, ignored | SESSION)}
     if "sessions" not in ignored:
         values["settings"] = plain(sessions)
-    calls, steps = lines_of(run / "calls.jsonl"), map(flat, lines_of(run / "steps.jsonl"))
     values["calls.jsonl"] = {
-        str(line["id"]): plain(_renamed(line, {"unit_id": "step_id"}), ignored) for line in calls
+        str(line["id"]): plain(line, ignored) for line in lines_of(run / "calls.jsonl")
     }
     values["steps.jsonl"] = {
-        f"{line['step_id']}/{line['repeat']}": plain(line, ignored) for line in steps
+        f"{line['unit_id']}/{line['repeat']}": plain(line, ignored)
+        for line in lines_of(run / "steps.jsonl")
     }
     if (run / "summary.json").exists():
         values["summary"] = summary_values(run, ignored)
@@ -152,55 +154,6 @@ def lines_of(path: Path) -> list[Values]:
     """The whole lines of a journal."""
     text = path.read_text("utf-8")
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-
-def flat(line: Values) -> Values:
-    """The line of a recorded step with flat names."""
-    if "kind" not in line:
-        return line
-    rest = dict(line)
-    parents, labels, digests, detail, said, scores = (
-        rest.pop(name)
-        for name in ("parents", "labels", "digests", "detail", "prediction", "scores")
-    )
-    for name in ("kind", "trial"):
-        rest.pop(name, None)
-    rest = _renamed(rest, _FLAT)
-    action = (said or {}).get("action") or {}
-    prediction = said and {
-        "status": said["status"],
-        "letter": said.get("letter"),
-        "element": action.get("element"),
-        "point": action.get("point"),
-        "operation": action.get("name") or None,
-        "value": action.get("arguments", {}).get("value", ""),
-        "flags": said.get("flags", []),
-        "under": said.get("under"),
-    }
-    if scores and "operation_f1" not in scores:
-        head = "operation_f1."
-        f1 = {name.removeprefix(head): scores[name] for name in scores if name.startswith(head)}
-        scores = {name: score for name, score in scores.items() if not name.startswith(head)}
-        scores["operation_f1"] = f1
-    return {
-        **rest,
-        **detail,
-        "task_id": parents["task"],
-        "website": parents["website"],
-        "domain": labels["domain"],
-        "subdomain": labels["subdomain"],
-        "html_digest": digests["html"],
-        "screenshot_digest": digests.get("screenshot"),
-        "prediction": prediction,
-        "scores": scores,
-    }
-
-
-def _renamed(line: Values, names: Mapping[str, str]) -> Values:
-    return {names.get(name, name): value for name, value in line.items()}
-
-
-_FLAT = {"unit_id": "step_id", "position": "index", "total": "total_steps", "goal": "task"}
 
 
 def parquet_values(path: Path, ignored: frozenset[str] = frozenset()) -> Values:
@@ -296,8 +249,8 @@ class Intended:
 
 
 _WHOLE = re.compile(
-    r"exit|printed \d+|[^/]+\.parquet(/rows)?"
-    r"|run \d+(/(manifest|settings|calls\.jsonl|steps\.jsonl|parquet(/rows)?|summary(/(rows|rest))?))?"
+    r"exit|printed \d+|[^/]+\.parquet(/rows)?|run \d+(/manifest|/settings|/(calls|steps)\.jsonl"
+    r"|/parquet(/rows)?|/summary(/(rows|rest))?)?"
 )
 """What holds more than one value: a file, a printed document."""
 

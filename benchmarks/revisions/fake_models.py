@@ -12,10 +12,15 @@ import json
 import re
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, cast
+
+from benchmarks.revisions.cases import family_of
+from tests.servers.answers import Answer as Whole
+from tests.servers.batch_apis import route
+from tests.servers.batches import BatchStore, Switches
 
 Json = dict[str, Any]
 
@@ -43,10 +48,15 @@ class Answer:
 
 
 class FakeModels:
-    """The server, as a context manager; `book` holds right answers by `key_of` a conversation."""
+    """The server, as a context manager.
+
+    `book` holds right answers by `key_of` a conversation, `spoken` the right answers of every
+    family of cases, in a fixed order: they are wrong for other conversations, in the right form.
+    """
 
     def __init__(self) -> None:
         self.book: dict[str, str] = {}
+        self.spoken: dict[str, list[str]] = {}
         self.calls: Counter[str] = Counter()
         self.contents: defaultdict[str, dict[str, list[float]]] = defaultdict(dict)
         """By client, and by the digest of a request's texts and pictures: its numbers."""
@@ -54,6 +64,7 @@ class FakeModels:
         self._limits: dict[str, int] = {}
         self._reached: dict[str, threading.Event] = {}
         self._released = threading.Event()
+        self._batches: dict[str, BatchStore] = {}
         self._lock = threading.Lock()
         self._http = _Server(("127.0.0.1", 0), _Handler)
         self._http.models = self
@@ -72,7 +83,8 @@ class FakeModels:
         """Status and body for a request; None when the connection is to be dropped."""
         texts = _user_texts(provider, body)
         key = key_of(texts)
-        seed = int.from_bytes(hashlib.sha256(f"{provider} {key}".encode()).digest()[:8], "big")
+        drawn = f"{provider} {key} {body.get('seed', '')}".strip()
+        seed = int.from_bytes(hashlib.sha256(drawn.encode()).digest()[:8], "big")
         with self._lock:
             self.calls[client] += 1
             self.contents[client].update([_contents(body)])
@@ -85,8 +97,25 @@ class FakeModels:
             return None
         if "faults" in client and first and (kind := seed // 64 % 8) < 4:
             return _fault(kind)
-        answer = _answer(self.book.get(key), texts[-1], seed, plain="cached" in client)
+        # No reply is cut off where replies are to be cached, and none with a high limit (redo).
+        limit = body.get("max_tokens", body.get("max_completion_tokens"))
+        plain = "cached" in client or limit == 9000
+        forms = self.spoken.get(family_of(client.partition(":")[2]), [])
+        answer = _answer(self.book.get(key), texts[-1], seed, forms, plain=plain)
         return 200, json.dumps(_BODIES[provider](body, answer, seed)).encode()
+
+    def about_batches(
+        self, client: str, method: str, path: str, headers: Mapping[str, str], body: bytes
+    ) -> Whole | None:
+        """Answer a request about files and batches; None for any other request."""
+
+        def ask(provider: str, model: str, request: Json) -> tuple[int, Json]:
+            status, raw = self.respond(client, provider, request) or (500, b"{}")
+            return status, json.loads(raw)
+
+        with self._lock:
+            store = self._batches.setdefault(client, BatchStore(ask, Switches(polls=0)))
+        return route(store, method, path, headers, body)
 
     def __enter__(self) -> FakeModels:
         threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True).start()
@@ -132,7 +161,9 @@ def _user_texts(provider: str, body: Json) -> list[str]:
     return texts
 
 
-def _answer(right: str | None, prompt: str, seed: int, *, plain: bool) -> Answer:
+def _answer(
+    right: str | None, prompt: str, seed: int, forms: Sequence[str], *, plain: bool
+) -> Answer:
     """The right answer about every other time, else one of the ways in which models go wrong.
 
     In a tournament of small groups, where one wrong answer decides, it is nearly always right. With
@@ -148,12 +179,14 @@ def _answer(right: str | None, prompt: str, seed: int, *, plain: bool) -> Answer
         return Answer(GARBAGE[seed % len(GARBAGE)])
     if way >= 14 and not plain:
         return (Answer("The next action would be to", "length"), Answer("", "filter"))[way - 14]
-    return Answer(_guess(prompt, seed))
+    return Answer(forms[seed // 2 % len(forms)] if forms and seed % 2 else _guess(prompt, seed))
 
 
 def _guess(prompt: str, seed: int) -> str:
     """An answer in the form that the prompt asks for, usually a wrong one."""
     action = ("CLICK", "TYPE", "SELECT")[seed % 3]
+    if prompt.endswith("YES or NO."):
+        return ("YES", "NO", "It looks\nNO", "Perhaps.")[seed % 4]
     value = "None" if action == "CLICK" else ("2", "blue", "rolling pins")[seed // 3 % 3]
     ending = f"ACTION: {action}\nVALUE: {value}"
     if "ELEMENT: x, y" in prompt:
@@ -263,24 +296,41 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body in one packet, else delayed acknowledgements cost 40 ms a call
 
+    def do_GET(self) -> None:
+        self._answer(b"")
+
+    def do_DELETE(self) -> None:
+        self._answer(b"")
+
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        path = self.path.partition("?")[0]
+        self._answer(self.rfile.read(int(self.headers.get("content-length", 0))))
+
+    def _answer(self, raw: bytes) -> None:
+        models = cast(_Server, self.server).models
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        client, path = _client(headers), self.path.partition("?")[0]
+        whole = models.about_batches(client, self.command, self.path, headers, raw)
+        if whole is not None:
+            self._send(whole.status, whole.raw or b"", whole.content_type, whole.headers)
+            return
         provider = "anthropic" if path.endswith("/messages") else "openai"
         provider = "google" if ":generateContent" in path else provider
-        client = _client(dict(self.headers.items()))
-        response = cast(_Server, self.server).models.respond(client, provider, body)
+        response = models.respond(client, provider, json.loads(raw or b"{}"))
         if response is None:
             self.close_connection = True
             return
+        limited = {"retry-after": "0"} if response[0] == 429 else {}
+        self._send(*response, "application/json", limited)
+
+    def _send(self, status: int, body: bytes, kind: str, headers: Mapping[str, str]) -> None:
         try:
-            self.send_response(response[0])
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(response[1])))
-            if response[0] == 429:
-                self.send_header("retry-after", "0")
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(response[1])
+            self.wfile.write(body)
             self.wfile.flush()
         except ConnectionError:
             self.close_connection = True  # the client was killed
@@ -291,6 +341,5 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _client(headers: Mapping[str, str]) -> str:
     """The API key, in the header of any provider."""
-    lower = {name.lower(): value for name, value in headers.items()}
-    bearer = lower.get("authorization", "").removeprefix("Bearer ")
-    return lower.get("x-api-key") or lower.get("x-goog-api-key") or bearer
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    return headers.get("x-api-key") or headers.get("x-goog-api-key") or bearer

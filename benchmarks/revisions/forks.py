@@ -47,7 +47,7 @@ def main() -> None:
             carry_out(job, tell)
         os.close(tell)
         _, status = os.waitpid(process, 0)
-        with open(told, encoding="utf-8") as file:  # the pipe holds all that is ever written to it
+        with os.fdopen(told, encoding="utf-8") as file:  # no more than the pipe holds was written
             names = file.read().splitlines()
         print(json.dumps(os.waitstatus_to_exitcode(status)), flush=True)
         for name in names:

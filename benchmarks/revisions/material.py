@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from benchmarks.revisions.equality import flat, lines_of
+from benchmarks.revisions.equality import lines_of
 from benchmarks.revisions.fake_models import key_of
 
 FILES = {
@@ -52,15 +52,55 @@ several_pictures = "Look at all {count}."
 """What cases refer to as `{config}`, `{prices}`, `{prompts}` and `{script}`."""
 
 
+PROMPT = """\
+< < <a[AB]| Ferries> <a[SD]| Timetable> <p| Two boats a day> > <input[C]| ; Where to?> \
+<button[BCDE]| <i| Search> > >
+
+You can call functions.
+
+def click(element_id: str) -> None:
+
+#Previous commands: {before}
+
+#Window tabs: 1. Default <-- current tab
+
+#Current viewport (pages): 0 / 1.5
+
+#Task: {task}
+
+Output one command."""
+"""A prompt as AutoWebBench writes it."""
+TASKS = (
+    ("Open the timetable.", "None", "click('SD')"),
+    ("Open the timetable.", "click('SD')", "finish()"),
+    ("When does the boat leave?", "None", "finish('At nine\nand at noon')"),
+    ("Look for boats to Ulm.", "None", "type_string('C', 'boat to Ulm', False)"),
+    ("Search.", "click('C')", "click('BCDE')"),
+)
+
+
 def write_files(folder: Path) -> None:
     for name, text in FILES.items():
         (folder / name).write_text(text.lstrip(), encoding="utf-8")
+    for split in ("en/ind", "en/ood", "zh/ind", "zh/ood"):
+        file = folder / "finished-prompts" / split / "test.json"
+        file.parent.mkdir(parents=True)
+        rows = [
+            {
+                "source": PROMPT.format(before=before, task=f"{split}: {task}"),
+                "target": target,
+            }
+            for task, before, target in TASKS
+        ]
+        file.write_text(json.dumps(rows), encoding="utf-8")
 
 
-def right_answers(folder: Path) -> dict[str, str]:
-    """The oracle's replies in the runs of a folder, by `key_of` the conversation."""
-    book = {}
-    for journal in folder.glob("oracle-*/runs/*/calls.jsonl"):
+def right_answers(folder: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The oracle's replies in the runs of a folder, by `key_of` the conversation, and by case."""
+    book: dict[str, str] = {}
+    spoken: dict[str, set[str]] = {}
+    for journal in sorted(folder.glob("oracle-*/runs/*/calls.jsonl")):
+        case = journal.relative_to(folder).parts[0].removeprefix("oracle-")
         asked: dict[str, list[str]] = {}
         for call in lines_of(journal):
             texts = [
@@ -69,23 +109,27 @@ def right_answers(folder: Path) -> dict[str, str]:
                 if message["role"] == "user"
             ]
             asked[call["conversation"]] = every = asked.get(call["earlier"], []) + texts
-            book[key_of(every)] = call["reply"]["text"]
-    return book
+            if texts:
+                book[key_of(every)] = call["reply"]["text"]
+                spoken.setdefault(case, set()).add(call["reply"]["text"])
+    return book, {case: sorted(texts) for case, texts in spoken.items()}
 
 
 def write_predictions(run: Path, target: Path) -> None:
     """The predictions of a run for `score --predictions`: one left out, every third as a point."""
-    steps = [step for step in map(flat, lines_of(run / "steps.jsonl")) if step["prediction"]][1:]
+    steps = [step for step in lines_of(run / "steps.jsonl") if step["prediction"]][1:]
     with target.open("w", encoding="utf-8") as file:
         for number, step in enumerate(steps):
-            said = step["prediction"]
-            line = {"step": step["step_id"], "operation": said["operation"], "value": said["value"]}
-            boxes = [c["box"] for c in step["choices"] if c["id"] == said["element"] and c["box"]]
+            action = step["prediction"].get("action") or {}
+            element, value = action.get("element"), action.get("arguments", {}).get("value", "")
+            line = {"step": step["unit_id"], "operation": action.get("name"), "value": value}
+            choices = step["detail"]["choices"]
+            boxes = [c["box"] for c in choices if c["id"] == element and c["box"]]
             if number % 3 == 0 and boxes:
                 left, top, width, height = boxes[0]
                 line["point"] = [left + width / 2, top + height / 2]
             else:
-                line["element"] = said["element"]
+                line["element"] = element
             file.write(json.dumps(line) + "\n")
 
 

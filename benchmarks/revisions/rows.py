@@ -46,8 +46,10 @@ def rest_of(summary: Json) -> dict[str, Any]:
 def _is_group(name: str, value: Any) -> bool:
     if name == "total":
         return True
+    if not name.startswith("by_"):
+        return False
     # `by_role` is a group of some benchmarks, and of others the cost of each model.
-    return name.startswith("by_") and all("metrics" in part for part in value.values())
+    return all(isinstance(part, Mapping) and "metrics" in part for part in value.values())
 
 
 def _of_tree(summary: Json, measures: list[Json]) -> Iterator[tuple[Row, Numbers]]:
