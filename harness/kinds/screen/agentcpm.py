@@ -169,17 +169,18 @@ def convert(source: Path, target: Path) -> int:
     train = set(decoded(listed.path, dict[str, list[int]]).get("train", ()))
     if not train:
         raise DataError(f"{listed.path} lists no ids under train")
-    (target / "images").mkdir(parents=True, exist_ok=True)
     written: dict[tuple[int, int], bytes] = {}
-    for file in folder.files("android_control*", "TFRecords of AndroidControl"):
-        for number, data in enumerate(records(file.path), start=1):
-            with reading(f"{file.path}, record {number}"):
-                features = example(data)
-                episode = int(features["episode_id"][0])
-                if episode not in train:
-                    written |= _episode(features, episode, target / "images")
-    lines = [line for _, line in sorted(written.items())]
-    (target / COMPACT).write_bytes(b"".join(line + b"\n" for line in lines))
+    with built_aside(target) as made:
+        (made / "images").mkdir()
+        for file in folder.files("android_control*", "TFRecords of AndroidControl"):
+            for number, data in enumerate(records(file.path), start=1):
+                with reading(f"{file.path}, record {number}"):
+                    features = example(data)
+                    episode = int(features["episode_id"][0])
+                    if episode not in train:
+                        written |= _episode(features, episode, made / "images")
+        lines = [line for _, line in sorted(written.items())]
+        (made / COMPACT).write_bytes(b"".join(line + b"\n" for line in lines))
     return len(lines)
 
 
