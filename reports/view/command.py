@@ -80,15 +80,15 @@ def view(
     if out is not None and out.suffix.lower() in (".html", ".htm"):
         if serve:
             raise click.UsageError("--serve serves a folder: give one with --out, or none")
-        with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
-            make(Path(folder), out)
-            write_single(Path(folder), out, overwrite=overwrite)
+        with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as work:
+            make(Path(work), out)
+            write_single(Path(work), out, overwrite=overwrite)
     elif not serve:
         target = out or Path("view")
         check(target, overwrite=overwrite)
         try:
-            with built_aside(target, replaces=overwrite) as folder:
-                make(folder, target / "index.html")
+            with built_aside(target, replaces=overwrite) as made:
+                make(made, target / "index.html")
         except OSError as error:
             raise ViewError(f"cannot write {target}: {error.strerror or error}") from error
     elif out is None and (folders := click.get_current_context().meta.get(FOLDERS)):
