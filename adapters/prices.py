@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 from adapters.contract import Fatal, ModelInfo
 from adapters.conversation import Tier, Usage
+from adapters.input_files import file_text
 
 _CONTEXTS: Mapping[str, Mapping[str, str]] = {
     "flex": {"service_tier": "flex"},
@@ -73,7 +74,7 @@ class PriceSheet:
     def read(cls, path: Path) -> PriceSheet:
         """Return the sheet in a file. Raises `Fatal` if the file is not valid TOML or JSON."""
         try:
-            text = path.read_text(encoding="utf-8")
+            text = file_text(path)
             plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         except OSError as error:
             raise Fatal(f"price file {path}: {error.strerror or error}") from error

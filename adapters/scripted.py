@@ -54,6 +54,7 @@ from adapters.contract import (
     unless_sampled,
 )
 from adapters.conversation import Finish, Reply, Usage
+from adapters.input_files import file_text
 
 Line = Mapping[str, Any]
 Answer = str | Reply | Line
@@ -198,7 +199,7 @@ def _load(model: str) -> tuple[list[Line] | None, AnswerFunction | None]:
 def _read(path: Path) -> list[Line]:
     lines: list[Line] = []
     try:
-        content = path.read_text(encoding="utf-8")
+        content = file_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise Fatal(f"{path} cannot be read as UTF-8 text: {error}") from error
     for number, text in enumerate(content.split("\n"), 1):

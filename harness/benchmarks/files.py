@@ -74,8 +74,10 @@ def local_files(data: Path, *suffixes: str) -> list[DataFile]:
         if not paths:
             raise DataError(f"no {' or '.join(s[1:] for s in suffixes)} file in {data}")
         names = [path.relative_to(data).as_posix() for path in paths]
-    elif data.exists():
+    elif data.is_file():
         paths, names = [data], [data.name]
+    elif data.exists():
+        raise DataError(f"{data} is a pipe or a device, neither a file nor a folder")
     else:
         raise DataError(f"no such file or folder: {data}")
     return [

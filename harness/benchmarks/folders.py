@@ -26,6 +26,7 @@ import msgspec
 
 from adapters.decoding import convert_to, decode_json, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
+from adapters.input_files import file_text, open_file, utf8_bytes
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import fetch, fetch_one
 from harness.benchmarks.parquet import column_names, opened
@@ -274,7 +275,7 @@ def set_folder(data: Path, name: str) -> Path | None:
 def decoded(path: Path, rows: type[T]) -> T:
     """Return the rows of a JSON file. Raises `DataError` if it does not hold such rows."""
     try:
-        data = path.read_bytes()
+        data = utf8_bytes(path)
         if data.startswith(_LFS):
             raise DataError(f"{path} is a git-lfs pointer, not the data; run: git lfs pull")
         return decode_json(data, rows)
@@ -287,7 +288,7 @@ def decoded(path: Path, rows: type[T]) -> T:
 def decoded_text(path: Path, row: type[T]) -> Iterator[tuple[int, T]]:
     """Yield the rows of JSON lines with their numbers from 1. Raises `DataError` as `decoded`."""
     try:
-        lines = path.read_bytes().splitlines()
+        lines = utf8_bytes(path).splitlines()
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     for number, line in enumerate(lines, start=1):
@@ -309,7 +310,7 @@ def decoded_toml(
     Raises `DataError`, also what `check` raises of its values.
     """
     try:
-        found = tomllib.loads(path.read_text("utf-8-sig"))
+        found = tomllib.loads(file_text(path))
         check(found)
         return convert_to(found, schema)
     except OSError as error:
@@ -331,7 +332,7 @@ def converted(record: object, row: type[T], where: str) -> T:
 
 def _head(path: Path, most: int | None) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read() if most is None else file.read(most)
     except (FileNotFoundError, NotADirectoryError):
         raise

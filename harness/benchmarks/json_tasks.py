@@ -19,6 +19,7 @@ import msgspec
 
 from adapters.decoding import Decoder, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
+from adapters.input_files import BOM, open_file
 from harness.benchmarks.files import DataFile
 from harness.errors import DataError
 
@@ -110,7 +111,7 @@ def split(path: Path, chunk: int = _CHUNK) -> Iterator[tuple[int, bytes]]:
         DataError: the file cannot be read, does not hold JSON objects, or is truncated.
     """
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             yield from _split(file, path, chunk)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
@@ -179,9 +180,9 @@ def _split(file: BinaryIO, path: Path, chunk: int) -> Iterator[tuple[int, bytes]
     buffer, origin = bytearray(file.read(chunk)), 0
     if buffer.startswith(_LFS):
         raise DataError(f"{path} is a git-lfs pointer, not the data; run: git lfs pull")
-    if buffer.startswith(b"\xef\xbb\xbf"):
-        del buffer[:3]
-        origin = 3
+    if buffer.startswith(BOM):
+        del buffer[: len(BOM)]
+        origin = len(BOM)
     array = False
     while True:
         at = _blank_end(buffer)

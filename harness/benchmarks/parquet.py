@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from adapters.input_files import open_file
 from harness.errors import DataError
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def wide_rows(
 def _check(path: Path) -> None:
     """Reject files that are not parquet, with a clearer message than pyarrow's."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             start = file.read(len(_LFS))
             file.seek(max(0, path.stat().st_size - len(_MAGIC)))
             end = file.read()

@@ -141,7 +141,7 @@ def reading(where: str) -> Iterator[None]:
     """Raise what is found to be wrong with a row as a `DataError` that begins with its place."""
     try:
         yield
-    except (ValueError, TypeError, LookupError) as error:
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise DataError(f"{where}: {error}") from error
 
 

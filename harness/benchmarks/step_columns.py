@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adapters.input_files import file_bytes, file_text
 from harness.benchmarks.index import Key, StoredStep
 from harness.benchmarks.parquet import Record
 from harness.benchmarks.recorded import decode_operation, find_problems, whole
@@ -213,7 +214,7 @@ class StepColumns:
         written = self.text(record, "html", where)
         if "<" not in written:
             try:
-                written = self._at(folder, written).read_text(encoding="utf-8")
+                written = file_text(self._at(folder, written))
             except (OSError, ValueError) as error:
                 raise self._wrong("html", where, written, "a page or its file") from error
         try:
@@ -233,7 +234,7 @@ class StepColumns:
         try:
             if stored.startswith("data:"):
                 return base64.b64decode(stored.partition(",")[2], validate=True)
-            return self._at(folder, stored).read_bytes()
+            return file_bytes(self._at(folder, stored))
         except (OSError, ValueError) as error:
             raise self._wrong("screenshot", where, stored, "a picture or its file") from error
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from adapters.decoding import convert_to, decode_json
+from adapters.input_files import behind_mark, file_text, open_file
 from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.hub import hub_data
 from harness.benchmarks.hub_copies import Wanted, copied
@@ -145,7 +146,7 @@ class StepsLayout(TableLayout):
             yield from TableLayout.records(self, group, offsets, columns)
             return
         try:
-            with path.open("rb") as lines:
+            with open_file(path) as lines:
                 lines.seek(start)
                 record, problem = _decoded(lines.readline())
         except OSError as error:
@@ -296,7 +297,7 @@ class _Schema(msgspec.Struct, forbid_unknown_fields=True):
 
 def _read_schema(path: Path) -> _Schema:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = file_text(path)
         values = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
         return convert_to(values, _Schema)
     except OSError as error:
@@ -327,9 +328,9 @@ def _sound(layout: StepsLayout, path: Path) -> Iterator[Scanned]:
 
 def _lines(path: Path) -> Iterator[tuple[int, int, bytes]]:
     """Yield the non-blank lines of a file: number from 1, offset of the first byte, text."""
-    start = 0
     try:
-        with path.open("rb") as file:
+        with behind_mark(path) as file:
+            start = file.tell()
             for row, text in enumerate(file, start=1):
                 if text.strip():
                     yield row, start, text

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from adapters.input_files import file_text
 from harness.commands.options import FILE, SettingOption
 from harness.errors import UserError
 from harness.settings import SETTINGS, UNDER, Setting, unfolded, unknown
@@ -95,8 +96,9 @@ def read_toml(path: str, what: str) -> dict[str, Any]:
     `what` is what an error calls the file. Raises `UserError`.
     """
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-        return tomllib.loads(data.decode("utf-8"))
+        if path == STDIN:
+            return tomllib.loads(sys.stdin.buffer.read().decode("utf-8-sig"))
+        return tomllib.loads(file_text(Path(path)))
     except OSError as error:
         raise UserError(f"{what}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -19,23 +19,25 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     """
     from harness.printing import terminal
     from harness.runs import RunDirectory, open_run
+    from harness.runs.files import built_aside
     from harness.runs.finding import settings_of
     from harness.runs.shards import merge as merge_shards
     from harness.session.brief import print_result
     from harness.session.rescoring import grid_of
     from harness.session.summary import summarise
 
-    merge_shards(runs, out)
-    run = open_run(out)
-    settings = settings_of(run)
-    records = run.records()
-    wanted = int(run.manifest.dataset.get("rows", 0)) * settings.times
-    settled = sum(record.settled for record in records)
-    if settled == wanted:
-        with RunDirectory.start(out, run.manifest) as directory:
-            rows = run.manifest.dataset.get("partial_tasks", {})
-            summary = summarise(records, settings, rows, run.manifest)
-            directory.finish(summary, complete=True)
+    with built_aside(out) as folder:
+        merge_shards(runs, folder)
+        run = open_run(folder)
+        settings = settings_of(run)
+        records = run.records()
+        wanted = int(run.manifest.dataset.get("rows", 0)) * settings.times
+        settled = sum(record.settled for record in records)
+        if settled == wanted:
+            with RunDirectory.start(folder, run.manifest) as directory:
+                rows = run.manifest.dataset.get("partial_tasks", {})
+                summary = summarise(records, settings, rows, run.manifest)
+                directory.finish(summary, complete=True)
     console = terminal()
     print_result(console, grid_of(open_run(out), records, settings))
     state = (

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 
 from adapters.decoding import decoder_of
+from adapters.input_files import utf8_bytes
 from harness.benchmarks import Dataset, actions_of
 from harness.errors import UserError, suggestion
 from harness.runs import Unit
@@ -100,7 +101,7 @@ def read_predictions(path: Path, kind: Predictions) -> dict[str, Any]:
     Raises `UserError` naming the line that is wrong.
     """
     try:
-        lines = path.read_bytes().splitlines()
+        lines = utf8_bytes(path).splitlines()
     except OSError as error:
         raise UserError(f"--predictions {path}: {error.strerror or error}") from error
     said: dict[str, Any] = {}

@@ -29,6 +29,7 @@ from adapters.conversation import (
     illustrated,
     user,
 )
+from adapters.input_files import file_text
 from harness.errors import UserError
 from harness.protocols.contract import StepProtocol
 from harness.records import Earlier, Step
@@ -96,7 +97,7 @@ def open_texts(schema: Schema, path: Path | None = None) -> Texts:
 def read_file(path: Path) -> str:
     """Return the text of a prompt file. Raises `UserError`."""
     try:
-        return path.read_text("utf-8")
+        return file_text(path)
     except OSError as error:
         raise UserError(f"--prompts {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

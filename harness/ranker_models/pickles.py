@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from adapters.input_files import open_file
 from harness.errors import DataError
 from harness.rankers import PUBLISHED
 from harness.rankers.files import Entry, table_writer
@@ -145,7 +146,7 @@ def convert(
 
 def _load(path: Path) -> dict[str, dict[Any, Any]]:
     try:
-        with path.open("rb") as file, memory_limit(_BASE_BYTES + _TIMES * path.stat().st_size):
+        with open_file(path) as file, memory_limit(_BASE_BYTES + _TIMES * path.stat().st_size):
             loaded = _Unpickler(file).load()
     except Refused as error:
         raise Refused(f"{path} was refused: {error}") from error

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from adapters.decoding import decoder_of
+from adapters.input_files import behind_mark
 from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
@@ -121,7 +122,7 @@ def import_queries(
 def _queries(files: Sequence[Path]) -> Iterator[tuple[str, _Query, bytes]]:
     for path in _paths(files):
         try:
-            with path.open("rb") as file:
+            with behind_mark(path) as file:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         where = f"{path}, line {number}"

@@ -30,6 +30,7 @@ from harness.ranker_models.cross_encoder import (
     opened,
     query,
 )
+from harness.runs.files import built_aside
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
@@ -246,22 +247,13 @@ def _progress_callback(on_progress: Callable[[int, int, float], None]) -> Any:
 
 
 def _save(model: CrossEncoder, out: Path, note: Callable[[Path], None]) -> None:
-    """Write the checkpoint next to `out` and rename it: `out` is never half written."""
-    import shutil
-
-    partial = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+    """Write the checkpoint with its note: `out` is never half written."""
     try:
-        partial.mkdir(parents=True)
-        model.save_pretrained(str(partial), create_model_card=False)
-        note(partial)
-        if out.exists():
-            out.rmdir()
-        partial.rename(out)
+        with built_aside(out) as folder:
+            model.save_pretrained(str(folder), create_model_card=False)
+            note(folder)
     except OSError as error:
         raise DataError(f"cannot write {out}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _note(

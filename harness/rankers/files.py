@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from adapters.decoding import decoder_of
+from adapters.input_files import BOM, open_file
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.parquet import column_names, opened, require, small_columns
 from harness.benchmarks.parquet_writing import parquet_writer
@@ -109,7 +110,7 @@ def from_file(text: str) -> Ranks:
     """Open the ranks in a file. Raises `DataError` if it is missing or holds something else."""
     path = Path(text)
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             start = file.read(4)
     except FileNotFoundError as error:
         raise DataError(f"no such file of scores or ranks: {path}") from error
@@ -141,7 +142,9 @@ class JsonScores(StoredRanks):
         except (OSError, ValueError) as error:
             raise DataError(f"{path} cannot be read: {error}") from error
         try:
-            self._add(_WHOLE.decode(text), "")
+            if text.read(len(BOM)) != BOM:
+                text.seek(0)
+            self._add(_WHOLE.decode(memoryview(text)[text.tell() :]), "")
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             if not self._add_lines(text):
                 raise DataError(f"{path} is not JSON of scores ({_EXAMPLE}): {error}") from error

@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from adapters.input_files import file_text
 from harness.errors import UserError, suggestion
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def read_script(file: str) -> Script:
     """
     name, _, wanted = file.partition("#")
     try:
-        content = tomllib.loads(Path(name).read_text("utf-8"))
+        content = tomllib.loads(file_text(Path(name)))
     except OSError as error:
         raise UserError(f"--script {name}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, replace
 from itertools import zip_longest
@@ -21,7 +20,15 @@ from harness.runs import (
     manifest_before,
     open_run,
 )
-from harness.runs.files import CALLS, STEPS, Blobs, read_records, sealed, write_error
+from harness.runs.files import (
+    CALLS,
+    STEPS,
+    Blobs,
+    built_aside,
+    read_records,
+    sealed,
+    write_error,
+)
 from harness.runs.finding import settings_of
 from harness.runs.manifest import MANIFEST, Redone, Session, Setup, read_manifest, write_manifest
 from harness.runs.on_record import StepKey
@@ -52,28 +59,24 @@ def take_over(
         return
     if new.exists() and (not new.is_dir() or any(new.iterdir())):
         raise RunError(f"{new} exists but is not a run directory: choose another folder with --out")
-    part = new.with_name(f".{new.name}.{os.getpid()}")
     try:
-        part.mkdir(parents=True)
-        calls = _without(read_records(old / CALLS, CallRecord), again)
-        cost = _write(part / CALLS, (call for call in calls if call.id not in shared))
-        _write(part / STEPS, _without(read_records(old / STEPS, Unit), again))
-        manifest = replace(
-            read_manifest(old),
-            name=new.name,
-            created=Session.now({}).started,
-            **{field.name: getattr(setup, field.name) for field in fields(Setup)},
-            redone=replace(redone, cost=cost),
-            unrecorded=0.0,
-            sessions=(),
-        )
-        Blobs(old).copy(Blobs(part))
-        write_manifest(part, manifest)
-        part.replace(new)
+        with built_aside(new) as part:
+            calls = _without(read_records(old / CALLS, CallRecord), again)
+            cost = _write(part / CALLS, (call for call in calls if call.id not in shared))
+            _write(part / STEPS, _without(read_records(old / STEPS, Unit), again))
+            manifest = replace(
+                read_manifest(old),
+                name=new.name,
+                created=Session.now({}).started,
+                **{field.name: getattr(setup, field.name) for field in fields(Setup)},
+                redone=replace(redone, cost=cost),
+                unrecorded=0.0,
+                sessions=(),
+            )
+            Blobs(old).copy(Blobs(part))
+            write_manifest(part, manifest)
     except OSError as error:
         raise write_error(new, error) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 def _without(records: Iterable[Any], again: Collection[StepKey]) -> Iterable[Any]:

@@ -16,18 +16,22 @@ missing. Lines refer to blobs by digest and are written after them. Nothing ther
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
 import os
 import re
+import shutil
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from filelock import FileLock, Timeout
 
 from adapters.decoding import decode_json
 from harness.errors import DiskFull, RunError
@@ -213,6 +217,54 @@ def replace_file(path: Path, parts: Iterable[bytes]) -> None:
         sync_folder(path.parent)
     except OSError as error:
         raise write_error(path, error) from error
+
+
+@contextmanager
+def built_aside(target: Path, *, replaces: bool = False) -> Iterator[Path]:
+    """Yield a folder to fill, and move it to `target` when the block has ended well.
+
+    It lies next to `target`, and has its name. A process that is killed leaves `target` as it was,
+    and what it wrote is removed by the next one. `target` is missing or an empty folder; with
+    `replaces`, each entry takes the place of the one of its name, and others stay.
+
+    Raises `RunError` for a `target` with other content, and while another process writes it.
+    """
+    target = target.absolute()
+    filled = target.is_dir() and any(target.iterdir())
+    if (target.exists() and not target.is_dir()) or (filled and not replaces):
+        raise RunError(f"{target} exists already: name another folder")
+    made = [folder for folder in target.parents if not folder.exists()]
+    work = target.with_name(f".{target.name}.part")
+    work.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(work / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise RunError(f"another process is writing {target}") from None
+    new, old = work / target.name, work / "old"
+    try:
+        for left in (new, old):
+            shutil.rmtree(left, ignore_errors=True)
+        new.mkdir()
+        yield new
+        if filled:
+            old.mkdir()
+            for entry in new.iterdir():
+                if (target / entry.name).exists():
+                    (target / entry.name).replace(old / entry.name)
+                entry.replace(target / entry.name)
+        else:
+            if target.exists():
+                target.rmdir()
+            new.replace(target)
+        sync_folder(target.parent)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        lock.release()
+        if not target.exists():
+            with contextlib.suppress(OSError):
+                for folder in made:
+                    folder.rmdir()
 
 
 def sync_folder(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from adapters.input_files import utf8_bytes
 from harness.tables import say
 from reports.output import RUNS, emit_grids, format_options, put
 
@@ -135,7 +136,7 @@ def _import(opened: Mapping[str, Run], source: Path) -> None:
     from reports.errors.labels import import_labels
 
     try:
-        content = source.read_bytes()
+        content = utf8_bytes(source)
     except OSError as error:
         raise click.UsageError(f"cannot read {source}: {error.strerror or error}") from error
     for name, run in opened.items():

@@ -46,6 +46,7 @@ from typing import get_args
 import msgspec
 
 from adapters.decoding import convert_to
+from adapters.input_files import utf8_bytes
 from harness.settings import SETTINGS
 from parsers import Declaration
 from parsers.declaration import Average
@@ -188,7 +189,7 @@ def key_names(rows: Iterable[Published] | None = None) -> tuple[str, ...]:
 def read_rows(path: Path) -> tuple[Published, ...]:
     """Read a file of published rows. Raises `PublishedError` naming the row and what is wrong."""
     try:
-        content = convert_to(msgspec.toml.decode(path.read_bytes()), _File)
+        content = convert_to(msgspec.toml.decode(utf8_bytes(path)), _File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
     measures = tuple((name, *words) for name, words in content.measures.items())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from harness.runs.files import built_aside
 from harness.tables import say
 from reports.output import FOLDERS, RUNS
 from reports.view.serving import HOST, following, server
@@ -63,9 +64,11 @@ def view(
     """
     if port is not None and not serve:
         raise click.UsageError("--port belongs to --serve")
+    from reports.view.folder import ViewError, check, write_single
     from reports.view.write import Page
 
     def make(folder: Path, named: Path | None = None) -> Page:
+        """Write the page into a folder; where a new one is moved, `named` is what it becomes."""
         page = Page(
             *(runs, folder), count=count, pictures=pictures, follow=serve, warn=_warn, bar=_bar
         )
@@ -77,13 +80,17 @@ def view(
     if out is not None and out.suffix.lower() in (".html", ".htm"):
         if serve:
             raise click.UsageError("--serve serves a folder: give one with --out, or none")
-        from reports.view.folder import write_single
-
-        with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as folder:
-            make(Path(folder), out)
-            write_single(Path(folder), out, overwrite=overwrite)
+        with tempfile.TemporaryDirectory(prefix="vlm-eval-view-") as work:
+            make(Path(work), out)
+            write_single(Path(work), out, overwrite=overwrite)
     elif not serve:
-        make(out or Path("view"))
+        target = out or Path("view")
+        check(target, overwrite=overwrite)
+        try:
+            with built_aside(target, replaces=overwrite) as made:
+                make(made, target / "index.html")
+        except OSError as error:
+            raise ViewError(f"cannot write {target}: {error.strerror or error}") from error
     elif out is None and (folders := click.get_current_context().meta.get(FOLDERS)):
         _browse(folders, PORT if port is None else port)
     elif out is not None:

@@ -155,12 +155,16 @@ def _facts(points: Points, *, goals: bool) -> list[Fact]:
 
 
 def _listed(declared: Declaration, page: UnitPage) -> list[Measure]:
-    """Return the measures in the list: where the main one is yes or no, the outcome says it."""
-    main = declared.main_of_units
-    shown = [one for one in declared.of_units if one.in_tables or one is main]
-    if page.measures is not None:
-        shown = [one for one in declared.of_units if one.name in page.measures]
-    return [one for one in shown if one is not main or not main.binary]
+    """Return the measures in the list, the main one among them unless it is yes or no, which the
+    outcome says."""
+    main, named = declared.main_of_units, page.measures
+
+    def is_listed(one: Measure) -> bool:
+        if one is main:
+            return not main.binary
+        return one.in_tables if named is None else one.name in named
+
+    return [one for one in declared.of_units if is_listed(one)]
 
 
 def _point(record: Unit[Any], page: UnitPage, declared: Declaration) -> Point:

@@ -18,6 +18,7 @@ own.
 from __future__ import annotations
 
 import csv
+import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -25,6 +26,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from adapters.input_files import file_text
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, converted, decoded
@@ -291,8 +293,7 @@ def _read_showdown(folder: Folder, split: str) -> Rows:
     name = inner if (folder.root / inner).is_file() else "data.csv"
     (file,) = folder.files(name, "the rows of showdown-clicks")
     try:
-        with file.path.open(encoding="utf-8", newline="") as lines:
-            records = list(csv.DictReader(lines))
+        records = list(csv.DictReader(io.StringIO(file_text(file.path), newline="")))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{file.path} cannot be read: {error}") from error
     rows = []

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from adapters.decoding import decode_json
+from adapters.input_files import utf8_bytes
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.files import DataFile, check_splits, fingerprint
 from harness.benchmarks.items import Items
@@ -221,7 +222,7 @@ def _folder(data: Path, names: dict[str, str]) -> Path:
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file, checked. Raises `DataError` naming the first that is not as it should."""
     try:
-        content = decode_json(path.read_bytes())
+        content = decode_json(utf8_bytes(path))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

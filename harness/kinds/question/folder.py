@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from adapters.input_files import file_bytes
 from harness.benchmarks.folders import decoded_toml
 from harness.errors import DataError, suggestion
 from harness.pictures import PictureError, read_size
@@ -182,12 +183,12 @@ class Pictures:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a picture."""
-        return self._held[name] if name in self._held else self._path(name).read_bytes()
+        return self._held[name] if name in self._held else file_bytes(self._path(name))
 
     def _of_file(self, name: str) -> str:
         if name not in self._known:
             try:
-                data = self._path(name).read_bytes()
+                data = file_bytes(self._path(name))
             except OSError:
                 raise Bad("picture", f"{name} is not in {self.root}") from None
             self._known[name] = _digest(data, name)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from adapters.input_files import file_text
 from harness.errors import DataError, suggestion
 from harness.kinds.question.folder import Bad, Schema
 from parsers.calls import read_arguments
@@ -186,17 +187,17 @@ def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     suffix = path.suffix.lower()
     if suffix == ".jsonl":
         # Not by `splitlines`: texts may hold other line ends.
-        for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), 1):
+        for number, line in enumerate(file_text(path).split("\n"), 1):
             if line.strip():
                 yield f", line {number}", _object(line, f"{path.name}, line {number}")
     elif suffix == ".json":
-        found = _json(path.read_text("utf-8-sig"), path.name)
+        found = _json(file_text(path), path.name)
         if not isinstance(found, list):
             raise DataError(f"{path.name}: not a list of objects")
         for number, row in enumerate(found, 1):
             yield f", item {number}", _checked(row, f"{path.name}, item {number}")
     elif suffix in (".csv", ".tsv"):
-        text = path.read_text("utf-8-sig")
+        text = file_text(path)
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=",\t"[suffix == ".tsv"])
         for row in reader:
             where = f"{path.name}, line {reader.line_num}"

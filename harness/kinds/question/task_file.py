@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from adapters.input_files import file_text
 from harness.errors import DataError, suggestion
 from harness.kinds.question.folder import Bad
 from harness.kinds.question.task_templates import check_template
@@ -129,7 +130,7 @@ def _keys(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST:
             raise DataError(f"{path} is larger than any task")
-        text = path.read_text("utf-8-sig")
+        text = file_text(path)
         depth = 0
         for event in yaml.parse(text, loader):
             depth += isinstance(event, yaml.CollectionStartEvent)

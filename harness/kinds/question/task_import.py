@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from harness.kinds.question.task_file import Refused, TaskFile, is_name, read_ta
 from harness.kinds.question.task_templates import filled
 from harness.pictures import read_size
 from harness.printing import printable, say
+from harness.runs.files import built_aside
 from harness.tables import counted
 from parsers.question import LETTERS
 
@@ -61,10 +61,7 @@ def _imported(task: TaskFile, target: Path) -> list[str]:
     columns = list(dict.fromkeys(name for _, row in found for name in row))
     if unknown := list(_unknown(task, columns)):
         raise Refused(unknown)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".import-") as place:
-        folder = Path(place, "set")
-        folder.mkdir()
+    with built_aside(target) as folder:
         rows: list[Row | Bad] = []
         for number, (_, row) in enumerate(found):
             try:
@@ -77,9 +74,6 @@ def _imported(task: TaskFile, target: Path) -> list[str]:
             raise Refused(problems)
         made = [row for row in rows if isinstance(row, dict)]
         _write(folder, schema, made, task.notes)
-        if target.exists():
-            target.rmdir()
-        folder.rename(target)
     return list(_understood(task, target, schema, made, columns))
 
 

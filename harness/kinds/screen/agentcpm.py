@@ -12,21 +12,22 @@ file keeps those that the rules look at: around the recorded point, and the five
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
+from adapters.decoding import convert_to, decode_json
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.benchmarks.published import reading
-from harness.errors import DataError
+from harness.errors import DataError, UserError
 from harness.kinds.screen.aitw import Touched
 from harness.kinds.screen.sets import Row
-from harness.kinds.screen.tfrecords import Features, chunks, example, fields, records, signed
+from harness.kinds.screen.tfrecords import chunks, example, fields, records, signed
+from harness.runs.files import built_aside
 from parsers.actions import Action, Value
 from parsers.scoring import within
 from parsers.screen import OPPOSITE, Edges, Point, finger_way, from_object, to_object
@@ -43,6 +44,8 @@ _NAMES = {
     "navigate_back": "back",
     "navigate_home": "home",
 }
+Side = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+"""Pixels."""
 _BY_NUMBER = {1: "wait", 3: "type", 5: "back", 6: "home", 10: "complete"}
 
 
@@ -169,68 +172,94 @@ def convert(source: Path, target: Path) -> int:
     train = set(decoded(listed.path, dict[str, list[int]]).get("train", ()))
     if not train:
         raise DataError(f"{listed.path} lists no ids under train")
-    (target / "images").mkdir(parents=True, exist_ok=True)
     written: dict[tuple[int, int], bytes] = {}
-    for file in folder.files("android_control*", "TFRecords of AndroidControl"):
-        for number, data in enumerate(records(file.path), start=1):
-            with reading(f"{file.path}, record {number}"):
-                features = example(data)
-                episode = int(features["episode_id"][0])
-                if episode not in train:
-                    written |= _episode(features, episode, target / "images")
-    lines = [line for _, line in sorted(written.items())]
-    (target / COMPACT).write_bytes(b"".join(line + b"\n" for line in lines))
+    with built_aside(target) as made:
+        (made / "images").mkdir()
+        for file in folder.files("android_control*", "TFRecords of AndroidControl"):
+            for number, data in enumerate(records(file.path), start=1):
+                with reading(f"{file.path}, record {number}"):
+                    read = convert_to(example(data), Recorded)
+                    if read.episode_id[0] not in train:
+                        written |= _episode(read, made / "images")
+        lines = [line for _, line in sorted(written.items())]
+        (made / COMPACT).write_bytes(b"".join(line + b"\n" for line in lines))
     return len(lines)
 
 
-def _episode(features: Features, episode: int, images: Path) -> dict[tuple[int, int], bytes]:
-    actions = [json.loads(_text(one)) for one in features["actions"]]
-    actions.append({"action_type": "finish"})
-    pictures, sentences = features["screenshots"], [*features["step_instructions"], b""]
-    widths, heights = features["screenshot_widths"], features["screenshot_heights"]
-    forests, goal = features["accessibility_trees"], _text(features["goal"][0])
-    if len(pictures) != len(actions):
-        raise ValueError(f"episode {episode} has {len(pictures)} pictures for {len(actions)} steps")
+class Recorded(msgspec.Struct, frozen=True):
+    """The features of an episode; lists of what every step has are as long as `screenshots`."""
+
+    episode_id: tuple[int]
+    goal: tuple[bytes]
+    actions: list[bytes]
+    step_instructions: list[bytes]
+    screenshots: list[bytes]
+    screenshot_widths: list[Side]
+    screenshot_heights: list[Side]
+    accessibility_trees: list[bytes]
+
+    def __post_init__(self) -> None:
+        steps = len(self.actions)
+        for name, count in (
+            ("screenshots", steps + 1),
+            ("screenshot_widths", steps + 1),
+            ("screenshot_heights", steps + 1),
+            ("accessibility_trees", steps + 1),
+            ("step_instructions", steps),
+        ):
+            if len(getattr(self, name)) != count:
+                raise ValueError(f"{len(getattr(self, name))} {name} for {steps} actions")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """An action as JSON has it."""
+
+    action_type: str
+    x: float | None = None
+    y: float | None = None
+    direction: Literal["up", "down", "left", "right"] | None = None
+    text: str = ""
+
+
+def _episode(read: Recorded, images: Path) -> dict[tuple[int, int], bytes]:
+    (episode,) = read.episode_id
+    actions = [decode_json(one, Written) for one in read.actions]
+    sentences = [*(one.decode() for one in read.step_instructions), "finish the task"]
     found = {}
-    for step, written in enumerate(actions):
-        size = int(widths[step]), int(heights[step])
+    for step, written in enumerate([*actions, Written("finish")]):
+        size = read.screenshot_widths[step], read.screenshot_heights[step]
         action = _original(written, size)
         if action is None:
             continue
-        forest = forests[step]
-        assert isinstance(forest, bytes)
         line = Stored(
             episode=episode,
             step=step,
-            goal=goal,
-            instruction=_text(sentences[step]) if step < len(actions) - 1 else "finish the task",
+            goal=read.goal[0].decode(),
+            instruction=sentences[step],
             size=size,
             action=to_object(action, size),
-            boxes=list(kept(list(_bounds(forest)), action.point, size)),
+            boxes=list(kept(list(_bounds(read.accessibility_trees[step])), action.point, size)),
         )
-        picture = pictures[step]
-        assert isinstance(picture, bytes)
-        (images / f"{episode}_{step}.png").write_bytes(picture)
+        (images / f"{episode}_{step}.png").write_bytes(read.screenshots[step])
         found[episode, step] = msgspec.json.encode(line)
     return found
 
 
-def _text(value: object) -> str:
-    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
-
-def _original(written: dict[str, Any], size: tuple[int, int]) -> Action | None:
+def _original(written: Written, size: tuple[int, int]) -> Action | None:
     """The action of a step; None for one that the split leaves out."""
-    kind = written["action_type"]
-    if kind == "finish":
+    if written.action_type == "finish":
         return Action("complete")
-    name = _NAMES.get(kind)
+    name = _NAMES.get(written.action_type)
     if name == "click":
-        return Action(name, point=(float(written["x"]), float(written["y"])))
+        if written.x is None or written.y is None:
+            raise ValueError(f"'{written.action_type}' without x and y")
+        return Action(name, point=(written.x, written.y))
     if name == "scroll":
-        return _scroll(written["direction"], (size[0] / 2, size[1] / 2))
+        if written.direction is None:
+            raise ValueError("a scroll without a direction")
+        return _scroll(written.direction, (size[0] / 2, size[1] / 2))
     if name == "type":
-        return Action(name, arguments={"text": written["text"]})
+        return Action(name, arguments={"text": written.text})
     return Action(name) if name else None
 
 
@@ -257,7 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         print(f"{chosen.target / COMPACT}: {convert(chosen.source, chosen.target):,} steps")
-    except DataError as error:
+    except (UserError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0

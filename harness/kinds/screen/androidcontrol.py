@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from adapters.input_files import file_text
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder, decoded, decoded_text
 from harness.benchmarks.published import Rows, reading
@@ -151,7 +152,7 @@ def _action(checked: Checked) -> Action:
 
 
 def _indexed(path: Path) -> Iterator[tuple[str, int]]:
-    for number, line in enumerate(path.read_text("utf-8").split(), start=1):
+    for number, line in enumerate(file_text(path).split(), start=1):
         parts = line.split("_")
         if len(parts) != 4 or not (parts[1] + parts[3]).isdigit():
             raise DataError(f"{path}, line {number}: not episode_NUMBER_screenshot_NUMBER: {line}")

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from adapters.input_files import open_file
 from harness.errors import DataError
 
 LARGEST = 1 << 30
@@ -70,7 +71,7 @@ def records(path: Path) -> Iterator[bytes]:
     """
     quick = _quick_sum()
     try:
-        with path.open("rb") as raw:
+        with open_file(path) as raw:
             packed = raw.read(2) == b"\x1f\x8b"
             raw.seek(0)
             file = gzip.GzipFile(fileobj=raw) if packed else raw

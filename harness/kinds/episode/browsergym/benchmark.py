@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 import msgspec
 
 from adapters.decoding import decode_json
+from adapters.input_files import utf8_bytes
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.files import check_splits
 from harness.benchmarks.items import Items
@@ -163,7 +164,7 @@ def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
     if data is None:
         raise DataError(f"{name} needs tasks of yours, a line each: --data FILE with {form}")
     try:
-        lines = data.read_bytes().splitlines()
+        lines = utf8_bytes(data).splitlines()
     except OSError as error:
         raise DataError(f"{data} cannot be read: {error.strerror}") from None
     tasks: dict[str, dict[str, str]] = {}
