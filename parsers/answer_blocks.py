@@ -15,10 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
-from parsers.dictionaries import object_in, read_objects
+from parsers.answer_lines import LETTERED, NAMES, Field, Key, Layout, key_of, read_fields
+from parsers.calls import Written, read_entries, written_calls
+from parsers.dictionaries import flat, object_in
 from parsers.operations import OperationReading, read_operation
+from parsers.option_text import is_letter
 from parsers.reply_text import Reply, Source, rewritten, source, tidy
+from parsers.values import undressed
 
 _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)
 
@@ -29,6 +32,8 @@ _ALIASES: Mapping[str, Key] = {
     **dict.fromkeys(("text", "input", "content"), "VALUE"),
 }
 """Further names of keys in JSON."""
+_ENDINGS = ("element", "option", "letter", "choice", "label", "target")
+"""Ends of names that may be keys of the element, the last two only of a letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +42,14 @@ class Block:
 
     start, end: its span in the reply.
     finished: whether it has a value that cannot go on where the reply was cut off.
+    call: whether it is a call of a function.
     """
 
     fields: Mapping[Key, Field]
     start: int
     end: int
     finished: bool = True
+    call: bool = False
 
     def content(self, key: Key) -> Source | None:
         """Return the text after a key; None if the key is missing."""
@@ -95,6 +102,8 @@ def read_blocks(reply: Source, layout: Layout = LETTERED) -> list[Block]:
     """Return the answers of a reply and parts of answers, keyed lines and JSON, in order."""
     fields = read_fields(reply, layout)
     objects = _read_json(reply, fields, layout)
+    if layout is LETTERED and not any(one.key == "ELEMENT" for one in fields) and not objects:
+        objects = _read_calls(reply)
     is_line = outside([(block.start, block.end) for block in objects])
     lines = group([field for field in fields if is_line(field.start)])
     return sorted([*lines, *objects], key=lambda block: block.start)
@@ -146,15 +155,42 @@ def _read_json(reply: Source, fields: Sequence[Field], layout: Layout) -> list[B
         # Lines inside an object that was read are part of it.
         return place >= 0 and starts[place] >= covered and position < free[place].end
 
-    found = read_objects(reply.text, lambda content: _contents(content, layout), skip)
+    found = read_entries(reply, lambda content: _contents(content, layout), skip)
+    blocks = [_of_contents(one.content, one.start, one.end) for one in found]
+    single = [field for block in blocks if len(block.fields) == 1 for field in block.fields.values()]
+    if {"ELEMENT", "ACTION"} <= {field.key for field in single}:
+        # A key per object, one after the other.
+        return group(single)
+    return [block for block in blocks if block.fields.keys() - {"VALUE"}]
+
+
+def _of_contents(content: Mapping[Key, Source], start: int, end: int, call: bool = False) -> Block:
+    fields = {key: Field(key, part, start, end, True) for key, part in content.items()}
+    return Block(fields, start, end, call=call)
+
+
+_VERBS = re.compile(
+    r"(?<![\w.])(?:\w{1,12}\.)?((?:left_?)?click|tap|press|hover|type(?:_?text)?|fill|input|write|enter"
+    r"|select(?:_?option)?|choose)\(",
+    re.IGNORECASE,
+)
+
+
+def _read_calls(reply: Source) -> list[Block]:
+    """Read calls of verbs with a letter and a value by position: `type('D', 'New York')`."""
     return [
-        Block(
-            {key: Field(key, part, one.start, one.end, True) for key, part in one.content.items()},
-            one.start,
-            one.end,
-        )
-        for one in found
+        _of_contents(_said_by(call), call.start, call.end, call=True)
+        for call in written_calls(reply, _VERBS)
+        if is_letter(str(call.fields.get("0")))
     ]
+
+
+def _said_by(call: Written) -> dict[Key, Source]:
+    verb = "TYPE" if call.name.lower() in ("enter", "input", "write") else call.name
+    operation = read_operation(verb.replace("_", " ")).operation or "TYPE"
+    content: dict[Key, Source] = {"ELEMENT": source(str(call.fields["0"])), "ACTION": source(operation)}
+    value = next((one for key, one in call.fields.items() if key != "0"), None)
+    return {**content, "VALUE": source(value)} if isinstance(value, str) else content
 
 
 def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] | None:
@@ -162,6 +198,7 @@ def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] 
 
     Of an object with such keys, those one level down count as well, where it lacks them.
     """
+    parts = flat(parts)
     own = _keyed(parts, layout)
     inner = [value for value in parts.values() if isinstance(value, dict)]
     packed = [object_in(value) for value in parts.values() if _is_packed(value)]
@@ -172,7 +209,12 @@ def _contents(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source] 
     answer = own.pop("ANSWER", None)
     if answer is not None and "ACTION" in own:
         own.setdefault("ELEMENT", answer)
-    return own if own.keys() - {"VALUE"} else None
+    if layout is LETTERED and "ELEMENT" not in own:
+        for value in parts.values():
+            lines = read_fields(source(tidy(value))) if isinstance(value, str) else []
+            if len({line.key for line in lines} & {"ELEMENT", "ACTION"}) > 1:
+                return {line.key: line.content for line in lines}
+    return own or None
 
 
 def _is_packed(value: object) -> TypeGuard[str]:
@@ -183,18 +225,40 @@ def _is_packed(value: object) -> TypeGuard[str]:
 def _keyed(parts: Mapping[str, object], layout: Layout) -> dict[Key, Source]:
     """Return the contents of the keys of an object itself, by their own names before others."""
     contents: dict[Key, Source] = {}
-    for aliases in (False, True):
+    for aliases in range(3):
         for name, value in parts.items():
-            key = _ALIASES.get(name.strip().lower()) if aliases else key_of(name)
+            key = (key_of, _alias, _ending)[aliases](name)
             content = _plain(value)
             # Several texts are no value.
             several = key == "VALUE" and isinstance(value, list) and len(value) > 1
             if key not in layout.keys or content is None or several:
                 continue
             # "type" may be that of the element, or of the call.
-            if not aliases or key != "ACTION" or read_operation(content).readable:
-                contents.setdefault(key, source(content))
+            if aliases and key == "ACTION" and not read_operation(content).readable:
+                continue
+            if aliases == 2 and name.lower().endswith(_ENDINGS[-2:]) and not is_letter(content):
+                continue
+            contents.setdefault(key, source(content))
     return contents
+
+
+def _alias(name: str) -> Key | None:
+    return _ALIASES.get(name.strip().lower())
+
+
+def _ending(name: str) -> Key | None:
+    return "ELEMENT" if name.strip().lower().endswith(_ENDINGS) else None
+
+
+def answer_in(reply: Source) -> Source | None:
+    """Return what an object gives as the answer to a question, the last one; None without any."""
+
+    def read(content: dict[str, object]) -> Source | None:
+        said = _keyed(content, LETTERED)
+        return said.get("ANSWER") or said.get("ELEMENT")
+
+    found = read_entries(reply, read)
+    return found[-1].content if found else None
 
 
 def _plain(value: object) -> str | None:
@@ -222,7 +286,7 @@ def outside(spans: Sequence[tuple[int, int]]) -> Callable[[int], bool]:
     return is_outside
 
 
-_KEYS = r"ELEMENT[ _]?TYPE|ELEMENT[ _]?TEXT|ELEMENT|ACTION|VALUE|ANSWER"
+_KEYS = "|".join(sorted(NAMES.values(), key=lambda names: "?" not in names))
 _OPENING = re.compile(
     rf"(?:(?<=\n)|(?<=>)|\A)[ \t]{{0,20}}<(?:(?P<tag>{_KEYS})"
     rf"|(?P<named>param(?:eter)?|arg(?:ument)?|field|key|item)(?:\s?=\s?|\s{{1,3}}name\s?=\s?)[\"']?(?P<name>{_KEYS})[\"']?"
@@ -230,6 +294,10 @@ _OPENING = re.compile(
     r"<(?P<beside>arg_value|dd|string))\s?>",
     re.IGNORECASE,
 )
+_ATTRIBUTED = re.compile(
+    r"<([A-Za-z]\w{0,20})((?:\s{1,9}[\w-]{1,30}\s?=\s?(?:\"[^\"<>\n]{0,300}\"|'[^'<>\n]{0,300}')){1,6})\s{0,9}/?>"
+)
+_ATTRIBUTE = re.compile(r"([\w-]{1,30})\s?=\s?(?:\"([^\"]*)\"|'([^']*)')")
 _BREAK = re.compile(rf"<br ?/?>(?=[^\w<]{{0,5}}(?:{_KEYS})\b)", re.IGNORECASE)
 _LONGEST = 2_000
 _MOST = 96
@@ -252,10 +320,23 @@ def as_lines(reply: Reply) -> Reply:
     text = reply.text
     if "<" in text:
         text = _BETWEEN.sub(" | ", _ROW.sub("\n", _BREAK.sub("\n", text)))
-        text = _without_tags(text)
+        text = _without_tags(_without_attributes(text))
     if _BAR.search(text):
         text = _without_tables(text)
     return reply if text == reply.text else rewritten(reply, text)
+
+
+def _without_attributes(text: str) -> str:
+    """Write tags with the keys as attributes as lines: `<action element="D" type="CLICK"/>`."""
+
+    def lines(tag: re.Match[str]) -> str:
+        given = {name: undressed(one or other) for name, one, other in _ATTRIBUTE.findall(tag[2])}
+        said = _keyed({"name": tag[1], **given}, LETTERED)
+        if not {"ELEMENT", "ACTION"} <= said.keys():
+            return tag[0]
+        return "".join(f"\n{key}: {content.text}" for key, content in said.items()) + "\n"
+
+    return _ATTRIBUTED.sub(lines, text)
 
 
 def _without_tags(text: str) -> str:
@@ -269,7 +350,7 @@ def _without_tags(text: str) -> str:
         closing = f"</{opening['tag'] or opening['named'] or opening['beside']}>"
         window = text[opening.end() : opening.end() + _LONGEST]
         end = window.lower().find(closing.lower())
-        content = " ".join(window[: max(end, 0)].split())
+        content = " ".join(undressed(window[: max(end, 0)]).split())
         if end < 0 or content.startswith("{"):
             continue
         key = (opening["tag"] or opening["name"] or opening["cell"]).replace("_", " ")

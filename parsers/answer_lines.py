@@ -6,7 +6,7 @@ One pass over the lines; all patterns are anchored or bounded, so reading takes 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,13 +15,17 @@ from parsers.reply_text import Source
 
 Key = Literal["ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE", "ANSWER"]
 
-_KEYS: dict[str, Key] = {
-    "ELEMENT": "ELEMENT",
-    "ELEMENTTYPE": "ELEMENT TYPE",
-    "ELEMENTTEXT": "ELEMENT TEXT",
-    "ACTION": "ACTION",
-    "VALUE": "VALUE",
+NAMES: Mapping[Key, str] = {
+    "ELEMENT": "ELEMENT|ELEMENTO|\u00c9L\u00c9MENT|\u042d\u041b\u0415\u041c\u0415\u041d\u0422|\u5143\u7d20|\u8981\u7d20|\uc694\uc18c",
+    "ACTION": "ACTION|AKTION|ACCI\u00d3N|A\u00c7\u00c3O|AZIONE|ACTIE|\u0414\u0415\u0419\u0421\u0422\u0412\u0418\u0415|\u64cd\u4f5c|\u52a8\u4f5c|\u52d5\u4f5c|\uc791\uc5c5|\ub3d9\uc791",
+    "VALUE": "VALUE|WERT|VALOR|VALEUR|VALORE|WAARDE|\u0417\u041d\u0410\u0427\u0415\u041d\u0418\u0415|\u503c|\u5024|\uac12",
     "ANSWER": "ANSWER",
+    "ELEMENT TYPE": "ELEMENT[ _]?TYPE",
+    "ELEMENT TEXT": "ELEMENT[ _]?TEXT",
+}
+"""The keys in the languages of replies, as patterns."""
+_KEYS: dict[str, Key] = {
+    re.sub(r"\[ _\]\?", "", name): key for key, names in NAMES.items() for name in names.split("|")
 }
 _NUMBER = r"(?:\s?#?\d{1,2})?"
 _QUOTES = r"(?P<post>[\"'*_`)\]\u201d\u2019\u3011]*+)"
@@ -42,12 +46,12 @@ _INSIDE = (
     + _QUOTES
     + r"\s*+(?::=?|=(?!=))"
 )
-_ANY_INSIDE = re.compile(_INSIDE % "ELEMENT|ACTION|VALUE")
+_ANY_INSIDE = re.compile(_INSIDE % "|".join(NAMES[key] for key in ("ELEMENT", "ACTION", "VALUE")))
 _FOLLOWING: dict[Key, Key] = {"ELEMENT": "ACTION", "ANSWER": "ACTION", "ACTION": "VALUE"}
 _FOLLOWERS = {
     (key, style): re.compile(_INSIDE % "|".join(words[: 1 + place]))
     for key in ("ACTION", "VALUE")
-    for words in [(key, key.title(), key.lower())]
+    for words in [(NAMES[key], NAMES[key].title(), NAMES[key].lower())]
     for place, style in enumerate(("upper", "title", "lower"))
 }
 # Before a key inside a line: "Final answer: ELEMENT: H".
@@ -66,8 +70,12 @@ _MARKS = ("***", "**", "__", "*", "_", "`", '"', "'", "\u201c", "\u2018")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019"}
 _TAG_BEFORE = re.compile(r"<(\w{1,8})[^<>]{0,60}>")
 _TAG_BEHIND = re.compile(r"\s{0,3}</(\w{1,8})>\Z")
+# A comment in YAML, whose keys are in lower case, behind a content that ends before it.
+_COMMENTED = re.compile(
+    r"(\s*+(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[A-Z]{1,2}|(?i:click|type|select|none|null|~)))\s++#\s"
+)
 _JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
-_NOT_LETTERS = re.compile(r"[^A-Z]")
+_NOT_LETTERS = re.compile(r"[\W\d_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +93,21 @@ class Layout:
 
 
 LETTERED = Layout(
-    re.compile(_LINE % "ELEMENT|ACTION|VALUE|ANSWER", re.IGNORECASE),
+    re.compile(_LINE % "|".join(map(NAMES.__getitem__, ("ELEMENT", "ACTION", "VALUE", "ANSWER"))), re.IGNORECASE),
     frozenset(("ELEMENT", "ACTION", "VALUE", "ANSWER")),
     frozenset(("VALUE",)),
 )
 """SeeAct's three lines, or MindAct's with `Answer` for the element."""
 POINTED = Layout(
-    re.compile(_LINE % "ELEMENT|ACTION|VALUE", re.IGNORECASE), LETTERED.keys, LETTERED.free
+    re.compile(_LINE % "|".join(map(NAMES.__getitem__, ("ELEMENT", "ACTION", "VALUE"))), re.IGNORECASE), LETTERED.keys, LETTERED.free
 )
 """Three lines with a location for the element, which may also stand without its key."""
 DESCRIBED = Layout(
     re.compile(
-        _LINE % r"ELEMENT[ _]?TYPE|ELEMENT[ _]?TEXT|ELEMENT|ACTION|VALUE",
+        _LINE
+        % "|".join(
+            NAMES[key] for key in ("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE")
+        ),
         re.IGNORECASE,
     ),
     frozenset(("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE")),
@@ -131,7 +142,7 @@ def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
     if "ELEMENT" not in layout.free:
         known = {field.key for field in fields}
         missing = {"ACTION", "VALUE", *([] if "ANSWER" in known else ["ELEMENT"])} - known
-        missing = {key for key in missing if key in reply.shadow}
+        missing = {key for key in missing if any(name in reply.shadow for name in NAMES[key].split("|"))}
         letters = layout is LETTERED and "ELEMENT" not in known
         if missing or letters:
             fields = list(_scan(reply, layout, inside=missing, letters=letters))
@@ -229,7 +240,7 @@ def _key_inside(line: str, anywhere: Collection[str]) -> re.Match[str] | None:
     """Return a key inside a line that words lead up to: `Step 2: ELEMENT: H`, `No, wait, ELEMENT:
     H`. Those of `anywhere` need no such words."""
     match = _ANY_INSIDE.search(line)
-    if match is None or match["key"] in anywhere:
+    if match is None or key_of(match["key"]) in anywhere:
         return match
     before = line[: match.start()]
     if len(before) > _LONGEST_LABEL:
@@ -259,6 +270,8 @@ def _on_line(
         content = reply.part(start + match.end(), start + end)
         if follower:
             content = _without(content, trailing=" \t,;|")
+        if match["key"].islower() and (comment := _COMMENTED.match(content.shadow)):
+            content = content.part(0, comment.end(1))
         yield Field(
             key,
             _unmarked(content, match["pre"].strip(), match[0][len(match["pre"]) :]),

@@ -1,12 +1,15 @@
-"""One call of a function with literal arguments, such as `click('SD')  # open the menu`, in a text.
+"""Calls in a text, as functions, objects or tags, and what they stand for.
 
-Nothing is evaluated. A call that Python could not read is read with repairs (`parsers.literals`,
-and full-width punctuation) and marked as repaired.
+    click('SD')  # open the menu
+    {"name": "click", "arguments": {"id": "SD"}}
+    <function=click><parameter=id>SD</parameter></function>
 
-The number of calls that are tried is limited, and each reads a bounded part of the text, so reading
-takes linear time.
+Nothing is evaluated. The number of calls that are tried is limited, and each reads a bounded part of
+the text, so reading takes linear time.
 
-Calls of functions as actions of an action space, and actions as such calls.
+`written_calls` and `read_entries` keep arguments as they are written. `read_calls` reads literals: a
+call that Python could not read is read with repairs (`parsers.literals`, and full-width punctuation)
+and marked as repaired. Such calls are actions of an action space, and actions are spelled as calls.
 
 The function is the action, and its arguments are in the order of the space. One that stands for the
 element is the action's element; a point is two arguments, `x` and `y`.
@@ -17,12 +20,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from parsers.actions import Action, ActionKind, ActionSpace, Value
+from parsers.dictionaries import Found, read_objects
 from parsers.literals import DEPTH, LENIENT, PYTHON, Literals, NotLiteral
 from parsers.reply_text import Source
 from parsers.settling import FAR
+from parsers.values import undressed
+
+T = TypeVar("T")
 
 LONGEST = 20_000
 """Longest call that is read, in characters."""
@@ -198,6 +206,115 @@ def _arguments(reader: Literals) -> tuple[tuple[Value, ...], dict[str, Value]]:
     if len(positional) + len(keywords) < len(read):
         raise NotLiteral  # a name twice, or a positional argument behind a named one
     return tuple(positional), keywords
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A call with its arguments as written, by name, or by position from "0" on.
+
+    fields: texts, lists of them, True, False or None.
+    quoted: names of the arguments that are texts in quotes.
+    """
+
+    name: str
+    fields: Mapping[str, object]
+    quoted: frozenset[str]
+    start: int
+    end: int
+
+
+_ANY_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
+_CALLED = re.compile(
+    r"<function=[\"']?(?P<function>[\w.-]{1,60})[\"']?>|<invoke name=[\"'](?P<invoke>[\w.-]{1,60})[\"']>"
+)
+_PARAMETER = re.compile(r"\s*+<parameter(?:=| name=)[\"']?([\w.-]{1,60})[\"']?>")
+_PARAMETER_ENDS = "</parameter>"
+_LONGEST_PARAMETER = 65_536
+
+
+def written_calls(reply: Source, pattern: re.Pattern[str]) -> Iterator[Written]:
+    """Yield the calls whose name and opening bracket `pattern` matches, the name as its first group.
+
+    The closing bracket may be missing at the end of the text, unless the reply was cut off.
+    """
+    matches = list(pattern.finditer(reply.shadow))
+    if len(matches) > 2 * ATTEMPTS:
+        matches = matches[:ATTEMPTS] + matches[-ATTEMPTS:]
+    end = 0
+    for match in matches:
+        # Text inside of a call that was read is an argument of it.
+        if match.start() < end:
+            continue
+        for text, tokens in ((reply.text, PYTHON), (reply.shadow, LENIENT)):
+            reader = Literals(text, tokens, match.end(), match.end() + LONGEST, written=reply.text)
+            fields: dict[str, object] = {}
+            quoted: set[str] = set()
+            try:
+                reader.items(")", lambda: _argument(reader, fields, quoted))  # noqa: B023
+            except NotLiteral:
+                if not fields or reply.cut or not reader.is_over():
+                    continue
+            end = reader.position
+            yield Written(match[1], fields, frozenset(quoted), match.start(), end)
+            break
+
+
+def _argument(reader: Literals, fields: dict[str, object], quoted: set[str]) -> None:
+    key = reader.keyword()
+    name = key.lower() if key else str(len(fields))
+    is_text = reader.is_text()
+    value = _written(reader)
+    if is_text:
+        quoted.add(name)
+    fields.setdefault(name, value)
+
+
+def _written(reader: Literals, depth: int = 1) -> object:
+    for opening, closing in ("[]", "()"):
+        if depth < DEPTH and reader.skip(opening):
+            return reader.items(closing, lambda: _written(reader, depth + 1))
+    return reader.written()
+
+
+def read_entries(
+    reply: Source,
+    read: Callable[[dict[str, object]], T | None],
+    skip: Callable[[int, int], bool] = lambda position, covered: False,
+) -> list[Found[T]]:
+    """Return the objects, calls in tags, and calls with named arguments that `read` understands, in
+    order. A call is read as an object with its `name` and its arguments."""
+    found = read_objects(reply.text, read, skip, cut=reply.cut)
+    for content, start, end in (*_tagged_calls(reply), *_named_calls(reply)):
+        inside = any(one.start < end and start < one.end for one in found)
+        if not inside and not skip(start, 0) and (one := read(content)) is not None:
+            found.append(Found(one, start, end))
+    return sorted(found, key=lambda one: one.start)
+
+
+def _named_calls(reply: Source) -> Iterator[tuple[dict[str, object], int, int]]:
+    for call in written_calls(reply, _ANY_CALL):
+        named = {key: value for key, value in call.fields.items() if not key.isdecimal()}
+        if named:
+            yield {"name": call.name, **named}, call.start, call.end
+
+
+def _tagged_calls(reply: Source) -> Iterator[tuple[dict[str, object], int, int]]:
+    starts = list(_CALLED.finditer(reply.shadow))
+    if len(starts) > 2 * ATTEMPTS:
+        starts = starts[:ATTEMPTS] + starts[-ATTEMPTS:]
+    for start in starts:
+        content: dict[str, object] = {"name": start["function"] or start["invoke"]}
+        position = start.end()
+        while opening := _PARAMETER.match(reply.text, position):
+            window = opening.end() + _LONGEST_PARAMETER
+            end = reply.text.find(_PARAMETER_ENDS, opening.end(), window)
+            if end < 0:
+                break
+            written = undressed(reply.text[opening.end() : end].strip())
+            content[opening[1]] = None if written == "null" else written
+            position = end + len(_PARAMETER_ENDS)
+        if len(content) > 1 and not (opening and reply.cut):
+            yield content, start.start(), position
 
 
 _POINT = ("x", "y")

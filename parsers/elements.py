@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from parsers.answer_blocks import answer_in
 from parsers.letter_tokens import NONE
 from parsers.named_letters import Named, Names, named_letters
-from parsers.option_text import disagrees, option_with_text, texts_as_letters
+from parsers.option_text import disagrees, option_shown, option_with_text, texts_as_letters
 from parsers.records import Status
 from parsers.reply_text import Source
 
@@ -89,6 +90,8 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
         return ElementReading(Status.ANSWERED, option, ("by_text",))
     if len(letters := _distinct(names)) > 1:
         return _many(letters, labels, first_of_many)
+    if not letters and (option := option_shown(content.text, labels.options)) is not None:
+        return ElementReading(Status.ANSWERED, option, ("by_text",))
     return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
 
 
@@ -109,6 +112,8 @@ def _named_in(names: Names, shadow: str, labels: Labels) -> ElementReading:
     letters = _distinct(names)
     if len(letters) > 1:
         return ElementReading(Status.AMBIGUOUS)
+    if not letters and (option := option_shown(shadow, labels.options)) is not None:
+        return ElementReading(Status.ANSWERED, option, ("by_text",))
     return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
 
 
@@ -121,6 +126,10 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     shadow = said.shadow[-_LONGEST_PROSE:]
     if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
+    if (answer := answer_in(said)) is not None and answer.text != said.text:
+        found = read_choice(answer, labels)
+        if found.status is not Status.PARSE_ERROR:
+            return found
     names = named_letters(shadow, labels.text, long=labels.long)
     if names.listed > 1 and names.conclusion is None:
         return ElementReading(Status.AMBIGUOUS)

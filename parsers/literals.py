@@ -101,6 +101,11 @@ class Literals:
         """Return True if nothing but a comment follows."""
         return _BLANK.fullmatch(self._text, self.position) is not None
 
+    def is_text(self) -> bool:
+        """Return True if a text in quotes comes next."""
+        token = self._peek()
+        return token is not None and token.lastgroup == "text"
+
     def _peek(self) -> re.Match[str] | None:
         """Return the next token; None at the end, and before what is none."""
         if not self._looked:

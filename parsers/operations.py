@@ -19,13 +19,16 @@ _ENTERED = (
     rf"(?=\s{{1,3}}(?:[\"'`\u201c\u2018\u00ab]|{_AN}?(?:\w{{1,15}}\s{{1,3}})?(?:TEXT|VALUE|STRING|QUERY)\b"
     rf"|(?:IN|INTO)\b|{_AN}(?!KEY|BUTTON|SYMBOL)\w))"
 )
+# Keys that are pressed, which is no click.
+_KEY_NAMES = r"(?:ESC|TAB|SPACE|BACK|DEL|HOME|END\b|PAGE|ARROW|CTRL|CONTROL|ALT|SHIFT|F\d|UP\b|DOWN\b)"
 _WORD = re.compile(
     r"\b(?:(?P<other>(?:DOUBLE|TRIPLE|RIGHT|MIDDLE)[\s-]?CLICK(?:S|ED|ING)?)"
-    r"|(?P<click>CLICK(?:S|ED|ING)?)"
+    r"|(?P<click>CLICK(?:S|ED|ING)?|TAP(?:S|PED|PING)?)"
     rf"|(?P<type>TYP(?:E|ES|ED|ING)|ENTER(?:S|ED|ING)?{_ENTERED}|KEY(?:S|ED|ING)?\s{{1,3}}IN"
     rf"|FILL(?:S|ED|ING)?\s{{1,3}}(?:IN|OUT)|INPUT(?:S|TED|TING)?\s{{1,3}}{_AN}?TEXT)"
     r"|(?P<select>SELECT(?:S|ED|ING)?)"
-    r"|(?P<mapped>PRESS(?:ING)?\s{1,3}(?:THE\s{1,3})?ENTER|HOVER(?:S|ING)?|ENTER))\b"
+    r"|(?P<mapped>PRESS(?:ING)?\s{1,3}(?:THE\s{1,3})?ENTER|HOVER(?:S|ING)?|ENTER"
+    rf"|PRESS(?:ES|ED|ING)?(?!\s{{1,3}}(?:THE\s{{1,3}})?{_KEY_NAMES})))\b"
 )
 # Verbs that are nouns elsewhere: "CLICK the input".
 _TYPING_FIRST = re.compile(

@@ -76,6 +76,7 @@ _CLAUSE = re.compile(r"[^][(){}.,;:!?\u3002\uff0c]+")
 _MOST_CLAUSES = 3
 _ENOUGH = 600
 _SHORT = 4
+_LONGEST_SHOWN = 40_000
 # Words of tags and attributes, which tell no option from another.
 _COMMON = frozenset(("button", "link", "field", "text", "box", "input", "icon", "menu", "submit"))
 _COMMON |= {"select", "the", "and", "for"}
@@ -170,6 +171,18 @@ def option_with_text(content: str, options: Sequence[str], *, least: int = 3) ->
         return None
     same = [index for index, option in enumerate(options) if plain(option) == words]
     return same[0] if len(same) == 1 else None
+
+
+def option_shown(said: str, options: Sequence[str]) -> int | None:
+    """Return the only option whose HTML a text holds, None if it holds that of none or several."""
+    if "<" not in said or len(said) > _LONGEST_SHOWN:
+        return None
+    text = plain(said)
+    held = {plain(one): at for at, one in enumerate(options) if one.startswith("<") and plain(one) in text}
+    # An element that holds another is meant, not that one.
+    outer = [one for one in held if not any(one != other and one in other for other in held)]
+    alike = [plain(one) for one in options]
+    return held[outer[0]] if len(outer) == 1 and alike.count(outer[0]) == 1 else None
 
 
 def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) -> str:

@@ -127,6 +127,12 @@ class Part(Protocol):
     @property
     def end(self) -> int: ...
 
+    @property
+    def call(self) -> bool:
+        """Whether it is a call: of several with other words between, the first is the next
+        action."""
+        ...
+
     def corrected(self, later: Self) -> Self:
         """This answer with what `later` says otherwise."""
         ...
@@ -159,7 +165,7 @@ def choose_answer(
         if complete(part):
             if plan:
                 flags.add("multiple")
-            if gap is not Between.PLAN:
+            if gap is Between.CORRECTION or (gap is Between.DRAFT and not part.call):
                 plan.clear()
             plan.append(part)
             gap = Between.PLAN
@@ -167,10 +173,11 @@ def choose_answer(
             plan[-1] = plan[-1].corrected(part)
             flags.add("multiple")
             gap = Between.PLAN
-    taken_back = gap is not Between.PLAN or _CORRECTION.search(reply.shadow, end)
+    calls = bool(plan) and plan[0].call
+    taken_back = gap is Between.CORRECTION or (gap is Between.DRAFT and not calls) or _CORRECTION.search(reply.shadow, end)
     if reply.cut and taken_back:
         plan.clear()
-    return (plan[-1 if last else 0] if plan else None), flags
+    return (plan[-1 if last and not calls else 0] if plan else None), flags
 
 
 _LONGEST_SENTENCE = 80

@@ -5,6 +5,7 @@ Also detects replies that have nothing to parse and replies that decline to answ
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from dataclasses import dataclass, replace
@@ -87,14 +88,16 @@ class Source:
     text: the text as written; values are cut from it.
     shadow: full-width and styled letters are plain ones, joiners are blanks, and what is struck out
         is `~`; keys and letters are searched in it.
+    cut: whether it is incomplete: the reply ran into the output limit, or ends inside a thought.
     """
 
     text: str
     shadow: str
+    cut: bool = False
 
     def part(self, start: int, end: int) -> Source:
         """Return the piece from `start` up to `end`."""
-        return Source(self.text[start:end], self.shadow[start:end])
+        return Source(self.text[start:end], self.shadow[start:end], self.cut)
 
 
 def source(text: str) -> Source:
@@ -293,12 +296,10 @@ class Nothing:
 class Reply(Source):
     """The part of a reply to parse.
 
-    cut: whether the reply is incomplete: it ran into the output limit, or ends inside a thought.
     boxed: what stands between the last answer tokens of a family, such as `<answer>`.
     flags: what had to be done to find it: `in_thought` if all of the reply was a thought.
     """
 
-    cut: bool = False
     boxed: Source | None = None
     flags: tuple[str, ...] = ()
 
@@ -333,6 +334,7 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     flags: tuple[str, ...] = ()
     if not thinking and thought.strip() and not without_tokens(kept).strip():
         kept, flags = thought, ("in_thought",)
+    kept = _unquoted(kept)
     found = [] if boxes else _boxes(kept)
     inside = (without_tokens(kept[start:end]) for _, start, end, _ in reversed(found))
     boxed = next((source(said) for said in inside if said.strip()), None)
@@ -343,6 +345,17 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     if reply.cut:
         return Nothing(Status.TRUNCATED)
     return Nothing(Status.EMPTY, ("only_thinking",) if kept != whole else ())
+
+
+def _unquoted(text: str) -> str:
+    """Return the text that a reply is as a JSON text with escapes; any other as it is."""
+    plain = text.strip()
+    if len(plain) > 1 and plain[0] == plain[-1] == '"' and "\\" in plain:
+        try:
+            return tidy(json.loads(plain, strict=False))
+        except (ValueError, RecursionError):
+            pass
+    return text
 
 
 def refuses(shadow: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from collections.abc import Iterator
 from typing import Literal
 
@@ -25,6 +26,8 @@ _PAIRS: tuple[tuple[str, str], ...] = (
 )
 # May follow a closing quote, not part of the value: `"Ohio".`, `"Ohio" (the state)`.
 _AFTER_QUOTE = re.compile(r"\s*(?:[.,;)\]}]{1,3}|\([^()]*\)\.?)")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,31});")
 _TAGS = ("b", "i", "u", "em", "strong", "code", "span")
 _MARKED = re.compile(rf"<({'|'.join(_TAGS)})>([^<>]*)</\1>")
 _STRUCK = re.compile(r"~~[^~]{1,200}~~")
@@ -40,6 +43,19 @@ _MISSING = re.compile(
     r"|[-\u2013\u2014]+",
     re.IGNORECASE,
 )
+
+
+def undressed(text: str) -> str:
+    """Return a text without CDATA marks and control tokens at its end, entities as characters.
+
+    >>> undressed("<![CDATA[AT&T]]>"), undressed("AT&amp;T<|im_end|>"), undressed("?a=1&copy=2")
+    ('AT&T', 'AT&T', '?a=1&copy=2')
+    """
+    if "<![CDATA[" in text:
+        text = _CDATA.sub(lambda found: found[1], text)
+    elif "&" in text:
+        text = _ENTITY.sub(lambda found: unescape(found[0]), text)
+    return without_tokens(text) if "<" in text or "[" in text else text
 
 
 def clean_value(text: str, style: ValueStyle = "plain") -> str:
@@ -148,7 +164,7 @@ def said_value(
         >>> said_value("TYPE", "", action='Enter "Ohio"')
         ('Ohio', {'value_in_action'})
     """
-    cleaned = clean_value(written, style)
+    cleaned = clean_value(undressed(written), style)
     if operation is None and not is_missing(cleaned):
         return "", {"dropped_value"}
     value, flags = taken_value(operation, cleaned)

@@ -39,6 +39,13 @@ def number_list(text: str) -> list[str] | None:
     return _WRITTEN.findall(text) or None
 
 
+def as_text(value: object) -> str:
+    """Return a place as a text: the numbers of lists in brackets."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(as_text, value))}]"
+    return "None" if value is None else str(value)
+
+
 def places_in(text: str) -> tuple[tuple[Numbers, ...], bool]:
     """Return the locations in the text of a place, tags left out, and whether it says none.
 

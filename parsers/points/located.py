@@ -33,6 +33,7 @@ class Located:
     finished: whether nothing of the value can be missing if the reply was cut off.
     gives_up: a way of declining, which says none only where it was agreed on; `null` for every
         number.
+    call: whether it is a call of a function.
     """
 
     start: int
@@ -44,6 +45,7 @@ class Located:
     exact_value: bool = False
     finished: bool = True
     gives_up: Decline | Literal["null"] | None = None
+    call: bool = False
 
     @property
     def says_where(self) -> bool:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from parsers.dictionaries import Found, attempts, read_objects
+from parsers.calls import read_entries
+from parsers.dictionaries import Found, attempts
 from parsers.elements import says_none
 from parsers.literals import LENIENT, LITERAL_WINDOW, Literals, NotLiteral
-from parsers.points.lines import NUMBER, number_list
+from parsers.points.lines import NUMBER, places_in
 from parsers.points.located import Decline, Locate, Located, Numbers, is_comma, with_lines
 from parsers.reply_text import Source
 
@@ -21,11 +22,6 @@ _VALUES = ("value", "text", "content", "option")
 _NOWHERE = (None, ((), False))
 # Names of tool actions, and the words for them that `read_operation` knows.
 _TOOLS = {"mouse_move": "HOVER", "move": "HOVER", "fill": "TYPE", "input_text": "TYPE"}
-_FUNCTION = re.compile(r"<function=[\w.-]{1,60}>")
-_PARAMETER = re.compile(r"\s*+<parameter=([\w.-]{1,60})>")
-_CLOSING = "</parameter>"
-_LONGEST_PARAMETER = 65_536
-_MOST_CALLS = 48
 
 
 def in_objects(points: Sequence[str], boxes: Sequence[str], *, y_first: bool = False) -> Locate:
@@ -37,45 +33,11 @@ def in_objects(points: Sequence[str], boxes: Sequence[str], *, y_first: bool = F
     read = _reader(points, boxes, y_first)
 
     def locate(reply: Source) -> list[Located]:
-        found = read_objects(reply.text, read)
+        found = read_entries(reply, read)
         located = [replace(one.content, start=one.start, end=one.end) for one in found]
         return with_lines(reply, located, is_comma) if located else []
 
     return locate
-
-
-def in_parameters(points: Sequence[str], boxes: Sequence[str]) -> Locate:
-    """Return a reader of tool calls whose arguments are tags: `<function=...><parameter=...>`."""
-    read = _reader(points, boxes, y_first=False)
-
-    def locate(reply: Source) -> list[Located]:
-        starts = list(_FUNCTION.finditer(reply.shadow))
-        if len(starts) > 2 * _MOST_CALLS:
-            starts = starts[:_MOST_CALLS] + starts[-_MOST_CALLS:]
-        located = []
-        for start in starts:
-            content, end = _parameters(reply.text, start.end())
-            if content and (one := read(content)) is not None:
-                located.append(replace(one, start=start.start(), end=end))
-        return with_lines(reply, located, is_comma) if located else []
-
-    return locate
-
-
-def _parameters(text: str, position: int) -> tuple[dict[str, object], int]:
-    """Return the arguments from `position` on, numbers as strings, and where they end; none if the
-    last is
-    cut off."""
-    content: dict[str, object] = {}
-    while opening := _PARAMETER.match(text, position):
-        end = text.find(_CLOSING, opening.end(), opening.end() + _LONGEST_PARAMETER)
-        if end < 0:
-            return {}, position
-        written = text[opening.end() : end].strip()
-        numbers = number_list(written) if written[:1] in ("[", "(") else None
-        content[opening[1]] = None if written == "null" else numbers or written
-        position = end + len(_CLOSING)
-    return content, position
 
 
 def _reader(
@@ -96,7 +58,8 @@ def _reader(
         if action is not None:
             action = _TOOLS.get(action.strip().lower(), action)
         places = (numbers,) if numbers else ()
-        return Located(0, 0, places, none, action, _text(flat, _VALUES), gives_up=gives_up)
+        value, call = _text(flat, _VALUES), isinstance(content.get("name"), str)
+        return Located(0, 0, places, none, action, value, gives_up=gives_up, call=call)
 
     return read
 
@@ -151,6 +114,9 @@ def _placed(
 
 
 def _numbers(content: object, counts: Sequence[int]) -> Numbers:
+    if isinstance(content, str):
+        places, _ = places_in(content)
+        return places[0] if len(places) == 1 and len(places[0]) in counts else ()
     if not isinstance(content, list) or len(content) not in counts:
         return ()
     numbers = []

@@ -115,6 +115,9 @@ def read_point(
         return answer.says_where if place_only else answer.fullness
 
     parts = [answer for answer in answers if not _operation(answer, form).several] or answers
+    if place_only:
+        # Moving the pointer somewhere is no answer where something is clicked later.
+        parts = [one for one in parts if one.action != "HOVER"] or parts
     fullest = max(map(fullness, parts), default=0)
     answer, flags = choose_answer(
         parts, reply, lambda part: fullness(part) == fullest and is_whole(part), last=place_only

@@ -153,10 +153,19 @@ OBJECT_FAMILIES: tuple[Family, ...] = (
             Said("PRESS", "home", given={"PRESS": "HOME"}),
             Said("PRESS", "enter", given={"PRESS": "ENTER"}),
             Said("PRESS", "recents", given={"PRESS": "APPSELECT"}),
-            Said("STATUS", "complete", given={"STATUS": "finish"}),
-            Said("STATUS", "impossible", given={"STATUS": "impossible"}),
-            Said("STATUS", "call_user", given={"STATUS": "need_feedback"}),
-            Said("duration", "wait", given={"duration": "3000"}),
+            *(
+                Said("STATUS", name, given={"STATUS": status})
+                for name, status in (
+                    ("complete", "finish"),
+                    ("complete", "satisfied"),
+                    ("impossible", "impossible"),
+                    ("impossible", "interrupt"),
+                    ("call_user", "need_feedback"),
+                    ("wait", "continue"),
+                    ("wait", "start"),
+                )
+            ),
+            Said("duration", "wait", given={"duration": ">0"}),
         ),
         ("agentcpm",),
         scroll="finger",

@@ -8,14 +8,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 
 from parsers.actions import LONGEST, Action, Value, mended
-from parsers.dictionaries import read_objects
-from parsers.literals import DEPTH, LENIENT, Literals, NotLiteral
+from parsers.calls import read_entries, written_calls
+from parsers.dictionaries import flat
+from parsers.plans import choose_answer
 from parsers.points.lines import places_in
 from parsers.records import Status
-from parsers.reply_text import Nothing, open_reply, refuses
+from parsers.reply_text import Nothing, Reply, open_reply, refuses
 from parsers.screen import (
     BOXED,
     DIRECTIONS,
@@ -31,10 +33,14 @@ from parsers.screen.families import Family, Said
 
 Fields = Mapping[str, object]
 
-_LONGEST_CALL = 20_000
 _MOST_CALLS = 48
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?|[-+]?\.\d{1,20}")
 _WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b")
+_MARKS = " \t*`#>-"
+_BESIDE = ("STATUS", "duration")
+"""AgentCPM-GUI's fields that modify an action, and are one where they stand alone."""
+_ENDS = frozenset(("finish", "satisfied", "impossible", "interrupt", "need_feedback"))
+"""Values of `STATUS` next to an action that are left out with a flag."""
 _AMOUNTS = {"page": ("down", "up"), "scroll_y": ("up", "down"), "scroll_x": ("left", "right")}
 """Keys of signed amounts, with the ways of a negative and of a positive one."""
 
@@ -58,29 +64,73 @@ def read_action(
 ) -> ScreenAnswer:
     """Read a reply in a family's form; `side` is what its words for directions name.
 
-    The last answer counts, and of several actions in it the first, flagged `multiple`; with
-    `script`, all of them from the first answer on. Takes linear time, and raises nothing whatever
-    the reply holds.
+    The family's marks around an answer may be missing. Of several actions the first counts, flagged
+    `multiple`, or the later one behind words of correction (see `plans`); with `script`, all of
+    them. Takes linear time, and raises nothing whatever the reply holds.
     """
-    reply = open_reply(text, finish, boxes=True)
+    reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return ScreenAnswer(reply.status, flags=reply.flags)
-    scope, whole = _scope(reply.text, family, script=script)
-    entries = () if scope is None else tuple(_GRAMMARS[family.grammar](scope, family))
-    found = [
-        action
-        for name, fields in entries[:_MOST_CALLS]
-        if (action := _action(name, fields, family, side)) is not None
-    ]
-    if not found or (reply.cut and not whole):
+    found: list[_Entry] = []
+    for scope in _scopes(reply, family):
+        entries = islice(_GRAMMARS[family.grammar](scope, family), _MOST_CALLS)
+        found = [one for one in entries if _act(one, family, side)]
+        if found:
+            reply = scope
+            break
+    if script and found and not reply.cut:
+        return ScreenAnswer(Status.ANSWERED, several(_within([one.action for one in found])))
+    chosen, flags = choose_answer(found, reply, lambda one: one.whole or not reply.cut)
+    if chosen is None:
         if reply.cut:
             return ScreenAnswer(Status.TRUNCATED, flags=("truncated",))
-        refused = scope is None and refuses(reply.shadow)
-        return ScreenAnswer(Status.REFUSAL if refused else Status.PARSE_ERROR)
-    if script:
-        return ScreenAnswer(Status.ANSWERED, several(_within(found)))
-    flags = ("multiple",) if len(set(map(str, found))) > 1 else ()
-    return ScreenAnswer(Status.ANSWERED, found[0], flags)
+        refused = refuses(reply.shadow)
+        return ScreenAnswer(Status.REFUSAL if refused else Status.PARSE_ERROR, flags=reply.flags)
+    if all(str(one.action) == str(chosen.action) for one in found):
+        flags -= {"multiple"}
+    status = str(chosen.fields.get("STATUS", "")).lower()
+    if chosen.name != "STATUS" and status in _ENDS:
+        flags.add("status")
+    return ScreenAnswer(Status.ANSWERED, chosen.action, tuple(sorted(flags)))
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An action as a family writes it, with its span, and what it means once that is known.
+
+    whole: whether nothing of it can be missing where the reply was cut off.
+    """
+
+    name: str
+    fields: Fields
+    start: int
+    end: int
+    whole: bool = True
+    action: Action = field(default_factory=Action)
+    call = True
+
+    def corrected(self, later: _Entry) -> _Entry:
+        return later
+
+
+def _act(entry: _Entry, family: Family, side: Side) -> bool:
+    """Find out what an entry means; return False if the family has no such action."""
+    action = _action(entry.name, entry.fields, family, side)
+    entry.action = action or entry.action
+    return action is not None
+
+
+def _scopes(reply: Reply, family: Family) -> Iterator[Reply]:
+    """Yield the places of an answer, the likeliest first: between answer tokens, behind the
+    family's mark, anywhere."""
+    if (inside := reply.inside) is not None:
+        yield inside
+    if mark := family.opening.strip():
+        at_start = re.search(rf"^[^\w\n]{{0,8}}{re.escape(mark)}", reply.text, re.MULTILINE)
+        start = at_start.end() if at_start else reply.text.find(mark) + len(mark)
+        if start >= len(mark):
+            yield reply.behind(start)
+    yield reply
 
 
 def _within(actions: list[Action]) -> list[Action]:
@@ -93,95 +143,67 @@ def _within(actions: list[Action]) -> list[Action]:
     return actions
 
 
-def _scope(text: str, family: Family, *, script: bool) -> tuple[str | None, bool]:
-    """Return the text of the last answer, or from the first to the last, and whether its end is
-    marked."""
-    if not family.opening:
-        return text, False
-    opening, closing = family.opening.strip(), family.closing.strip()
-    end = text.rfind(closing) if closing else len(text)
-    find = text.find if script else text.rfind
-    start = find(opening, 0, max(end, 0))
-    if start < 0 or end < 0:
-        return None, False
-    return text[start + len(opening) : end], bool(closing)
+def _objects(reply: Reply, family: Family) -> Iterator[_Entry]:
+    natives = [said.native for said in family.actions]
 
-
-def _objects(text: str, family: Family) -> Iterator[tuple[str, Fields]]:
     def read(content: dict[str, object]) -> tuple[str, Fields] | None:
-        inner = content.get(family.wrapped[1]) if family.wrapped else None
-        fields = {**content, **inner} if isinstance(inner, dict) else content
-        if family.key:
-            name = (content if family.key == "name" else fields).get(family.key)
-            return (name, fields) if isinstance(name, str) else None
-        known = (said.native for said in family.actions)
-        native = next((one for one in ("STATUS", *known) if one in fields), None)
-        return None if native is None else (native, fields)
+        fields = flat(content)
+        name = content.get("name") if family.key == "name" else fields.get(family.key)
+        if family.key and not isinstance(name, str) and content.get("name") in natives:
+            name = content["name"]
+        if not family.key:
+            # A field that is an action of its own only where there is no other.
+            listed = [one for one in natives if one not in _BESIDE]
+            name = next((one for one in (*listed, *_BESIDE) if one in fields), None)
+        return (name, fields) if isinstance(name, str) else None
 
-    yield from (one.content for one in read_objects(text, read))
+    for one in read_entries(reply, read):
+        yield _Entry(*one.content, one.start, one.end)
 
 
-def _calls(text: str, family: Family) -> Iterator[tuple[str, Fields]]:
+def _calls(reply: Reply, family: Family) -> Iterator[_Entry]:
     names = "|".join(sorted({re.escape(one.native) for one in family.actions}, key=len)[::-1])
-    position = 0
-    for start in re.finditer(rf"(?<![\w.])({names})\(", text):
-        if start.start() < position:
-            continue
-        reader = Literals(text, LENIENT, start.end(), start.end() + _LONGEST_CALL)
-        try:
-            fields = dict(reader.items(")", lambda: _keyword(reader)))  # noqa: B023
-        except NotLiteral:
-            continue
-        position = reader.position
-        yield start[1], fields
+    for call in written_calls(reply, re.compile(rf"(?<![\w.])({names})\(")):
+        yield _Entry(call.name, call.fields, call.start, call.end)
 
 
-def _keyword(reader: Literals) -> tuple[str, object]:
-    key = reader.keyword()
-    if key is None:
-        raise NotLiteral
-    return key, _value(reader)
-
-
-def _value(reader: Literals, depth: int = 1) -> object:
-    for opening, closing in ("[]", "()"):
-        if depth < DEPTH and reader.skip(opening):
-            return reader.items(closing, lambda: _value(reader, depth + 1))
-    return reader.written()
-
-
-def _words(text: str, family: Family) -> Iterator[tuple[str, Fields]]:
+def _words(reply: Reply, family: Family) -> Iterator[_Entry]:
     """Actions begin lines; a text in brackets goes on in the next ones until they close."""
     natives = {said.native for said in family.actions}
-    entries: list[tuple[str, list[str]]] = []
-    is_open = False
-    for line in text.strip().splitlines():
-        name = _WORD.match(line.strip())
+    entries: list[tuple[str, list[str], int, int]] = []
+    start, is_open = 0, False
+    for line in reply.text.split("\n"):
+        end = start + len(line)
+        said_line = line.lstrip(_MARKS).rstrip(" \t*`")
+        name = _WORD.match(said_line)
         if is_open and (name is None or name[0] not in natives):
-            entries[-1][1].append(line)
+            native, lines, begins, _ = entries[-1]
+            entries[-1] = native, [*lines, line], begins, end
             is_open = "]" not in line
         elif name is not None:
-            rest = line.strip()[name.end() :]
-            entries.append((name[0], [rest]))
+            rest = said_line[name.end() :]
+            entries.append((name[0], [rest], start, end))
             is_open = "[" in rest and "]" not in rest
-    for native, lines in entries:
+        start = end + 1
+    for native, lines, begins, end in entries:
         rest = "\n".join(lines)
-        start, end = rest.find("["), rest.rfind("]")
-        said = rest[start + 1 : end] if 0 <= start < end else None
-        yield native, {"point": rest, "text": said, "direction": (said or "").strip().lower()}
+        opening, closing = rest.find("["), rest.rfind("]")
+        said = rest[opening + 1 : closing] if 0 <= opening < closing else None
+        fields = {"point": rest, "text": said, "direction": (said or "").strip().lower()}
+        yield _Entry(native, fields, begins, end, end < len(reply.text))
 
 
-def _tabs(text: str, family: Family) -> Iterator[tuple[str, Fields]]:
+def _tabs(reply: Reply, family: Family) -> Iterator[_Entry]:
     fields = {}
-    for part in text.split("\t"):
+    for part in reply.text.split("\t"):
         key, colon, value = part.strip().partition(":")
         if colon:
             fields[key.strip().rpartition("\n")[2]] = value
     if "action" in fields:
-        yield fields["action"].strip(), fields
+        yield _Entry(fields["action"].strip(), fields, 0, len(reply.text), whole=False)
 
 
-_GRAMMARS: Mapping[str, Callable[[str, Family], Iterator[tuple[str, Fields]]]] = {
+_GRAMMARS: Mapping[str, Callable[[Reply, Family], Iterator[_Entry]]] = {
     "objects": _objects,
     "calls": _calls,
     "words": _words,
@@ -194,7 +216,8 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
     matching = [
         said
         for said in family.actions
-        if said.native == native and all(_has(fields, *one) for one in said.given.items())
+        if said.native.lower() == native.lower()
+        and all(_has(fields, *one) for one in said.given.items())
     ]
     moving = [said for said in matching if said.to and _ends(said, fields)[1] is not None]
     worded = [said for said in matching if said.name == "scroll" and _way(fields, family)]

@@ -288,7 +288,9 @@ DRAFTS = {
 @pytest.mark.parametrize("gap", DRAFTS.values(), ids=DRAFTS)
 def test_of_a_draft_and_its_correction_the_last_counts(form: Format, gap: str) -> None:
     found = form.read(f"{form.write(*FIRST)}{gap}{form.write(*SECOND)}")
-    assert found == (*SECOND, Status.ANSWERED, ("multiple",))
+    # Of calls of functions the first is the next action, unless it is taken back.
+    call = form is FORMATS["tool call"] and gap not in CORRECTIONS.values()
+    assert found == (*(FIRST if call else SECOND), Status.ANSWERED, ("multiple",))
 
 
 @formats

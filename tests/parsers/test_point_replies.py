@@ -303,7 +303,10 @@ def test_a_thought_that_is_never_closed_is_truncated(form: Form, thought: str) -
         ("point-text", "(1, 2)\n(746, 314)"),
         ("point-text", "(1, 2)\nNo, it is further down:\n(746, 314)"),
         ("qwen3-vl", '{"point_2d": [1, 2]}\n{"point_2d": [746, 314]}'),
-        ("ui-tars", "Action: click(start_box='(1,2)')\nAction: click(start_box='(746,314)')"),
+        (
+            "ui-tars",
+            "Action: click(start_box='(1,2)')\nNo, wait.\nAction: click(start_box='(746,314)')",
+        ),
         ("pyautogui", "pyautogui.moveTo(1, 2)\npyautogui.click(746, 314)"),
         ("box-text", "<box>[[1, 2, 3, 4]]</box> or rather <box>[[746, 314, 746, 314]]</box>"),
         ("glm", "[[1, 2, 3, 4]] <|begin_of_box|>[746, 314]<|end_of_box|>"),
@@ -312,6 +315,20 @@ def test_a_thought_that_is_never_closed_is_truncated(form: Form, thought: str) -
 )
 def test_of_several_places_the_last_counts(form: Form, text: str) -> None:
     assert place(text, form).point == (746.0, 314.0)
+
+
+@pytest.mark.parametrize("gap", ["\n", "\nThen:\n", "\nThe button is on the right.\n"])
+@pytest.mark.parametrize(
+    ("form", "call"),
+    [
+        ("ui-tars", "Action: click(start_box='{}')"),
+        ("pyautogui", "pyautogui.click{}"),
+        ("qwen3-vl", '{{"name": "t", "arguments": {{"action": "click", "coordinate": "{}"}}}}'),
+    ],
+)
+def test_of_several_calls_the_first_counts(form: Form, call: str, gap: str) -> None:
+    found = place(gap.join(map(call.format, ("(746, 314)", "(1, 2)"))), form)
+    assert (found.point, found.flags) == ((746.0, 314.0), ("multiple",))
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,9 @@ def test_replies_of_every_family_are_read() -> None:
         family = FAMILIES[case["family"]]
         answer = read_action(case["reply"], family)
         expected: dict[str, Any] = dict(case["action"])
+        if "no closing tag" in expected.get("why", ""):
+            assert answer.status is Status.ANSWERED, case  # A mark is a hint, no condition.
+            continue
         if expected["type"] is None:
             outside = answer.action is not None and "outside the schema" in expected.get("why", "")
             assert answer.action is None or outside, case
@@ -63,7 +66,7 @@ def test_replies_of_every_family_are_read() -> None:
         assert found == expected, case
 
 
-texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=30).map(
+texts = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf")), min_size=1, max_size=30).map(
     str.strip
 )
 shares = st.tuples(st.integers(10, 990), st.integers(10, 990))
