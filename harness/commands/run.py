@@ -139,6 +139,9 @@ def conclude(
         return 3
     manifest = open_run(done.directory).manifest
     declared = manifest.declaration
+    if done.without_answers and not any(one.asked and one.settled for one in done.records):
+        display.say(done.how_to_go_on("Run the same line again"))
+        return 2
     if console is None:
         summary = {"directory": str(done.directory), **open_run(done.directory).summary}
         say(json.dumps(summary, indent=2))
@@ -169,6 +172,8 @@ def conclude(
         display.say(f"complete: {done.directory}")
         return 0
     display.say(done.how_to_go_on("Run the same line again"))
+    if done.without_answers:
+        return 2
     return 130 if done.stopped == "interrupted" else 1
 
 
