@@ -19,9 +19,8 @@ from adapters.faults import Sizes, sizes_named
 from harness.engine import NoAnswers, Outcome
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan
-from harness.printing import printable
 from harness.runs import Unit
-from harness.session.reply_limit import higher, written
+from harness.session.reply_limit import higher, quoted, written
 from harness.tables import counted
 from parsers.records import STATUS_WORDS, UNDELIVERED, Status
 
@@ -31,7 +30,6 @@ ENOUGH_UNITS, MOST_WITHOUT = 100, 0.05
 """Least units of a session, and the share of them without an answer that stops it if exceeded."""
 ALIKE = 20
 """Units in a row that end alike before a reply is quoted."""
-_QUOTED = 200
 _FINE = frozenset({Status.ANSWERED, Status.NOT_OFFERED, Status.NO_REPLY})
 _SHARED = (Status.PROVIDER_REFUSED, Status.TOO_LONG)
 """Statuses that are counted over the whole session."""
@@ -169,14 +167,6 @@ class Deployment:
             f"warning: {counted(same, self._plan.dataset.unit, self._plan.dataset.units)} in a row "
             f"ended as '{STATUS_WORDS[status]}'; the last reply: {quoted(text)}"
         )
-
-
-def quoted(text: str) -> str:
-    """Return the beginning of a model's or server's text in one line, safe for a terminal."""
-    line = " ".join(printable(text[: 8 * _QUOTED]).split())
-    if not line:
-        return "(no text)"
-    return f"'{line}'" if len(line) <= _QUOTED else f"'{line[:_QUOTED]}...'"
 
 
 def advice(
