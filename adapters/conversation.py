@@ -139,7 +139,7 @@ class Reply:
     read, it is part of no later prompt, key or digest. `picture_tokens` are those of the prompt's
     pictures, None unless the server counts them apart. `tier` is the `Tier` that served the reply,
     "" if the provider does not say, or has another word for it. `refusal` is the provider's error
-    where it refused the prompt.
+    where there is one instead of a reply.
     """
 
     text: str

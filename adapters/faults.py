@@ -50,6 +50,28 @@ _TOO_LONG = re.compile(
     r"input is too long|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
+# What a server says about a prompt and a limit of the reply that do not fit together.
+_NUMBER = r"(\d{1,3}(?:,\d{3})+|\d{1,9})(?!\d|\.\d)"
+_LIMITS = tuple(
+    re.compile(pattern + _NUMBER, re.IGNORECASE)
+    for pattern in (
+        r"max(?:imum)? (?:\w+ ){0,4}(?:length|size|window|number)[^\d.]{0,30}",
+        r"(?:<=?|>=?|\bat most|\bup to|\bexceeds?(?: the)?(?: \w+){0,4} limit of) *",
+        r"(?:context|limit|window)\b[^\d.]{0,30}",
+    )
+)
+_PROMPTS = re.compile(
+    rf"{_NUMBER} (?:input|prompt) tokens"
+    rf"|{_NUMBER} (?:tokens )?(?:in|from) the (?:messages|input|prompt)"
+    rf"|prompt \(length {_NUMBER}|request(?: contains)? \(?{_NUMBER} tokens|too long: {_NUMBER}"
+    rf"|token count \({_NUMBER}|limit: {_NUMBER} \+",
+    re.IGNORECASE,
+)
+_OF_REPLY = re.compile(
+    r"max_?(?:new_|completion_|output_)?tokens|(?:output|completion|new|generated) tokens"
+    r"|in the completion",
+    re.IGNORECASE,
+)
 _REFUSES = re.compile(
     r"unsupported|n[o']t support|not (permitted|allowed|accepted|enabled|available)|unknown|"
     r"unrecognized|unexpected|deprecated|extra|removed|cannot|only works|only the default",
@@ -122,6 +144,39 @@ def error_line(failure: Failure, speaker: str, clean: Cleaner) -> str:
     """Return an HTTP error as one line: who answered, status, code and message."""
     named = f" ({failure.code})" if failure.code else ""
     return clean(f"{speaker} answered {failure.status}{named}: {failure.message}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The numbers in a server's complaint about a prompt, in tokens.
+
+    limit: of the server, None if not named.
+    prompt: of this prompt, None if not named.
+    of_reply: whether the limit of the reply is what does not fit; the prompt alone would.
+    """
+
+    limit: int | None
+    prompt: int | None
+    of_reply: bool
+
+
+def sizes_named(words: str) -> Sizes:
+    """Return the numbers that a server names where a prompt does not fit.
+
+    >>> sizes_named("maximum context length is 4096 tokens, you sent 3500 input tokens, "
+    ...             "max_tokens is 1024")
+    Sizes(limit=4096, prompt=3500, of_reply=True)
+    """
+    found = next((match for one in _LIMITS if (match := one.search(words))), None)
+    limit = _number(found) if found else None
+    prompts = _PROMPTS.search(words)
+    prompt = _number(prompts) if prompts else None
+    alone = limit is not None and prompt is not None and prompt >= limit
+    return Sizes(limit, prompt, of_reply=bool(_OF_REPLY.search(words)) and not alone)
+
+
+def _number(match: re.Match[str]) -> int:
+    return int(next(group for group in match.groups() if group).replace(",", ""))
 
 
 def _is_of_the_run(failure: Failure, parameters: Collection[str]) -> bool:

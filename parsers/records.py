@@ -68,6 +68,11 @@ class Status(StrEnum):
     """No reply after all retries; only present if the run was closed with such steps."""
 
 
+UNDELIVERED = frozenset(
+    {Status.TOO_LONG, Status.PROVIDER_REFUSED, Status.CONTENT_FILTER, Status.EMPTY}
+)
+"""Statuses for which a wrong deployment may be the reason: no reply says anything."""
+
 STATUS_WORDS = {
     Status.ANSWERED: "answered",
     Status.NONE: "none of these",

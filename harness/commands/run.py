@@ -139,6 +139,9 @@ def conclude(
         return _followed(done, display)
     manifest = open_run(done.directory).manifest
     declared = manifest.declaration
+    if done.without_answers and not any(one.asked and one.settled for one in done.records):
+        display.say(done.how_to_go_on("Run the same line again"))
+        return _followed(done, display)
     if console is None:
         summary = {"directory": str(done.directory), **open_run(done.directory).summary}
         say(json.dumps(summary, indent=2))

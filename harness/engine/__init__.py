@@ -13,10 +13,11 @@ from harness.engine.engine import Engine
 from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import Answered, Caller, Lane, PromptTokens, first_request
 from harness.engine.limits import Budget, EnginePolicy, Pricing, RetryPolicy
-from harness.engine.observer import Observer, Outcome
+from harness.engine.observer import Observer, Outcome, says_nothing
 from harness.engine.stopping import (
     CostLimitReached,
     GaveUp,
+    NoAnswers,
     ProtocolError,
     ReplayMismatch,
     Stopped,
@@ -38,6 +39,7 @@ __all__ = [
     "Job",
     "Jobs",
     "Lane",
+    "NoAnswers",
     "Observer",
     "Outcome",
     "Pricing",
@@ -52,4 +54,5 @@ __all__ = [
     "model_key",
     "on_interrupt",
     "request_key",
+    "says_nothing",
 ]

@@ -13,7 +13,7 @@ from harness.dialogue import Ask
 from harness.engine.dialogues import Made, OpenDialogue, Pending
 from harness.engine.keys import request_key
 from harness.engine.lanes import Answered, AnyLane, AskLane
-from harness.engine.stopping import ProtocolError, Refusals
+from harness.engine.stopping import ProtocolError
 from harness.runs import MessageRecord
 
 if TYPE_CHECKING:
@@ -26,10 +26,7 @@ class Asking:
     cached: whether equal calls are answered alike.
     """
 
-    def __init__(
-        self, lanes: Mapping[str, AnyLane], cache: ReplyCache | None, refusals: Refusals
-    ) -> None:
-        self._refusals = refusals
+    def __init__(self, lanes: Mapping[str, AnyLane], cache: ReplyCache | None) -> None:
         self._lanes = lanes
         self._cache = cache
         self.cached = cache is not None
@@ -40,8 +37,8 @@ class Asking:
         Recorded replies are reported, too: a resumed run has the same numbers.
         """
         tokens = self._lane(dialogue, ask).count(ask.conversation)
-        if tokens is not None and not ask.role:
-            dialogue.prompt_tokens = max(tokens, dialogue.prompt_tokens or 0)
+        if tokens is not None and not ask.role and tokens >= (dialogue.prompt_tokens or 0):
+            dialogue.prompt_tokens, dialogue.prompt = tokens, ask.conversation
         dialogue.digests[id(ask.conversation)] = ask.conversation, digest
         return tokens
 
@@ -56,7 +53,7 @@ class Asking:
         )
 
     async def make(self, pending: Pending, key: str) -> Made:
-        """Raises `GaveUp`, `Parked`, `Refused`, `Stopped`, `Fatal`."""
+        """Raises `GaveUp`, `Parked`, `Stopped`, `Fatal`."""
         ask, dialogue = _ask(pending), pending.dialogue
         lane, job = self._lane(dialogue, ask), dialogue.job
         conversation = ask.conversation
@@ -78,10 +75,6 @@ class Asking:
         kept, answered = await self._answer(pending, lane, request, key)
         cached = kept is not None
         reply = answered.reply
-        if reply.finish is Finish.PROVIDER_REFUSED:
-            self._refusals.weigh(reply.refusal, settle=dialogue.job.settle_refusals)
-        elif not ask.role and answered.attempts and reply.finish in (Finish.STOP, Finish.LENGTH):
-            self._refusals.answered = True
         added = conversation.added if earlier else conversation.messages
         record = pending.record(
             key,

@@ -225,8 +225,11 @@ class ReplyCache(Cache[Kept]):
         self._run = run
 
     def keep(self, key: str, reply: Reply) -> None:
-        """Keep a reply that ended normally, and ignore others. Returns before it is saved."""
-        if reply.finish is Finish.STOP:
+        """Keep a reply that ended normally and says something, and ignore others.
+
+        Returns before it is saved.
+        """
+        if reply.finish is Finish.STOP and reply.text.strip():
             self.put(key, Kept(reply, self._run))
 
 

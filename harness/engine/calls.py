@@ -23,7 +23,6 @@ from harness.engine.stopping import (
     Halt,
     Parked,
     ProtocolError,
-    Refusals,
     ReplayMismatch,
     most_severe,
 )
@@ -107,7 +106,6 @@ class Calls:
         log: CallLog,
         observer: Observer,
         halt: Halt,
-        refusals: Refusals,
         policy: EnginePolicy,
         *,
         cache: ReplyCache | None,
@@ -120,7 +118,7 @@ class Calls:
         self._halt = halt
         self._policy = policy
         self._vectors = vectors
-        self._asking = Asking(lanes, cache, refusals)
+        self._asking = Asking(lanes, cache)
         self._shared = dict(shared)
         self._made_for: dict[tuple[str, int], dict[str, CallRecord]] = {}
         for id, record in shared.items():
@@ -222,6 +220,7 @@ class Calls:
         if pending.asked_by:
             self._shared[pending.id] = pending.dialogue.shared[pending.id] = made.record
         pending.dialogue.calls[pending.call.name] = made.record
+        pending.dialogue.asked = True
         self._observer.called(made.record, replayed=False)
         return made.result
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from adapters.contract import Generation
-from adapters.conversation import Conversation, Finish
+from adapters.conversation import Conversation, Reply
 from harness.dialogue import (
     Act,
     Ask,
@@ -49,7 +49,8 @@ class Job:
     environment: opens what the dialogue acts in, as soon as there is room for it; called at the
         first action of each trial. Raises as `Environment.act`.
     kind: what the unit is, for messages.
-    settle_refusals: whether a refused prompt settles the unit in any case.
+    trial: number of its first trial, if the record does not have a later one.
+    renews: whether it begins its next trial if it is played back to an end without an answer.
     """
 
     unit_id: str
@@ -59,7 +60,8 @@ class Job:
     generation: Generation | None = None
     environment: Callable[[], Awaitable[Environment]] | None = None
     kind: str = "unit"
-    settle_refusals: bool = False
+    trial: int = 0
+    renews: bool = False
 
 
 Jobs = Iterable[Job] | AsyncGenerator[Job]
@@ -80,7 +82,9 @@ class OpenDialogue:
     calls: calls of this trial by name; None for a call that is not on record yet.
     digests: (conversation, digest) by the conversation's id(). The conversation is kept alive so
         that no other can get its id.
+    asked: whether a call of it was made in this session.
     prompt_tokens: estimated tokens of the longest prompt so far; None before the first.
+    prompt: that prompt.
     """
 
     job: Job
@@ -93,17 +97,18 @@ class OpenDialogue:
     seats: dict[str, Seat] = field(default_factory=dict)
     calls: dict[str, CallRecord | None] = field(default_factory=dict)
     digests: dict[int, tuple[Conversation, str]] = field(default_factory=dict)
+    asked: bool = False
     prompt_tokens: int | None = None
+    prompt: Conversation | None = None
     _protocol: Dialogue | None = None
     _environment: Environment | None = None
 
     def __post_init__(self) -> None:
         records = self.job.recorded.values()
-        if not records:
-            return
         self.trial = max((record.trial for record in records), default=0)
         if any(record.act and record.trial == self.trial for record in records):
             self.trial += 1
+        self.trial = max(self.trial, self.job.trial)
         self.recorded = {record.name: record for record in records if record.trial == self.trial}
         self.before = tuple(record for record in records if record.trial < self.trial)
 
@@ -128,12 +133,6 @@ class OpenDialogue:
         """Close what the dialogue acted in, if it did."""
         if self._environment is not None:
             await self._environment.close()
-
-    @property
-    def refused(self) -> bool:
-        """True if the provider refused a prompt of it."""
-        replies = (record.reply for record in self.calls.values() if record)
-        return any(reply.finish is Finish.PROVIDER_REFUSED for reply in replies)
 
     def advance(self, replies: Replies | None) -> Asks | Prediction:
         """Return what the protocol asks next, or its prediction.
@@ -165,9 +164,13 @@ class OpenDialogue:
             raise self._failed(error) from error
 
     def again(self) -> Job:
-        """Return the job for its next trial, with the calls of this one on record."""
+        """Return the job with the calls of this trial on record; an action ends the trial."""
         made = {record.id: record for record in self.calls.values() if record}
         return replace(self.job, recorded={**self.job.recorded, **made})
+
+    def renewed(self) -> Job:
+        """Return the job for its next trial, whatever is on record."""
+        return replace(self.again(), trial=self.trial + 1, renews=False)
 
     def outcome(
         self, prediction: Prediction | None, error: str | None, invalid: str | None = None
@@ -189,7 +192,14 @@ class OpenDialogue:
             roles=roles_of(paid),
             tiers=tiers_of(paid),
             invalid=invalid,
+            last=self._last(records),
+            prompt=self.prompt,
         )
+
+    def _last(self, records: Sequence[CallRecord]) -> Reply | None:
+        """Return the last reply of the model under test."""
+        replies = (r.reply for r in reversed(records) if not (r.role or r.act or r.embed))
+        return next(replies, None)
 
     def _paid(self, records: Sequence[CallRecord]) -> list[CallRecord]:
         """Return the calls that were made for this dialogue, given those of this trial."""

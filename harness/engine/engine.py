@@ -7,7 +7,6 @@ import contextlib
 import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,8 +32,6 @@ from harness.engine.stopping import (
     GaveUp,
     Halt,
     Parked,
-    Refusals,
-    Refused,
     Stopped,
     most_severe,
 )
@@ -61,7 +58,6 @@ class Engine:
         under test answers, too.
     vectors: the vectors of texts that were embedded before.
     shared: calls of earlier sessions that belong to a parent of several units, by id.
-    answered: whether a call was answered in an earlier session.
     """
 
     def __init__(
@@ -78,7 +74,6 @@ class Engine:
         roles: Mapping[str, Lane | None] | None = None,
         vectors: VectorCache | None = None,
         shared: Mapping[str, CallRecord] | None = None,
-        answered: bool = False,
     ) -> None:
         policy = policy or EnginePolicy()
         self._policy = policy
@@ -95,16 +90,11 @@ class Engine:
         for role, lane in (roles or {}).items():
             self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
-        # Calls are handed over after the first call only.
-        preflighted = model.caller is not None
-        self._refusals = Refusals(self._halt, answered=answered, preflighted=preflighted)
-        self._aside: list[Job] = []
         self._calls = Calls(
             self._lanes,
             log,
             self._observer,
             self._halt,
-            self._refusals,
             policy,
             cache=cache,
             vectors=vectors,
@@ -113,9 +103,9 @@ class Engine:
         self._opened = 0
         self._users: Counter[str] = Counter()
 
-    def stop(self, reason: str = "stopped") -> None:
+    def stop(self, reason: str | Stopped = "stopped") -> None:
         """Send nothing more, wait for calls in flight, then let `run` raise `Stopped`."""
-        self._halt.set(Stopped(reason))
+        self._halt.set(Stopped(reason) if isinstance(reason, str) else reason)
 
     async def run(
         self,
@@ -166,7 +156,6 @@ class Engine:
         limit does not allow even this call.
         """
         reply = await self._first(self._main, picture)
-        self._refusals.preflighted = True
         self._pass_notices()
         return reply
 
@@ -215,54 +204,42 @@ class Engine:
             drivers.discard(task)
             window.release()
 
-        for each in (_pull(jobs), self._put_aside()):
-            async with contextlib.aclosing(each) as source:
-                # One job is fetched ahead: the queue must learn which dialogue is the last.
-                while self._halt.reason is None and (job := await anext(source, None)) is not None:
-                    await window.acquire()
-                    if self._halt.reason is not None:
-                        break
-                    task = group.create_task(self._drive(job))
-                    drivers.add(task)
-                    task.add_done_callback(done)
-            for lane in self._each_lane:
-                lane.queue.last()
-            while drivers:
-                await asyncio.wait(drivers)
-
-    async def _put_aside(self) -> AsyncGenerator[Job]:
-        """Yield the dialogues whose prompts were refused before any other was answered.
-
-        The others are known to be refused by now, and a refusal settles these.
-        """
-        aside, self._aside = self._aside, []
-        self._refusals.before_any_answer(len(aside), more=False)
-        for job in aside:
-            yield replace(job, settle_refusals=True)
+        async with contextlib.aclosing(_pull(jobs)) as source:
+            # One job is fetched ahead: the queue must learn which dialogue is the last.
+            while self._halt.reason is None and (job := await anext(source, None)) is not None:
+                await window.acquire()
+                if self._halt.reason is not None:
+                    break
+                task = group.create_task(self._drive(job))
+                drivers.add(task)
+                task.add_done_callback(done)
+        for lane in self._each_lane:
+            lane.queue.last()
+        while drivers:
+            await asyncio.wait(drivers)
 
     async def _drive(self, job: Job) -> None:
         self._users[job.unit_id] += 1
         self._observer.opened(job.unit_id, job.repeat)
-        for left in reversed(range(self._policy.environment_trials)):
+        left = self._policy.environment_trials
+        while True:
             dialogue = OpenDialogue(job, self._opened, job.generation or self._main.generation)
             self._opened += 1
             self._calls.open(dialogue)
             try:
                 outcome = dialogue.outcome(await self._converse(dialogue), None)
+                if job.renews and outcome.undelivered and not dialogue.asked:
+                    job = dialogue.renewed()
+                    continue
             except ActFailed as failed:
                 outcome = dialogue.outcome(None, str(failed), ENVIRONMENT_ERROR)
                 job = dialogue.again()
+                left -= 1
                 if left:
                     continue
             except GaveUp as gave_up:
                 settled = Prediction(Status.NO_REPLY) if self._policy.score_failures else None
                 outcome = dialogue.outcome(settled, str(gave_up))
-            except Refused:
-                await self._leave(job.unit_id)
-                self._aside.append(job)
-                self._refusals.before_any_answer(len(self._aside), more=True)
-                self._observer.parked(job.unit_id, job.repeat)
-                return
             except Parked:
                 await self._leave(job.unit_id)
                 self._park(job)
@@ -275,8 +252,6 @@ class Engine:
             break
         await self._leave(job.unit_id)
         self._settle(outcome)
-        if dialogue.calls:
-            self._refusals.settled(refused=dialogue.refused)
         self._observer.settled(outcome)
         self._pass_notices()
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adapters.contract import FaultKind
-from adapters.conversation import Usage
+from adapters.conversation import Conversation, Finish, Reply, Usage
 from harness.runs import CallRecord, Spent
-from parsers.records import Prediction
+from parsers.records import UNDELIVERED, Prediction, Status
+from parsers.reply_text import ends_in_thought, without_thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Outcome:
     roles: what was spent, by role; empty unless another role than the model under test was asked.
     tiers: number of replies that each tier served.
     invalid: why the unit does not count, although it was asked about: its environment failed.
+    last: the last reply of the model under test; None if it was not asked.
+    prompt: the longest prompt of the model under test; None if nothing estimates prompts.
     """
 
     unit_id: str
@@ -40,10 +43,29 @@ class Outcome:
     roles: Mapping[str, Spent] = field(default_factory=dict)
     tiers: Mapping[str, int] = field(default_factory=dict)
     invalid: str | None = None
+    last: Reply | None = field(default=None, repr=False)
+    prompt: Conversation | None = field(default=None, repr=False)
 
     @property
     def settled(self) -> bool:
         return self.prediction is not None or self.invalid is not None
+
+    @property
+    def undelivered(self) -> bool:
+        """True if there is no answer for a reason that may lie with the deployment.
+
+        The model was not asked or gave nothing that could be read, not even in part.
+        """
+        status = self.prediction.status if self.prediction else None
+        if status is Status.TRUNCATED:
+            return self.last is not None and says_nothing(self.last)
+        return status in UNDELIVERED
+
+
+def says_nothing(reply: Reply) -> bool:
+    """Return whether a reply has no text, or only a thought that the limit cut off."""
+    cut = reply.finish is Finish.LENGTH and ends_in_thought(reply.text)
+    return cut or not without_thinking(reply.text).strip()
 
 
 class Observer:

@@ -14,11 +14,6 @@ from typing import Any
 from adapters.contract import Fatal, FaultKind
 from harness.runs import RunError
 
-FIRST_REFUSED = 5
-"""A session whose first units, so many, are refused alike stops."""
-ENOUGH_UNITS, MOST_REFUSED = 100, 0.05
-"""Least units of a session, and the share of refused ones that stops it when exceeded."""
-
 _SAME_REQUEST_S = 0.5
 
 
@@ -37,8 +32,8 @@ class TooManyFailures(Stopped):
     """Call after call failed for good; trying the rest is pointless."""
 
 
-class TooManyRefusals(Stopped):
-    """The provider refuses prompt after prompt, so the fault is not in single units."""
+class NoAnswers(Stopped):
+    """Units end without an answer for reasons that lie with the deployment, not the model."""
 
 
 class ProtocolError(Exception):
@@ -66,10 +61,6 @@ class ActFailed(GaveUp):
     """An environment was gone, which is never the model's failure."""
 
 
-class Refused(Exception):
-    """The provider refused a prompt before it had answered any of the run: nothing is settled."""
-
-
 def most_severe(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the exception of a group to raise: what ends a run before what ends a step."""
     return max(_leaves(group), key=_severity)
@@ -84,7 +75,7 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
 
 
 def _severity(error: BaseException) -> int:
-    for rank, kind in enumerate((Parked, Refused, GaveUp, Stopped, Fatal, RunError, ProtocolError)):
+    for rank, kind in enumerate((Parked, GaveUp, Stopped, Fatal, RunError, ProtocolError)):
         if isinstance(error, kind):
             return rank
     return 9
@@ -148,51 +139,6 @@ class FailuresInARow:
     def reset(self) -> None:
         """Count from 0 again, as something has succeeded."""
         self._count = 0
-
-
-class Refusals:
-    """True if prompts that a provider refuses concern single units, or the whole run.
-
-    answered: whether a call of the run was answered, in this session or before.
-    preflighted: whether the first call was.
-    """
-
-    def __init__(self, halt: Halt, *, answered: bool, preflighted: bool) -> None:
-        self.answered = answered
-        self.preflighted = preflighted
-        self._halt = halt
-        self._units = self._refused = 0
-        self._words = ""
-
-    def weigh(self, words: str, *, settle: bool) -> None:
-        """Take up the provider's words for a refused prompt.
-
-        Raises `Refused` as long as no call was answered, unless a unit is to be settled with it.
-        """
-        self._words = words
-        if not self.answered and not settle:
-            raise Refused(words)
-
-    def before_any_answer(self, units: int, *, more: bool) -> None:
-        """Stop the session if nothing was answered, and too many units were refused.
-
-        units: number of refused units.
-        more: whether there are more units to ask about.
-        """
-        if self.answered or not units:
-            return
-        if units >= FIRST_REFUSED or not (more or self.preflighted):
-            self._stop(f"the first {units} prompts" if more else "every prompt")
-
-    def settled(self, *, refused: bool) -> None:
-        """Count a unit that was asked about. Stops the session if too many were refused."""
-        self._units += 1
-        self._refused += refused
-        if self._units >= ENOUGH_UNITS and self._refused > MOST_REFUSED * self._units:
-            self._stop(f"the prompts of {self._refused} out of {self._units} that were asked")
-
-    def _stop(self, what: str) -> None:
-        self._halt.set(TooManyRefusals(f"the provider refused {what}: {self._words}"))
 
 
 class _Sessions:

@@ -13,6 +13,7 @@ from harness.runs import Setup
 from harness.runs.directory import lock_run, manifest_before, remove_results
 from harness.runs.files import (
     CALLS,
+    SET_ASIDE,
     STEPS,
     UNREADABLE,
     append_lines,
@@ -27,8 +28,6 @@ from harness.runs.on_record import CallHead, StepHead, StepKey, is_shared
 from harness.runs.records import CallRecord, Unit
 from harness.tables import counted
 
-SET_ASIDE = "set_aside.jsonl"
-"""The file in a run that keeps damaged lines; nothing reads it."""
 H = TypeVar("H", StepHead, CallHead)
 
 

@@ -26,6 +26,7 @@ from harness.runs.files import BLOBS, STEPS, Blobs, digest_of
 from harness.runs.lines import KINDS
 from harness.runs.manifest import (
     MANIFEST,
+    NO_ANSWERS,
     Manifest,
     Redone,
     Session,
@@ -64,6 +65,7 @@ __all__ = [
     "BLOBS",
     "KINDS",
     "MANIFEST",
+    "NO_ANSWERS",
     "SCHEMA",
     "SERVER_LOG",
     "STEP",

@@ -14,8 +14,9 @@ import msgspec
 from filelock import FileLock, Timeout
 
 from harness.errors import RunError, RunInUse
+from harness.runs.anew import begins_anew, set_lines_aside
 from harness.runs.callers import caller_files, unrecorded_at
-from harness.runs.files import BLOBS, CALLS, STEPS, Blobs, cut_torn, replace_file, sealed
+from harness.runs.files import BLOBS, CALLS, SET_ASIDE, STEPS, Blobs, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
 from harness.runs.manifest import (
     MANIFEST,
@@ -280,11 +281,13 @@ def _owner(path: Path) -> str:
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:
     now = Session.now(settings or {})
     manifest = _manifest_at(path)
+    if manifest is not None and begins_anew(path, manifest, setup):
+        manifest = set_lines_aside(path, manifest)
     if manifest is not None and not _untouched(path):
         check_same(path, manifest, setup)
         manifest = replace(manifest, dataset=setup.dataset, declaration=setup.declaration)
     elif manifest is None or not is_same(manifest, setup):
-        ours = {LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, BLOBS, SERVER_LOG}
+        ours = {LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, SET_ASIDE, BLOBS, SERVER_LOG}
         ours |= caller_files()
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
@@ -308,7 +311,7 @@ def settled_before(path: Path, setup: Setup) -> int:
     Raises `RunDiffers` when it was started with another setup, `RunError` when it cannot be read.
     """
     manifest = manifest_before(path)
-    if manifest is None:
+    if manifest is None or begins_anew(path, manifest, setup):
         return 0
     check_same(path, manifest, setup)
     return len(read_settled(path))

@@ -39,6 +39,8 @@ from harness.runs.lines import line_decoder, to_line
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
+SET_ASIDE = "set_aside.jsonl"
+"""Keeps lines that do not count any more; nothing reads it."""
 CHUNK = 1 << 16
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 CHECKSUM = "checksum"

@@ -24,6 +24,8 @@ from parsers.declaration import Declaration
 from parsers.records import READING
 
 MANIFEST = "manifest.json"
+NO_ANSWERS = "no_answers"
+"""Key of what a session measured: it stopped, as the deployment gave no answers."""
 DISTRIBUTION = "vlm-web-eval"
 GIT_TIMEOUT_S = 10
 _ABSENT = "(not set)"
@@ -141,6 +143,11 @@ class Manifest(Setup):
             return None
         paid = f"${redone.cost:,.4f} was billed in {redone.of}"
         return f"of this cost, {paid}, whose steps it took over"
+
+    @property
+    def stopped_without_answers(self) -> bool:
+        """True if a session ended since units got no answer, and the deployment is at fault."""
+        return any(session.measured.get(NO_ANSWERS) for session in self.sessions)
 
     @property
     def model_name(self) -> str:

@@ -85,10 +85,11 @@ def brief_grid(
     )
     splits = ", ".join(sorted({record.scored().group(SPLIT) for record in records}))
     columns = [Column("", "left"), Column("score [95 % interval]"), Column("meaning", "left")]
+    title = f"{manifest.model['name']} on {settings.benchmark} ({splits}): {_scored(total)}"
     if chance:
         columns.insert(2, Column("chance"))
     return Grid(
-        title=f"{manifest.model['name']} on {settings.benchmark} ({splits}): {_scored(total)}",
+        title=title,
         columns=tuple(columns),
         sections=(Section(rows),),
         footnotes=(
@@ -97,7 +98,7 @@ def brief_grid(
             *([f"over repeats: {over}"] if over else []),
             *agreement_line(records, settings),
             *([f"{manifest.pictures}: {ORACLE_NOTE}"] if show_answers(manifest.pictures) else []),
-            *warnings_of(records, settings, declared, manifest),
+            *warnings_of(records, settings, declared, manifest, directory),
             *reused_replies(directory),
             *([manifest.dates] if manifest.dates else []),
             f"more: --details, or vlm-eval report {directory}",
@@ -221,15 +222,22 @@ def unsettled(records: Records, totals: Counts) -> str:
 
 
 def warnings_of(
-    records: Records, settings: Settings, declared: Declaration, manifest: Manifest | None
+    records: Records,
+    settings: Settings,
+    declared: Declaration,
+    manifest: Manifest | None,
+    directory: Path | None,
 ) -> Iterator[str]:
     """Say what is wrong with many replies, or what mistake in the settings they suggest.
 
-    `manifest` is the run's, None if no model was asked.
+    A policy has nothing to change. `manifest` and `directory` are the run's, None if no model was
+    asked.
     """
-    limited = manifest is not None and not manifest.of_policy
-    if limited and (unusable := unusable_replies(records, limits_of(settings), declared.units)):
-        yield f"warning: {unusable}"
+    if manifest is not None and manifest.of_policy:
+        return
+    limits, units = limits_of(settings), declared.units
+    if manifest is not None and (bad := unusable_replies(records, limits, units, directory)):
+        yield f"warning: {bad}"
     if mistake := unit_kind(declared.kind).extras.warning(records, settings):
         yield f"warning: {mistake}"
 

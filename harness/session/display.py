@@ -100,7 +100,7 @@ class Display(Observers):
 
         records = list(self.running.latest.values())
         extras = unit_kind(benchmark(self._settings.benchmark).kind).extras
-        mistake = extras.warning(records, self._settings)
+        mistake = "" if self._of_policy else extras.warning(records, self._settings)
         self._checked = sys.maxsize if mistake else 2 * len(records)
         if mistake:
             self.notice(f"warning: {mistake}")

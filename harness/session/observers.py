@@ -58,6 +58,8 @@ class Finished:
     """Counts of the pictures prepared in this session."""
     reached_cost_limit: bool = False
     """True if the cost limit ended it."""
+    without_answers: bool = False
+    """True if it ended since the deployment is at fault, which is bad input."""
     closing_line: str = ""
     """Closing remark of the model's adapter; "" for none."""
     waiting: str = ""
@@ -68,6 +70,8 @@ class Finished:
     @property
     def exit_code(self) -> int:
         """0 if this session and those that follow it are complete; the codes of `vlm-eval run`."""
+        if self.without_answers:
+            return 2
         if self.waiting and self.stopped is None:
             return 3
         ends = [(self.complete, self.stopped)]
@@ -77,6 +81,12 @@ class Finished:
 
     def how_to_go_on(self, again: str) -> str:
         """Say why a run is not complete, and what to do; `again` repeats what the user did."""
+        if self.without_answers:
+            return (
+                f"{self.stopped}. None of these is scored; what was paid is kept in "
+                f"{self.directory}. {again} once that is mended, or with --score-failures to count "
+                "them as wrong."
+            )
         if self.stopped is not None:
             dear = "with a higher --max-cost " if self.reached_cost_limit else ""
             return (

@@ -7,13 +7,15 @@ and every such step scores 0 as if the model had been wrong.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from adapters import AdapterInfo, Reply
 from adapters.conversation import Finish
 from harness.planning.model import THINKING, Limits, default_limit
-from harness.runs import Unit
+from harness.printing import printable
+from harness.runs import Unit, open_run
 from harness.settings import Settings
 from parsers import PARSE_FAILURES
 from parsers.records import Status
@@ -23,6 +25,7 @@ FIRST_STEPS = 20
 """Steps before anything is said about their share."""
 SHARE = 0.1
 """Share of steps without a usable reply above which the user is told about the limit."""
+_QUOTED = 200
 
 
 def heading(settings: Settings, info: AdapterInfo) -> str | None:
@@ -55,11 +58,16 @@ def preflight_warning(reply: Reply, limits: Limits) -> str | None:
 
 
 def unusable_replies(
-    records: Iterable[Unit[Any]], limits: Limits, units: str = "steps"
+    records: Sequence[Unit[Any]],
+    limits: Limits,
+    units: str = "steps",
+    directory: Path | None = None,
 ) -> str | None:
     """A line if more than `SHARE` of the steps have a reply that is cut off, empty or unreadable.
 
-    It counts steps, or what `units` names, each once, and is None for fewer than `FIRST_STEPS`.
+    It counts steps, or what `units` names, each once, and is None for fewer than `FIRST_STEPS`. Its
+    advice is about the kind that is most frequent; a form that is not read is shown by a reply of
+    the run at `directory`.
     """
     kinds = reply_kinds(records)
     steps = kinds.total()
@@ -67,10 +75,34 @@ def unusable_replies(
     if steps < FIRST_STEPS or bad <= SHARE * steps:
         return None
     listed = ", ".join(f"{kinds[kind]} {kind}" for kind in UNUSABLE if kinds[kind])
+    raised = f"raise the limit of {written(limits)} tokens, --max-tokens {higher(limits)}"
+    match max(UNUSABLE, key=lambda kind: kinds[kind]):
+        case "cut off":
+            advice = raised
+        case "empty":
+            advice = f"look at the server's chat template and reasoning parser, or {raised}"
+        case _:
+            last = next(record for record in reversed(records) if _kind(record) == "unreadable")
+            shown = f", such as {quoted(_reply_to(last, directory))}" if directory else ""
+            advice = f"they do not have the form that was asked for{shown}"
     return (
         f"{bad} of {steps} {units} ({100 * bad / steps:.0f} %) without a usable reply ({listed}): "
-        f"raise the limit of {written(limits)} tokens, --max-tokens {higher(limits)}"
+        f"{advice}"
     )
+
+
+def _reply_to(record: Unit[Any], directory: Path) -> str:
+    """Return the last reply of the model under test to a unit. Raises `RunError`."""
+    calls = open_run(directory).calls_of(record.unit_id, record.repeat)
+    return next((call.reply.text for call in reversed(calls) if call.is_ask and not call.role), "")
+
+
+def quoted(text: str) -> str:
+    """Return the beginning of a model's or server's text in one line, safe for a terminal."""
+    line = " ".join(printable(text[: 8 * _QUOTED]).split())
+    if not line:
+        return "(no text)"
+    return f"'{line}'" if len(line) <= _QUOTED else f"'{line[:_QUOTED]}...'"
 
 
 UNUSABLE = ("cut off", "empty", "unreadable")
@@ -86,9 +118,7 @@ def _kind(record: Unit[Any]) -> str:
     prediction = record.prediction
     if prediction is None:
         return ""
-    cut = prediction.status is Status.TRUNCATED
-    # A cut reply may still be read as something.
-    if cut or any(flag.endswith("truncated") for flag in prediction.flags):
+    if prediction.status is Status.TRUNCATED:
         return "cut off"
     if prediction.status is Status.EMPTY:
         return "empty"

@@ -104,7 +104,7 @@ def result_grid(
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
             *agreement_line(records, settings),
             *(reused_replies(directory) if directory else ()),
-            *warnings_of(records, settings, declared, manifest),
+            *warnings_of(records, settings, declared, manifest, directory),
         ),
     )
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from adapters.contract import Adapter, Measuring
+from adapters.contract import Adapter, Fatal, Measuring
+from adapters.conversation import Finish
 from adapters.prices import source
 from harness.benchmarks import Dataset, benchmark
 from harness.engine import (
@@ -17,6 +18,7 @@ from harness.engine import (
     Engine,
     EnginePolicy,
     Lane,
+    NoAnswers,
     Stopped,
     on_interrupt,
 )
@@ -24,8 +26,9 @@ from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
-from harness.runs import RunDirectory, RunError, Unit, open_run
+from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
 from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
+from harness.session.deployment import Deployment, advice
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
 from harness.session.session import Session
@@ -75,6 +78,8 @@ async def _carry_out(plan: Plan, observer: SessionObserver) -> Finished:
         if asked.stopped is not None:
             reached = isinstance(asked.stopped, CostLimitReached)
             directory.note_measured({STOPPED: str(asked.stopped), REACHED_COST_LIMIT: reached})
+            if isinstance(asked.stopped, NoAnswers):
+                directory.note_measured({NO_ANSWERS: True})
         directory.sync()
         done = _finished(plan, asked)
         if done.complete:
@@ -119,11 +124,14 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         async def preflight() -> None:
             picture = built_in_picture() if plan.pictures.name != "none" else None
             reply = await engine.preflight(picture)
+            if reply.finish is Finish.TOO_LONG and deployment.weighs:
+                raise Fatal(f"the first call: {advice(plan, Status.TOO_LONG, reply)}")
             if warning := preflight_warning(reply, limits_of(settings)):
                 say(warning)
 
         passes = _open_passes(plan, directory, pictures, preflight, say)
-        session = Session(plan, directory, pictures, observer)
+        deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
+        session = Session(plan, directory, pictures, observer, deployment)
         # Calls that are not handed over: the first one, and those of other roles.
         at_once_only = replace(model, tiers=at_once(settings.tier))
         engine = Engine(
@@ -137,8 +145,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             prepare_picture=session.prepare_picture,
             roles=_lanes(plan),
             vectors=vectors,
-            shared=directory.shared,
-            answered=any(map(_was_answered, before)),
+            shared=session.shared,
         )
 
         def interrupted() -> None:
@@ -155,8 +162,11 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                             await preflight()
                         await engine.preflight_roles(plan.preflighted_roles)
                     await engine.run(session.jobs(), session.settle)
+                if passes is None or not passes.waiting:
+                    deployment.finish()
             except Stopped as reason:
                 stopped = reason
+        session.end()
     waiting = passes.waiting if passes else ""
     return _Asked(stopped, waiting, pictures.stats, engine.closing_line)
 
@@ -164,13 +174,6 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
 def _lost_calls(number: int, dataset: Dataset[Any]) -> str:
     lost = counted(number, f"answered {dataset.unit}", f"answered {dataset.units}")
     return f"warning: not every call of {lost} is on record any more; --repair asks for them again"
-
-
-def _was_answered(record: Unit[Any]) -> bool:
-    """Return whether the model has replied to a call of a unit, and was not refused by it."""
-    unanswered = (None, Status.NO_REPLY, Status.PROVIDER_REFUSED)
-    status = record.prediction and record.prediction.status
-    return bool(record.calls) and status not in unanswered
 
 
 def _finished(plan: Plan, asked: _Asked) -> Finished:
@@ -188,6 +191,7 @@ def _finished(plan: Plan, asked: _Asked) -> Finished:
         stopped=None if asked.stopped is None else str(asked.stopped),
         pictures=asked.pictures,
         reached_cost_limit=isinstance(asked.stopped, CostLimitReached),
+        without_answers=isinstance(asked.stopped, NoAnswers),
         closing_line=asked.closing_line,
         waiting=asked.waiting,
     )

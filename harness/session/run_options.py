@@ -211,7 +211,8 @@ class RunOptions(TypedDict, total=False):
     yes: bool
     """Spend money without asking first."""
     score_failures: bool
-    """Score steps whose calls failed as zero, to complete the run."""
+    """Score steps without an answer as zero and go on: those whose calls failed, and those that
+    would stop the run (empty, refused or too long, all alike)."""
     skip_bad_rows: bool
     """Count rows that cannot be read as invalid, instead of stopping at the first. Every screenshot
     is then decoded once more, to find the broken ones."""

@@ -20,12 +20,14 @@ from adapters import Picture
 from harness.benchmarks import actions_of
 from harness.benchmarks.contract import Dataset
 from harness.dialogue import SCREENSHOT, Observation
-from harness.engine import Environment, Job, Outcome
+from harness.engine import Environment, Job, Outcome, says_nothing
 from harness.kinds.contract import Question
 from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
 from harness.protocols import dialogue_about
 from harness.runs import RunDirectory, digest_of
+from harness.runs.records import Unit
+from harness.session.deployment import Deployment
 from harness.session.observers import SessionObserver
 from parsers.records import SCORING_ERROR
 
@@ -44,6 +46,7 @@ class Session:
         directory: RunDirectory,
         pictures: PictureStore,
         observer: SessionObserver,
+        deployment: Deployment,
     ) -> None:
         model = plan.model
         self._plan = plan
@@ -55,6 +58,14 @@ class Session:
         self._directory = directory
         self._pictures = pictures
         self._observer = observer
+        self._deployment = deployment
+        # Calls of an earlier session that stopped since nothing was answered are made anew.
+        self._renews = deployment.weighs and directory.manifest.stopped_without_answers
+        self.shared = {
+            id: call
+            for id, call in directory.shared.items()
+            if not (self._renews and call.embed is None and says_nothing(call.reply))
+        }
         self._ended: set[UnitKey] = set()
         # A model on this machine takes pixels; whatever goes over a wire takes bytes.
         self._form: Form = "pixels" if model.info.runs_here else "encoded"
@@ -125,12 +136,11 @@ class Session:
         record = self._kind.scored(
             replace(question.record, repeat=repeat, settled=True, prediction=question.outcome)
         )
-        self._directory.append_step(record)
-        self._observer.recorded(record)
+        self._record(record)
         self._observer.passed_over(record.unit_id, repeat)
 
     def settle(self, outcome: Outcome) -> None:
-        """Score an outcome and record the unit."""
+        """Score an outcome, and record the units that are settled by now."""
         key = outcome.unit_id, outcome.repeat
         question = self._open[key]
         record = replace(
@@ -157,9 +167,18 @@ class Session:
                 f"warning: {record.kind} {record.unit_id} is not scored: {record.error}; further "
                 "ones are only counted (--debug prints all tracebacks)"
             )
-        self._directory.append_step(record)
         self._ended.add(key)
         self._close_unit(key)
+        for settled in self._deployment.take(record, outcome):
+            self._record(settled)
+
+    def end(self) -> None:
+        """Record the units that only the end of the session settles."""
+        for record in self._deployment.rest():
+            self._record(record)
+
+    def _record(self, record: Unit[Any]) -> None:
+        self._directory.append_step(record)
         self._observer.recorded(record)
 
     def _job(self, key: UnitKey, question: Question) -> Job:
@@ -170,6 +189,7 @@ class Session:
             recorded=self._directory.recorded.get(key, {}),
             environment=self._environment(key, question),
             kind=question.record.kind,
+            renews=self._renews,
         )
 
     def _environment(

@@ -229,7 +229,9 @@ class RunningSettings:
     prices: PathText | None = _running(None, "File with prices that replace the built-in list.")
     yes: bool = _running(False, "Spend money without asking first.", short="-y", common=True)
     score_failures: bool = _running(
-        False, "Score steps whose calls failed as zero, to complete the run."
+        False,
+        "Score steps without an answer as zero and go on: those whose calls failed, and those that "
+        "would stop the run (empty, refused or too long, all alike).",
     )
     skip_bad_rows: bool = _running(
         False,

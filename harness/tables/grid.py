@@ -193,6 +193,15 @@ def percent(value: float | None) -> str:
     return ABSENT if value is None or value != value else shown(value, "percent")
 
 
+def exact(value: float) -> str:
+    """Format a number, such as that of a tick, with the decimals that it has, six at most.
+
+    >>> exact(2.5), exact(10.0), exact(12500), exact(100 * 0.07)
+    ('2.5', '10', '12,500', '7')
+    """
+    return f"{round(value, 6) + 0.0:,.6f}".rstrip("0").rstrip(".")
+
+
 def bounds(
     low: float | None, high: float | None, *, few: bool = False, style: NumberStyle = "percent"
 ) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from harness.tables import exact
 from reports.analyses.units import choice_measure
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _figure(
 
 def _percent(axes: Axes, axis: str = "y") -> None:
     value_axis = axes.yaxis if axis == "y" else axes.xaxis
-    value_axis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
+    value_axis.set_major_formatter(lambda value, _: exact(100 * value))
     axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
     axes.set_axisbelow(True)
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from harness.runs import Run
-from harness.tables import clean
+from harness.tables import clean, exact
 from parsers import Declaration
 from reports.grid import plain_records
 from reports.settings import settings_of
@@ -174,7 +174,7 @@ def _draw_curves(
                 parse_math=False,
             )
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_major_formatter(lambda value, _: exact(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.tick_params(which="minor", length=0)
     axes.margins(x=0.12)

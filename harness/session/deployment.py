@@ -1,0 +1,243 @@
+"""Whether units end without an answer because of the deployment rather than the model.
+
+A wrong deployment (an output limit that does not fit, a server with too small a context, a filter)
+fails every unit alike, and the score would be 0 without a word. Such units are not settled as long
+as they may all be its fault: nothing is lost on resuming, and nothing wrong is on record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adapters.contract import AdapterInfo
+from adapters.conversation import Conversation, Picture, Reply
+from adapters.faults import Sizes, sizes_named
+from harness.engine import NoAnswers, Outcome
+from harness.planning.model import limits_of
+from harness.planning.plan import Plan
+from harness.runs import Unit
+from harness.session.reply_limit import higher, quoted, written
+from harness.tables import counted
+from parsers.records import STATUS_WORDS, UNDELIVERED, Status
+
+FIRST_UNITS = 5
+"""A run whose first units, so many, all end without an answer stops."""
+ENOUGH_UNITS, MOST_WITHOUT = 100, 0.05
+"""Least units of a session, and the share of them without an answer that stops it if exceeded."""
+ALIKE = 20
+"""Units in a row that end alike before a reply is quoted."""
+_FINE = frozenset({Status.ANSWERED, Status.NOT_OFFERED, Status.NO_REPLY})
+_SHARED = (Status.PROVIDER_REFUSED, Status.TOO_LONG)
+"""Statuses that are counted over the whole session."""
+
+
+@dataclass(frozen=True)
+class _Failed:
+    """A unit without an answer that is not settled yet."""
+
+    record: Unit[Any]
+    status: Status
+    words: str
+
+
+class Deployment:
+    """Holds back units without an answer, and stops the run if the deployment is at fault.
+
+    The first units decide: once one of them is answered, or read as something, the others count as
+    the model's. Prompts that are refused or too long are held until the session ends, since their
+    number may still say that the run is at fault.
+
+    Models on this machine, policies and scripts have no deployment: their units are settled at
+    once, whatever they end with.
+
+    before: the lines of earlier sessions.
+    stop: ends the session; calls in flight are waited for.
+    say: prints a line for the user.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        before: Sequence[Unit[Any]],
+        stop: Callable[[NoAnswers], None],
+        say: Callable[[str], None],
+    ) -> None:
+        info = plan.model.info
+        local = info.runs_here or info.provider in ("policy", "scripted")
+        self.weighs = not (local or plan.settings.score_failures)
+        self._plan = plan
+        self._stop = stop
+        self._say = say
+        ended = [one.prediction.status for one in before if one.calls and one.prediction]
+        self._without = sum(status in UNDELIVERED for status in ended)
+        self._answered = len(ended) > self._without
+        self._held: list[_Failed] = []
+        self._units = 0
+        self._example: dict[Status, Outcome] = {}
+        self._stopped = False
+        self._alike: tuple[Status | None, int] = (None, 0)
+        self._warned = False
+
+    def take(self, record: Unit[Any], outcome: Outcome) -> Iterator[Unit[Any]]:
+        """Take up a unit that has ended, and yield those that are settled by now."""
+        if outcome.prediction is None:
+            yield record
+            return
+        self._units += 1
+        status = outcome.prediction.status
+        if not (self.weighs and outcome.undelivered):
+            self._warn(status, outcome)
+            if not (self._answered or self._stopped):
+                self._answered = True
+                yield from self._release(*UNDELIVERED.difference(_SHARED), Status.TRUNCATED)
+            yield record
+        elif self._answered and status not in _SHARED:
+            self._warn(status, outcome)
+            yield record
+        elif not self._stopped:
+            words = outcome.last.refusal if outcome.last else ""
+            self._held.append(_Failed(record, status, re.sub(r"\d+", "0", words)))
+            self._example.setdefault(status, outcome)
+        self._weigh()
+
+    def finish(self) -> None:
+        """Raise `NoAnswers` if every unit has ended, and none with an answer."""
+        if self._held and not self._answered and not self._stopped:
+            everything = f"no {self._plan.dataset.unit} got an answer"
+            raise self._reason(everything, [one.status for one in self._held])
+
+    def rest(self) -> Iterator[Unit[Any]]:
+        """Yield the units that are held at the end of a session and are settled by it."""
+        if self._answered and not self._stopped:
+            yield from self._release(*_SHARED)
+
+    def _release(self, *statuses: Status) -> Iterator[Unit[Any]]:
+        yield from (one.record for one in self._held if one.status in statuses)
+        self._held = [one for one in self._held if one.status not in statuses]
+
+    def _weigh(self) -> None:
+        """Stop the session if too many units have no answer."""
+        if self._stopped or not self._held:
+            return
+        units = self._plan.dataset.units
+        if not self._answered:
+            if (first := self._without + len(self._held)) >= FIRST_UNITS:
+                statuses = [one.status for one in self._held]
+                self._end(
+                    self._reason(f"none of the first {first} {units} got an answer", statuses)
+                )
+            return
+        for status in _SHARED:
+            held = [one for one in self._held if one.status is status]
+            alike = Counter(one.words for one in held)
+            # Few refusals in other words each are those of single units; the same words are not.
+            same = max(alike.values(), default=0) if status is Status.PROVIDER_REFUSED else 0
+            most = MOST_WITHOUT * max(self._units, ENOUGH_UNITS)
+            if same > most or (self._units >= ENOUGH_UNITS and len(held) > most):
+                what = f"{len(held)} of {self._units} {units} got no answer"
+                self._end(self._reason(what, [status] * len(held)))
+                return
+
+    def _end(self, reason: NoAnswers) -> None:
+        self._stopped = True
+        self._stop(reason)
+
+    def _reason(self, what: str, statuses: Sequence[Status]) -> NoAnswers:
+        """Say what ended without an answer, in whose words, with which numbers, and the remedy."""
+        counts = Counter(statuses)
+        listed = ", ".join(f"{n} {STATUS_WORDS[status]}" for status, n in counts.most_common())
+        [(status, _)] = counts.most_common(1)
+        one = self._example[status]
+        why = advice(self._plan, status, one.last, one.prompt_tokens, one.prompt)
+        return NoAnswers(f"{what} ({listed}): {why}")
+
+    def _warn(self, status: Status, outcome: Outcome) -> None:
+        """Quote a reply after many units in a row that ended alike, once."""
+        same = self._alike[1] + 1 if self._alike[0] is status else 1
+        self._alike = status, same
+        if status in _FINE or same < ALIKE or self._warned:
+            return
+        self._warned = True
+        text = outcome.last.text if outcome.last else ""
+        self._say(
+            f"warning: {counted(same, self._plan.dataset.unit, self._plan.dataset.units)} in a row "
+            f"ended as '{STATUS_WORDS[status]}'; the last reply: {quoted(text)}"
+        )
+
+
+def advice(
+    plan: Plan,
+    status: Status,
+    reply: Reply | None,
+    tokens: int | None = None,
+    prompt: Conversation | None = None,
+) -> str:
+    """Say why a prompt has no answer: the server's words, the numbers and the remedy.
+
+    tokens: estimated tokens of the prompt, None if nothing estimates.
+    """
+    info, limits = plan.model.info, limits_of(plan.settings)
+    words = reply.refusal if reply else ""
+    sizes = sizes_named(words)
+    if sizes.limit is None and status is Status.TOO_LONG:
+        sizes = replace(sizes, limit=info.context_tokens)
+    if sizes.prompt is None:
+        sizes = replace(sizes, prompt=tokens)
+    numbers = []
+    if sizes.limit is not None:
+        numbers.append(f"the server's limit is {sizes.limit:,}")
+    if sizes.prompt is not None:
+        shown = _of_pictures(prompt.pictures if prompt else (), info)
+        numbers.append(f"this prompt has about {sizes.prompt:,} tokens{shown}")
+    numbers.append(f"--max-tokens {written(limits)}")
+    said = f"{words.rstrip('.')}; " if words else ""
+    return f"{said}{', '.join(numbers)}. {_remedy(plan, status, sizes)}"
+
+
+def _of_pictures(pictures: Sequence[Picture], info: AdapterInfo) -> str:
+    if not pictures:
+        return ""
+    rule, shown = info.image_rule, counted(len(pictures), "picture")
+    tokens = sum(rule.tokens(one.width, one.height) or 0 for one in pictures) if rule else 0
+    return f", about {tokens:,} of them for {shown}" if tokens else f", {shown} included"
+
+
+_LESS = "send less: smaller or no pictures (--pixels, --image-policy), a shorter --history"
+
+
+def _remedy(plan: Plan, status: Status, sizes: Sizes) -> str:
+    """Say what to change so that units get an answer."""
+    limits = limits_of(plan.settings)
+    if sizes.of_reply:
+        room = (sizes.limit or 0) - (sizes.prompt or 0)
+        fitting = room if 0 < room < max(limits) else max(1, max(limits) // 2)
+        return (
+            "The limit of replies does not fit next to the prompt: give a lower one "
+            f"(--max-tokens {fitting}), or the server a longer context (--max-model-len)"
+        )
+    match status:
+        case Status.TOO_LONG:
+            return (
+                "The context is too small: give the server a longer one (--max-model-len), or "
+                f"{_LESS}"
+            )
+        case Status.PROVIDER_REFUSED:
+            return f"Change what the server complains of, or {_LESS}"
+        case Status.CONTENT_FILTER:
+            return (
+                "The provider's filter withholds the replies: change its settings, or ask another "
+                "model"
+            )
+        case Status.TRUNCATED:
+            return (
+                "The thoughts of each reply took all of its tokens: give a higher limit "
+                f"(--max-tokens {higher(limits)}), or let the model think less (--effort)"
+            )
+    return (
+        "The replies have no text: check the server's chat template and reasoning parser, or give "
+        f"a higher limit (--max-tokens {higher(limits)})"
+    )
