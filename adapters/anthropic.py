@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
 from adapters import prices
-from adapters.api import ApiAdapter, Json, hosted, picture_text, served_on
+from adapters.api import ApiAdapter, hosted, picture_text, said_before, served_on
+from adapters.api_client import Json
 from adapters.catalog import BATCHES
+from adapters.checks import counted, named, usage_of
 from adapters.contract import (
     Adapter,
     AdapterInfo,
@@ -31,21 +33,22 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Conversation, Finish, Message, Prefixes, Reply, Text, Tier, Usage
-from adapters.decoding import convert_to
-from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
-from adapters.faults import Failure, retry_after
+from adapters.conversation import Conversation, Message, Prefixes, Reply, Text, Tier, Usage
+from adapters.endpoints import (
+    Endpoint,
+    check_headers_in,
+    find_endpoint,
+    need_model,
+    need_package,
+)
+from adapters.event_streams import messages_answer
 from adapters.sdk_client import SdkClient
 from adapters.thinking import Thinking, thinking_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-FINISHES = {"max_tokens": Finish.LENGTH, "refusal": Finish.REFUSAL}
 CACHE_LIFE_S = 5 * 60.0
-Block = TypeVar("Block", bound=msgspec.Struct)
-# The API takes no empty turn.
-EMPTY_REPLY = "(no reply)"
 
 
 def anthropic(
@@ -55,9 +58,12 @@ def anthropic(
     api_key: str | None = None,
     timeout_s: float = 120.0,
     concurrency: int = 8,
+    ends: tuple[str, ...] | None = None,
 ) -> Adapter:
-    """Make an adapter for Claude. Raises `Fatal` for a missing key or a bad address."""
+    """Make an adapter for Claude. `ends` are further words for the usual end of a reply. Raises
+    `Fatal` for a missing key or a bad address."""
     need_package("anthropic", "anthropic")
+    check_headers_in("ANTHROPIC_CUSTOM_HEADERS")
     endpoint = find_endpoint(
         "anthropic",
         base_url=base_url,
@@ -72,6 +78,7 @@ def anthropic(
         endpoint,
         timeout_s=timeout_s,
         concurrency=concurrency,
+        ends=ends,
     )
 
 
@@ -100,34 +107,14 @@ def facts_of(model: str) -> ClaudeFacts:
     return ClaudeFacts(rule, minimum, thinking_of(model))
 
 
-class _Text(msgspec.Struct):
-    text: str
-
-
-class _Thinking(msgspec.Struct):
-    thinking: str
-
-
-class _OutputDetails(msgspec.Struct):
-    thinking_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    input_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
-    output_tokens: int | None = None
-    output_tokens_details: _OutputDetails | None = None
-    # Not worth a malformed reply.
-    service_tier: object = None
-
-
 class _Answer(msgspec.Struct):
-    content: list[Json]
+    # Blocks; from some gateways a text.
+    content: list[Json] | str
     stop_reason: str | None = None
-    id: str | None = None
-    model: str | None = None
-    usage: _Usage | None = None
+    id: object = None
+    model: object = None
+    usage: object = None
+    error: object = None
 
 
 class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
@@ -142,15 +129,25 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         "top_p": (),
         "thinking": ("budget_tokens",),
         "output_config": ("effort",),
+        "transformations": (),
+        "cache_control": (),
     }
+    content_fields = frozenset(("transformations", "cache_control"))
     answers = _Answer
+    streaming: ClassVar[Mapping[str, object]] = {"stream": True}
     sdk = "anthropic"
     path = "/v1/messages"
     # "auto" uses priority capacity if the account has bought any.
     tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 
     def __init__(
-        self, model: str, endpoint: Endpoint, *, timeout_s: float, concurrency: int
+        self,
+        model: str,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float,
+        concurrency: int,
+        ends: tuple[str, ...] | None,
     ) -> None:
         self._facts = facts_of(model)
         self._prefixes = Prefixes(CACHE_LIFE_S)
@@ -166,7 +163,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
             tiers=(*self.tier_words, "batch"),
             text_factor=1.2,  # tiktoken counts 15 to 20 % too few for Claude
         )
-        super().__init__(info, endpoint, timeout_s=timeout_s)
+        super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
 
     @cached_property
     def client(self) -> AsyncAnthropic:
@@ -210,8 +207,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
 
     async def _message(self, message: Message, pictures: PictureSource, marked: bool) -> Json:
         if message.role == "assistant":
-            text = message.text if message.text.strip() else EMPTY_REPLY
-            return {"role": "assistant", "content": message.native or text}
+            return {"role": "assistant", "content": message.native or said_before(message)}
         content: list[Json] = []
         for part in message.parts:
             if isinstance(part, Text):
@@ -223,9 +219,10 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
                 "media_type": picture.media_type,
                 "data": picture_text(picture),
             }
-            transformations = {"oversized_image": "error"}
-            content.append({"type": "image", "source": source, "transformations": transformations})
-        if marked and content:
+            content.append({"type": "image", "source": source})
+            if "transformations" not in self._refused:
+                content[-1]["transformations"] = {"oversized_image": "error"}
+        if marked and content and "cache_control" not in self._refused:
             content[-1]["cache_control"] = {"type": "ephemeral"}
         return {"role": "user", "content": content}
 
@@ -262,34 +259,28 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         if request.continues and self._worth_caching(request.conversation):
             self._prefixes.wrote(request.conversation)
 
-    def _answered(self, error: Any) -> Failure:
-        return Failure(
-            str(error.api_message or error.body or error),
-            status=error.status_code,
-            code=str(error.error_code or error.type or ""),
-            retry_after_s=retry_after(error.response.headers),
-        )
+    def _joined(self, stream: Iterable[Json]) -> Json:
+        return messages_answer(stream)
 
     def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
-        text = "".join(block.text for block in _blocks(answer, "text", _Text))
-        thoughts = [block.thinking for block in _blocks(answer, "thinking", _Thinking)]
-        finish = FINISHES.get(answer.stop_reason or "", Finish.STOP)
-        if answer.stop_reason == "model_context_window_exceeded":
-            finish = Finish.LENGTH if text else Finish.TOO_LONG
+        whole = answer.content
+        blocks = [{"type": "text", "text": whole}] if isinstance(whole, str) else whole
+        texts: list[Any] = [block.get("text") for block in blocks if block.get("type") == "text"]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("a block of text without a text")
+        text = "".join(texts)
+        thoughts = [block.get("thinking") for block in blocks if block.get("type") == "thinking"]
+        told = answer.usage if isinstance(answer.usage, dict) else {}
         return Reply(
             text=text,
-            finish=finish,
-            usage=_usage(answer.usage),
-            model=answer.model or "",
-            native=_native(answer.content),
-            request_id=headers.get("request-id") or answer.id or "",
-            reasoning="\n\n".join(thought for thought in thoughts if thought),
-            tier=served_on(answer.usage.service_tier if answer.usage else None),
+            finish=self._finish(answer.stop_reason, text, answer.error),
+            usage=self._counted(answer.usage, _usage(told)),
+            model=named(answer.model),
+            native=_native(blocks),
+            request_id=named(headers.get("request-id")) or named(answer.id),
+            reasoning="\n\n".join(one for one in thoughts if one and isinstance(one, str)),
+            tier=served_on(told.get("service_tier")),
         )
-
-
-def _blocks(answer: _Answer, kind: str, form: type[Block]) -> list[Block]:
-    return [convert_to(block, form) for block in answer.content if block.get("type") == kind]
 
 
 def _native(content: list[Json]) -> object:
@@ -300,18 +291,18 @@ def _native(content: list[Json]) -> object:
     return [b for b in content if b.get("type") != "text" or str(b.get("text", "")).strip()]
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
-        return None
-    read = usage.cache_read_input_tokens or 0
-    written = usage.cache_creation_input_tokens or 0
-    details = usage.output_tokens_details or _OutputDetails()
-    return Usage(
-        input=(usage.input_tokens or 0) + read + written,
+def _usage(told: Json) -> Usage | None:
+    read = told.get("cache_read_input_tokens") or 0
+    written = told.get("cache_creation_input_tokens") or 0
+    plain, details = told.get("input_tokens"), told.get("output_tokens_details")
+    parts = [counted(one) for one in (plain, read, written)]
+    return usage_of(
+        # The API counts tokens of the prompt cache apart.
+        input=None if None in parts else sum(one or 0 for one in parts),
+        output=told.get("output_tokens"),
         cached=read,
         cache_write=written,
-        output=usage.output_tokens or 0,
-        reasoning=details.thinking_tokens or 0,
+        reasoning=details.get("thinking_tokens") if isinstance(details, dict) else None,
     )
 
 

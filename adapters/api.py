@@ -1,199 +1,50 @@
-"""Shared code of hosted adapters: one call, its failure, and refused parameters.
+"""Shared code of hosted adapters: what goes out for a request, and what a reply is read as.
 
 A provider's adapter composes the content (`_compose`), chooses parameters (`_parameters`), sends
 the body (`_send`), interprets errors (`_failure`) and reads an answer (`_read`) of the form
-`answers`. The SDKs' own retries are off: the engine owns time. Embedders build on `ApiClient`.
+`answers`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from binascii import b2a_base64
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from adapters.checks import checked, read_json
+from adapters.api_client import ApiClient, Json
+from adapters.checks import checked
 from adapters.contract import (
     AdapterInfo,
     EncodedPicture,
     Fatal,
     Fault,
     Generation,
-    ModelInfo,
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Reply, Tier
+from adapters.conversation import Finish, Message, Reply, Tier, Usage
 from adapters.endpoints import Endpoint
-from adapters.faults import Failure, cleaner, error_line, judge, refused
-from adapters.secrets import secrets
+from adapters.ends import Ends, UnknownEnd
+from adapters.error_bodies import status_of
+from adapters.faults import Failure, error_line, judge
 from adapters.thinking import thinking_of
 
-if TYPE_CHECKING:
-    import httpx2
-
-Json = dict[str, Any]
-Info = TypeVar("Info", bound=ModelInfo)
-T = TypeVar("T")
-R = TypeVar("R")
-Read = Callable[[Any, Mapping[str, str], Json, float], R]
-"""Reads an answer, given its headers, the parameters sent and the seconds it took. Raises
-ValueError if it lacks a result."""
-
-
-class ApiClient(ABC, Generic[Info]):
-    """A provider's API for one model.
-
-    spellings: parameters that are left out once the model refuses them, with the provider's other
-        names for each.
-    answers: the fields of an answer that are read.
-    tier_field: the field of the body that asks for a tier.
-    """
-
-    spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
-    answers: ClassVar[type]
-    tier_field: ClassVar[str] = "service_tier"
-    strict: ClassVar[bool] = False
-    """True if the HTTP client raises for replies that the SDK should not read (`HostedClient`)."""
-
-    def __init__(
-        self,
-        info: Info,
-        endpoint: Endpoint,
-        *,
-        timeout_s: float,
-        options: Mapping[str, object] = MappingProxyType({}),
-    ) -> None:
-        """options: user options that are sent and may contain secrets."""
-        from adapters.transport import HostedClient
-
-        self.http = HostedClient(timeout_s, strict=self.strict)
-        self._info = info
-        self._endpoint = endpoint
-        self._timeout_s = timeout_s
-        self.clean = cleaner(endpoint.key, *secrets(options))
-        self._refused: set[str] = set()
-        self._notified: set[str] = set()
-        self._notices: list[str] = []
-
-    @property
-    def info(self) -> Info:
-        return self._info
-
-    def notices(self) -> list[str]:
-        """Return notices for the user since the last call, each once."""
-        notices, self._notices = self._notices, []
-        return notices
-
-    async def _exchange(
-        self,
-        compose: Callable[[], Awaitable[tuple[Json, Json]]],
-        read: Read[R],
-        end: Callable[[Finish, Failure, Json], R],
-    ) -> R:
-        """Ask once, and again only to leave out a parameter that the model refused.
-
-        compose: the content of the body, and the parameters that are wanted in it.
-        read: the result in an answer.
-        end: what it means that the model will not take the content; it is also given the failure
-            and the parameters sent.
-
-        Raises `Fault` and `Fatal`.
-        """
-        while True:
-            body, sent = self._filled(*await compose())
-            call = self._send(body)
-            started = time.monotonic()
-            response = await self.attempt(call, self._timeout_s)
-            if not isinstance(response, Failure):
-                return self._parsed(response, read, sent, time.monotonic() - started)
-            verdict = self.verdict(response, sent)
-            if isinstance(verdict, Finish):
-                return end(verdict, response, sent)
-            if verdict is not None:
-                raise verdict
-
-    async def attempt(self, call: Awaitable[T], limit_s: float | None = None) -> T | Failure:
-        """Return the result of a call, or its failure: an exception would keep the SDK's request.
-
-        limit_s: seconds for the whole call; the client's own limits hold in any case.
-        """
-        try:
-            async with asyncio.timeout(limit_s):
-                return await call
-        except TimeoutError:
-            return Failure(f"no whole reply in {limit_s:g} s", kind="timeout")
-        except Exception as error:
-            known = _given_up(error) or self._failure(error)
-            if known is None:
-                raise
-            return known
-
-    def verdict(self, failure: Failure, sent: Json) -> Finish | Fault | Fatal | None:
-        """Judge a failed request; None: it refused a parameter, which is now left out."""
-        spelled = chain.from_iterable(self.spellings.values())
-        parameters = {*sent, *self.spellings, *spelled, self.tier_field}
-        verdict = judge(failure, self.speaker, self.clean, parameters)
-        if verdict in (Finish.TOO_LONG, Finish.CONTENT_FILTER):
-            return verdict
-        return None if self._learn(failure, sent) else verdict
-
-    @property
-    def speaker(self) -> str:
-        """Who answers, for messages: the address if the user gave one, since it may be wrong."""
-        return self._endpoint.address or self._info.provider
-
-    async def close(self) -> None:
-        await self.http.aclose()
-
-    def _filled(self, content: Json, wanted: Json) -> tuple[Json, Json]:
-        """Return the request's body and the parameters in it that were not refused."""
-        sent = {name: value for name, value in wanted.items() if name not in self._refused}
-        return self._body(content, sent), sent
-
-    def _body(self, content: Json, parameters: Json) -> Json:
-        """Return the request's body, of what `_compose` made and the parameters to send."""
-        return content | parameters
-
-    @abstractmethod
-    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
-        """Return the call to await; the SDK loads before, outside of the call's time limit."""
-
-    @abstractmethod
-    def _failure(self, error: Exception) -> Failure | None: ...
-
-    def _learn(self, failure: Failure, sent: Json) -> bool:
-        """Note the parameters that a failure refuses. Returns whether there are any."""
-        candidates = {name: words for name, words in self.spellings.items() if name in sent}
-        new = refused(failure, candidates)
-        for name in new:
-            self._refused.add(name)
-            self._notify(f"{self._info.name} refused {name}={sent[name]!r}: no longer sent")
-        return bool(new)
-
-    def _notify(self, notice: str) -> None:
-        notice = self.clean(notice)
-        if notice not in self._notified:
-            self._notified.add(notice)
-            self._notices.append(notice)
-
-    def _parsed(self, response: httpx2.Response, read: Read[R], sent: Json, latency_s: float) -> R:
-        # A proxy's page with status 200, another server's idea of the format, or worse.
-        try:
-            answer: Any = read_json(response.content, self.answers)
-            return read(answer, response.headers, sent, latency_s)
-        except (ValueError, msgspec.ValidationError) as error:
-            beginning = response.content[:4096].decode(errors="replace")
-            reason = self.clean(f"{error}; it begins {beginning!r}")
-        raise Fault("malformed", f"{self.speaker}: reply cannot be read ({reason})")
+_NAMES_OF = {
+    "temperature": ("temperature",),
+    "top_p": ("top_p",),
+    "seed": ("seed",),
+    "effort": ("reasoning_effort", "thinking_level", "output_config", "thinking"),
+    "thinking_budget": ("thinking_budget", "thinking"),
+}
+"""The providers' names for what a user may ask for (`Generation`)."""
+EMPTY_REPLY = "(no reply)"
+"""Stands for a reply without text when it is sent back: no provider takes an empty turn."""
 
 
 class ApiAdapter(ApiClient[AdapterInfo]):
@@ -211,9 +62,12 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         *,
         timeout_s: float,
         options: Mapping[str, object] = MappingProxyType({}),
+        ends: Sequence[str] | None = None,
     ) -> None:
+        """ends: further words by which the provider says that a reply ended as usual."""
         info = replace(info, greedy=self._is_greedy)
         super().__init__(info, endpoint, timeout_s=timeout_s, options=options)
+        self._ends = Ends(ends or ())
 
     def _is_greedy(self, generation: Generation) -> bool:
         """Return whether temperature 0 is sent, as far as the model has not refused it."""
@@ -224,7 +78,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         return generation.temperature
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Ask once, and again only to leave out a parameter that the model refused.
+        """Ask once, and again only to leave out or rename a parameter that the model refused.
 
         Raises `Fault` and `Fatal`.
         """
@@ -267,14 +121,53 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         return Reply("", finish, model=self._info.model, sent=sent, refusal=refusal)
 
     async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
+        for field, names in _NAMES_OF.items():
+            if getattr(request.generation, field) is not None:
+                self._asked_for.update(names)
         content = await self._compose(request, pictures)
         if request.tier:
             content[self.tier_field] = self.tier_words[request.tier]
         return content, self._parameters(request.generation, request)
 
-    @abstractmethod
-    def failed(self, status: int, body: object) -> Failure:
-        """Interpret an HTTP status and body that did not arrive by HTTP."""
+    def _finish(self, word: str | None, text: str, error: object = None) -> Finish:
+        """Return why a reply ended.
+
+        word: the provider's reason, None without one.
+        error: what the answer says of a failure.
+
+        Raises `Fault` for a reply that failed and for an unknown reason, `Fatal` if that is the
+        rule, ValueError for an answer with neither text nor reason.
+        """
+        if error:
+            failure = self.failed(status_of(error), error)
+            verdict = judge(failure, self.speaker, self.clean)
+            if isinstance(verdict, Fatal):
+                raise verdict
+            kind = verdict.kind if isinstance(verdict, Fault) else "server"
+            line = self.clean(f"{self.speaker}: the reply failed: {failure.message}")
+            raise Fault(kind, line, failure.retry_after_s, 200)
+        try:
+            finish = self._ends.finish(word, text)
+        except UnknownEnd as end:
+            short = self.clean(end.word)[:80]
+            line = (
+                f"{self.speaker}: a reply ended as '{short}', which may be a failure; if this is "
+                f"how whole replies end, say --adapter-option 'ends={short}'"
+            )
+            if end.is_final:
+                raise Fatal(line.replace("a reply", "the first replies", 1)) from None
+            raise Fault("server", line, status=200) from None
+        if finish is None and not text:
+            raise ValueError("neither a text nor the reason for its end")
+        if finish is None:
+            self._notify(f"{self._info.name} does not say why its replies end: taken as whole")
+        return finish or Finish.STOP
+
+    def _counted(self, told: object, usage: Usage | None) -> Usage | None:
+        """Return the usage; the user is told if there is none in what the server counted."""
+        if told and usage is None:
+            self._notify(f"{self._info.name} counts impossible numbers of tokens: not recorded")
+        return usage
 
     @abstractmethod
     async def _compose(self, request: Request, pictures: PictureSource) -> Json: ...
@@ -290,6 +183,11 @@ class ApiAdapter(ApiClient[AdapterInfo]):
     def _done(self, request: Request, reply: Reply) -> None:
         """Note a successful call."""
         return
+
+
+def said_before(message: Message) -> str:
+    """Return the text of an earlier reply as it is sent back."""
+    return message.text if message.text.strip() else EMPTY_REPLY
 
 
 def picture_text(picture: EncodedPicture, before: str = "") -> msgspec.Raw:
@@ -319,15 +217,6 @@ def _says_unavailable(fault: Fault) -> bool:
     """Return whether a tier lacks capacity at the moment: OpenAI's 429 "Resource Unavailable" (or
     its code, `resource_unavailable`), Google's 503 UNAVAILABLE."""
     return fault.status in {429, 503} and "unavailable" in str(fault).lower()
-
-
-def _given_up(error: BaseException | None) -> Failure | None:
-    """Return why the HTTP client gave up a reply; an SDK may have wrapped its error."""
-    from adapters.transport import Undelivered
-
-    while error is not None and not isinstance(error, Undelivered):
-        error = error.__cause__
-    return None if error is None else error.failure
 
 
 def hosted(

@@ -7,15 +7,17 @@ Written against openai 3.52, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import msgspec
-
-from adapters.api import ApiAdapter, Json, picture_text, served_on
+from adapters import chat_answers
+from adapters.api import ApiAdapter, picture_text, said_before, served_on
+from adapters.api_client import Json
 from adapters.catalog import BATCHES
+from adapters.chat_answers import Answer
+from adapters.checks import named
 from adapters.contract import (
     AdapterInfo,
     Fatal,
@@ -23,51 +25,11 @@ from adapters.contract import (
     PictureSource,
     Request,
 )
-from adapters.conversation import Finish, Message, Reply, Text, Tier, Usage
+from adapters.conversation import Finish, Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint
-from adapters.faults import Failure
+from adapters.event_streams import chat_answer
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.sdk_client import OpenAIClient
-
-FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
-
-
-class _Message(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
-    # By SGLang and earlier versions of vLLM, and by vLLM.
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    # OpenAI's, and vLLM's by kind of input ({"image": 2691}). Not worth a malformed reply.
-    image_tokens: object = None
-    multimodal_tokens: object = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
-
-
-class _Answer(msgspec.Struct):
-    choices: list[_Choice]
-    id: str | None = None
-    model: str | None = None
-    usage: _Usage | None = None
-    # Not worth a malformed reply.
-    service_tier: object = None
 
 
 class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
@@ -86,8 +48,19 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         "frequency_penalty": (),
         "prompt_cache_key": (),
         "prompt_cache_options": ("prompt_cache_options.mode", "prompt_cache_breakpoint"),
+        "stream_options": ("include_usage",),
     }
-    answers = _Answer
+    instead: ClassVar[Mapping[str, str]] = {
+        "max_tokens": "max_completion_tokens",
+        "max_completion_tokens": "max_tokens",
+    }
+    answers = Answer
+    streaming: ClassVar[Mapping[str, object]] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    limit: ClassVar[str] = "max_tokens"
+    """The parameter for the most tokens of a reply."""
     path = "/chat/completions"
     tier_words: ClassVar[Mapping[Tier, str]] = {
         "default": "default",
@@ -103,11 +76,11 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         timeout_s: float,
         detail: str | None = None,
         extra_body: Mapping[str, object] | None = None,
+        ends: Sequence[str] | None = None,
     ) -> None:
         self._extra = dict(extra_body or {})
-        super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra)
+        super().__init__(info, endpoint, timeout_s=timeout_s, options=self._extra, ends=ends)
         self._detail = detail
-        self._limit = "max_tokens"
 
     def deferring(self, folder: Path) -> Any:
         """Return the way to send requests in batches."""
@@ -141,7 +114,9 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
 
     async def _message(self, message: Message, pictures: PictureSource, marked: bool) -> Json:
         if message.role != "user":
-            return {"role": message.role, "content": message.text}
+            is_reply = message.role == "assistant"
+            text = said_before(message) if is_reply else message.text
+            return {"role": message.role, "content": text}
         content: list[Json] = []
         for part in message.parts:
             if isinstance(part, Text):
@@ -158,7 +133,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
 
     def _parameters(self, generation: Generation, request: Request) -> Json:
         wanted: Json = {
-            self._limit: generation.max_tokens,
+            self.limit: generation.max_tokens,
             "temperature": self._temperature(generation),
             "top_p": generation.top_p,
             "seed": generation.seed,
@@ -170,27 +145,23 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         wanted |= self._extra
         return {name: value for name, value in wanted.items() if value is not None}
 
-    def _learn(self, failure: Failure, sent: Json) -> bool:
-        ours = "max_tokens" in sent and "max_tokens" not in self._extra
-        if ours and failure.param == "max_tokens" and failure.status == 400:
-            self._limit = "max_completion_tokens"
-            self._notify(f"{self._info.name} refused max_tokens: max_completion_tokens is sent")
-            return True
-        return super()._learn(failure, sent)
+    def _joined(self, stream: Iterable[Json]) -> Json:
+        return chat_answer(stream)
 
-    def _read(self, answer: _Answer, headers: Mapping[str, str]) -> Reply:
+    def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
         if not answer.choices:
             raise ValueError("no choices")
-        message = answer.choices[0].message
-        finish = FINISHES.get(answer.choices[0].finish_reason or "", Finish.STOP)
+        choice = answer.choices[0]
+        text, reasoning, refusal = chat_answers.said(choice.message)
+        finish = self._finish(choice.finish_reason, text or refusal, choice.error or answer.error)
         return Reply(
-            text=message.refusal or message.content or "",
-            finish=Finish.REFUSAL if message.refusal else finish,
-            usage=_usage(answer.usage),
-            model=answer.model or "",
-            request_id=headers.get("x-request-id") or answer.id or "",
-            reasoning=message.reasoning_content or message.reasoning or "",
-            picture_tokens=_picture_tokens(answer.usage),
+            text=refusal or text,
+            finish=Finish.REFUSAL if refusal else finish,
+            usage=self._counted(answer.usage, chat_answers.usage(answer.usage)),
+            model=named(answer.model),
+            request_id=named(headers.get("x-request-id")) or named(answer.id),
+            reasoning=reasoning,
+            picture_tokens=chat_answers.picture_tokens(answer.usage),
             tier=served_on(answer.service_tier),
         )
 
@@ -296,28 +267,3 @@ def served(
     if given or known.exact:
         settings |= {"min_pixels": pixels.least, "max_pixels": pixels.most}
     return replace(known, pixels=pixels), settings
-
-
-def _picture_tokens(usage: _Usage | None) -> int | None:
-    """Return the tokens of the prompt's pictures, None unless the server counts them apart."""
-    details, most = (usage.prompt_tokens_details, usage.prompt_tokens) if usage else (None, 0)
-    if not details:
-        return None
-    by_kind = details.multimodal_tokens
-    counts = (details.image_tokens, by_kind.get("image") if isinstance(by_kind, dict) else None)
-    told = (count for count in counts if type(count) is int and 0 < count <= (most or 0))
-    return next(told, None)
-
-
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
-        return None
-    before = usage.prompt_tokens_details or _Details()
-    after = usage.completion_tokens_details or _Details()
-    return Usage(
-        input=usage.prompt_tokens or 0,
-        cached=before.cached_tokens or 0,
-        cache_write=before.cache_write_tokens or 0,
-        output=usage.completion_tokens or 0,
-        reasoning=after.reasoning_tokens or 0,
-    )

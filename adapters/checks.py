@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -107,6 +108,69 @@ def checked_vectors(embedded: object, texts: int, dimensions: int | None = None)
     _check_counts(embedded.usage)
     model = embedded.model.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return replace(embedded, vectors=vectors, model=model)
+
+
+def counted(value: object) -> int | None:
+    """Return a server's count of tokens, None for what is not one.
+
+    >>> counted(10), counted(10.0), counted("10"), counted(-1), counted(True), counted(0.5)
+    (10, 10, 10, None, None, None)
+    """
+    if isinstance(value, str) and re.fullmatch(r"\d{1,10}", value, re.ASCII):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    is_count = 0 <= value <= MAX_TOKENS and value == int(value)
+    return int(value) if is_count else None
+
+
+def usage_of(
+    *,
+    input: object,
+    output: object,
+    total: object = None,
+    cached: object = None,
+    cache_write: object = None,
+    reasoning: object = None,
+    thoughts_apart: bool = False,
+) -> Usage | None:
+    """Return a server's counts of tokens as they are billed, by what its total says of them.
+
+    Counts outside of those that should contain them (thoughts outside of the output, cached tokens
+    outside of the input) are added, unless the total rules that out. What the total has beyond its
+    parts counts as output, the dearer kind.
+
+    thoughts_apart: whether the output is without the thoughts if there is no total.
+
+    Returns None where input or output are missing or impossible: a prompt has tokens.
+    """
+    prompt, reply, sum_of_all = counted(input), counted(output), counted(total)
+    if reply is None and prompt is not None and sum_of_all is not None:
+        reply = max(0, sum_of_all - prompt)
+    if prompt is None or reply is None:
+        return None
+    read, written = counted(cached) or 0, counted(cache_write) or 0
+    thoughts = counted(reasoning) or 0
+    # A total below its parts says nothing of them.
+    if sum_of_all is not None and sum_of_all < prompt + reply:
+        sum_of_all = None
+    rest = None if sum_of_all is None else sum_of_all - prompt - reply
+    if thoughts and (thoughts_apart or thoughts > reply if rest is None else rest >= thoughts):
+        reply += thoughts
+        rest = None if rest is None else rest - thoughts
+    if read + written > prompt and (rest is None or rest >= read + written):
+        prompt += read + written
+        rest = None if rest is None else rest - read - written
+    reply += rest or 0
+    if not 0 < prompt <= MAX_TOKENS or reply > MAX_TOKENS:
+        return None
+    read = min(read, prompt)
+    return Usage(prompt, read, min(written, prompt - read), reply, min(thoughts, reply))
+
+
+def named(value: object) -> str:
+    """Return the text of a field that nothing depends on, "" for what cannot be a name."""
+    return value if isinstance(value, str) and len(value) <= MAX_NAME else ""
 
 
 def _check_counts(usage: Usage | None) -> None:

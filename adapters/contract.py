@@ -8,6 +8,7 @@ too long) is not an exception but a reply with that finish reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,9 @@ FaultKind = Literal["rate_limit", "unavailable", "timeout", "connection", "serve
 class Fault(Exception):
     """A call failed, and may succeed if it is tried again.
 
-    `retry_after_s` is the wait in seconds that the server asked for, None if it asked for none, and
-    `status` the HTTP status of its answer, if there was an answer with an error.
+    `retry_after_s` is the wait in seconds that the server asked for, None if it asked for none or
+    for one that never ends, and `status` the HTTP status of its answer, if there was an answer:
+    with 200, the model has run, and the call may have been billed.
     """
 
     def __init__(
@@ -44,7 +46,8 @@ class Fault(Exception):
             raise ValueError(f"{kind!r} is no kind of fault: {', '.join(get_args(FaultKind))}")
         super().__init__(message)
         self.kind: FaultKind = kind
-        self.retry_after_s = retry_after_s
+        is_wait = retry_after_s is not None and 0 <= retry_after_s < math.inf
+        self.retry_after_s = retry_after_s if is_wait else None
         self.status = status
 
     def __reduce__(self) -> tuple[type[Fault], tuple[FaultKind, str, float | None, int | None]]:
@@ -53,7 +56,7 @@ class Fault(Exception):
     @property
     def in_short(self) -> str:
         """The error in few characters: `HTTP 500`, else the message."""
-        return f"HTTP {self.status}" if self.status else str(self)
+        return f"HTTP {self.status}" if (self.status or 0) >= 400 else str(self)
 
 
 class Fatal(Exception):
@@ -191,6 +194,9 @@ class ModelInfo:
     """Base URL, if it is not the provider's own."""
     billed: bool = False
     """True if calls cost money."""
+    assumed_free: bool = False
+    """True for a server at a private address: its calls are taken to be free unless the user names
+    a price, but a cost limit needs one, as gateways that bill stand there, too."""
     price_ref: str | None = None
     """The model's name in the price sheet; None if calls are free or their price is unknown."""
     cached_shares: Mapping[Tier, float] = field(default_factory=dict)

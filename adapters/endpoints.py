@@ -46,8 +46,8 @@ class Endpoint:
     def facts(self, model: str, settings: Mapping[str, object]) -> dict[str, Any]:
         """Return the fields of `ModelInfo` that follow from where a model is hosted.
 
-        At another address than the provider's own the price is unknown, unless that is on the
-        user's own machine or network.
+        At another address than the provider's own the price is unknown; on the user's own machine
+        or network, calls are assumed to be free.
         """
         shown = self.recorded_as or self.address
         return {
@@ -56,6 +56,7 @@ class Endpoint:
             "provider": self.provider,
             "endpoint": shown,
             "billed": self.is_official or not is_private(self.url),
+            "assumed_free": not self.is_official and is_private(self.url),
             "price_ref": model if self.is_official else None,
             "settings": {**masked(settings), "endpoint": shown},
         }
@@ -85,6 +86,14 @@ def find_endpoint(
     )
     key = find_key(api_key, key_variables, needed=is_official and needs_key)
     return Endpoint(provider, url, custom_url, is_official, key)
+
+
+def check_headers_in(*variables: str) -> None:
+    """Raise `Fatal` for an environment variable that an SDK sends as a header and that cannot be
+    one."""
+    for variable in variables:
+        if not re.fullmatch(r"[ -~\t\r\n]*", os.environ.get(variable, "")):
+            raise Fatal(f"{variable} in the environment contains characters that no header has")
 
 
 def need_package(module: str, package: str) -> None:
@@ -153,7 +162,7 @@ def public(url: str) -> str:
 
 
 def is_private(url: str) -> bool:
-    """Return whether an address is on this machine or a private network: calls there are free.
+    """Return whether an address is on this machine or a private network.
 
     >>> is_private("http://localhost:8000/v1"), is_private("https://api.example.com/v1")
     (True, False)

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
-from time import time
 from urllib.parse import quote
 
 from adapters.contract import Fatal, Fault, FaultKind
@@ -44,10 +42,38 @@ _OF_THE_RUN = re.compile(
     r"(not (found|available|supported|valid|enabled)|does not exist|unavailable|no longer)",
     re.IGNORECASE,
 )
-_TOO_LONG = re.compile(
-    r"prompt is too long|maximum context length|exceed\w*[^.]{0,40}context|"
-    r"longer than the (model's context|maximum model length)|input token count[^.]{0,40}exceeds|"
-    r"input is too long|exceeds the maximum number of tokens",
+# Words about the input together with a limit (docs/errors.md lists both).
+_INPUT = re.compile(
+    r"\b(prompts?|inputs?|context|sequence|messages?|request|conversation)\b"
+    r"[^.;]{0,80}\b(tokens?|length|long|window|context size)\b|"
+    r"\b(tokens?|length|window|context size)\b"
+    r"[^.;]{0,80}\b(prompts?|inputs?|context|sequence|messages?|request|conversation)\b|"
+    r"\b(prompts?|inputs?|context)\b[^.;]{0,40}\bexceed|"
+    r"\bexceed\w*[^.;]{0,40}\b(prompt|input|context)\b|"
+    r"\btokens\b|\btoken (count|limit|length|number)\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    r"\b(max(imum)?|limit(ed|s)?|exceed\w*|over|longer|larger|greater|"
+    r"(more|less|fewer) than|at most|too \w+|range|reduce|shorten|truncate|fits?|capacity|"
+    r"allowed|supports?( only)? up to)\b|<=?|>=?|≤|≥",
+    re.IGNORECASE,
+)
+# Tokens of something else: of the reply, of a rate or a key; and the length of a side.
+_OTHER_TOKENS = re.compile(
+    r"\b(completion|output|generated|new|thinking|reasoning|budget|max(imum)?|access|auth\w*|bearer|"
+    r"refresh|id|api|csrf|stop|special|invalid) tokens?\b|"
+    r"\btokens?( \w+){0,2} per (second|minute|hour|day)\b|"
+    r"\b(images?|pictures?|pixels?|dimensions?)\b[^.;]{0,40}\b(length|long|larger)\b",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(
+    r"content (management )?(policy|policies|guidelines?)|content.?filter|content moderation|"
+    r"moderation|inappropriate|data.?inspection|sensitive (content|information|words?)|"
+    r"responsible.?ai|flagged|safety (system|filters?|policy|policies|guidelines?|settings?|check)|"
+    r"usage (policy|policies|guidelines)|prohibited (content|use)|violat\w+ [^.]{0,60}polic|"
+    r"blocked (by|due to|because of|for) [^.]{0,40}(safety|policy|policies|filter)|risk control|"
+    r"(harmful|unsafe|offensive|illegal) content|high.?risk content",
     re.IGNORECASE,
 )
 # What a server says about a prompt and a limit of the reply that do not fit together.
@@ -77,8 +103,10 @@ _REFUSES = re.compile(
     r"unrecognized|unexpected|deprecated|extra|removed|cannot|only works|only the default",
     re.IGNORECASE,
 )
-# A value out of range is the user's mistake, not a reason to leave the parameter out.
 _REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
+_STREAM = re.compile(r"\bstream(s|ed|ing)?\b", re.IGNORECASE)
+KNOWN_CODES = FINAL_CODES | FILTER_CODES | TOO_LONG_CODES | _REFUSAL_CODES
+"""Codes that decide what a failure means."""
 _PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499: "timeout"}
 
 
@@ -118,12 +146,16 @@ def judge(
     """
     code, status = failure.code, failure.status
     if failure.kind is not None:
-        return Fault(failure.kind, clean(f"{speaker}: {failure.message}"))
+        line = clean(f"{speaker}: {failure.message}")
+        return Fatal(line) if failure.final else Fault(failure.kind, line)
     if status == 413 or code in TOO_LONG_CODES:
         return Finish.TOO_LONG
-    if status in {400, 422} and _TOO_LONG.search(failure.message):
+    of_the_run = _is_of_the_run(failure)
+    if status in {400, 422} and not of_the_run and _says_too_long(failure.message):
         return Finish.TOO_LONG
     if status in {400, 403} and code in FILTER_CODES:
+        return Finish.CONTENT_FILTER
+    if status in {400, 403, 422} and not of_the_run and _says_filtered(failure):
         return Finish.CONTENT_FILTER
     line = error_line(failure, speaker, clean)
     if failure.final or code in FINAL_CODES or status == 501:
@@ -135,9 +167,25 @@ def judge(
         elif status == 429:
             kind = "rate_limit"
         return Fault(kind, line, failure.retry_after_s, status)
-    if status in {400, 422} and not _is_of_the_run(failure, parameters):
+    if status in {400, 422} and not of_the_run and not _names_a(failure, parameters):
         return Finish.PROVIDER_REFUSED
     return Fatal(line)
+
+
+def _says_too_long(message: str) -> bool:
+    """Return whether an error says that the prompt has too many tokens.
+
+    >>> _says_too_long("inputs tokens + max_new_tokens must be <= 4096")
+    True
+    >>> _says_too_long("max_tokens is too large: this model has at most 4096 completion tokens")
+    False
+    """
+    rest = _OTHER_TOKENS.sub(" ", message)
+    return bool(_INPUT.search(rest) and _LIMIT.search(rest))
+
+
+def _says_filtered(failure: Failure) -> bool:
+    return bool(_FILTERED.search(f"{failure.code.replace('_', ' ')}: {failure.message}"))
 
 
 def error_line(failure: Failure, speaker: str, clean: Cleaner) -> str:
@@ -179,51 +227,49 @@ def _number(match: re.Match[str]) -> int:
     return int(next(group for group in match.groups() if group).replace(",", ""))
 
 
-def _is_of_the_run(failure: Failure, parameters: Collection[str]) -> bool:
-    """Return whether every prompt would get this error, not only this one."""
-    if _OF_THE_RUN.search(f"{failure.code.replace('_', ' ')}: {failure.message}"):
-        return True
+def _is_of_the_run(failure: Failure) -> bool:
+    """Return whether an error is about key, account, money or model, so not about this prompt."""
+    return bool(_OF_THE_RUN.search(f"{failure.code.replace('_', ' ')}: {failure.message}"))
+
+
+def _names_a(failure: Failure, parameters: Collection[str]) -> bool:
+    """Return whether an error is about a parameter, which every call has."""
     if failure.param:
         return failure.param.split(".")[0] in {"model", *parameters}
     return _names(failure.message, parameters)
 
 
-def refused(failure: Failure, sent: Mapping[str, Sequence[str]]) -> list[str]:
+def refused(
+    failure: Failure, sent: Mapping[str, Sequence[str]], defaults: Collection[str] = ()
+) -> list[str]:
     """Return the parameters that the server refuses.
 
-    `sent` gives for each parameter the spellings under which a server may name it.
+    `sent` gives for each parameter the spellings under which a server may name it. A value that the
+    user asked for is refused by words for that only: out of range, it is the user's mistake. Any
+    complaint about one of the `defaults`, which nobody asked for, refuses it.
     """
     if failure.status not in {400, 422}:
         return []
     text = failure.message
     if failure.code not in _REFUSAL_CODES and not _REFUSES.search(text):
-        return []
-    if failure.param:
-        named = {failure.param, failure.param.rpartition(".")[2]}
-        return [name for name, words in sent.items() if named & {name, *words}]
-    if text.startswith("messages"):
-        return []
-    return [name for name, words in sent.items() if _names(text, (name, *words))]
+        sent = {name: words for name, words in sent.items() if name in defaults}
+    named = {failure.param, failure.param.rpartition(".")[2]}
+    if not failure.param and text.startswith("messages"):
+        # A field of the content by its path: `messages.0.content.1.image.transformations: ...`.
+        named = {text.partition(":")[0].rpartition(".")[2]}
+    elif not failure.param:
+        return [name for name, words in sent.items() if _names(text, (name, *words))]
+    return [name for name, words in sent.items() if named & {name, *words}]
+
+
+def demands_stream(failure: Failure) -> bool:
+    """Return whether a server that was not asked for a stream of events asks for that."""
+    words = failure.param, failure.message
+    return failure.status in {400, 405, 422} and any(map(_STREAM.search, words))
 
 
 def _names(text: str, words: Iterable[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE) for w in words)
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait, from its headers (a number or a date)."""
-    milliseconds = headers.get("retry-after-ms")
-    value = headers.get("retry-after")
-    try:
-        if milliseconds is not None:
-            return max(0.0, float(milliseconds) / 1000)
-        return None if value is None else max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value or "").timestamp() - time())
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def cleaner(*keys: str) -> Cleaner:

@@ -13,20 +13,21 @@ import os
 import re
 from binascii import b2a_base64
 from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters import prices
-from adapters.api import ApiAdapter, Json, hosted
+from adapters.api import ApiAdapter, hosted, said_before
+from adapters.api_client import Json
 from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
 from adapters.conversation import Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure
-from adapters.google_answers import Answer, failure_of, reply_of
+from adapters.google_answers import Answer, reply_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 VERTEX_SWITCHES = ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI")
 """Environment variables of google-genai; the first that is set decides."""
 RESOLUTIONS = {"low", "medium", "high", "ultra_high"}
-EMPTY_REPLY = "(no reply)"
 
 
 def google(
@@ -48,10 +48,11 @@ def google(
     timeout_s: float = 120.0,
     concurrency: int = 8,
     media_resolution: str | None = None,
+    ends: tuple[str, ...] | None = None,
 ) -> Adapter:
     """Make an adapter for Gemini, through the Gemini API or Vertex AI. `media_resolution`: low,
-    medium, high, ultra_high (None: the provider's default). Raises `Fatal` for a missing key, a bad
-    address or resolution."""
+    medium, high, ultra_high (None: the provider's default). `ends` are further words for the usual
+    end of a reply. Raises `Fatal` for a missing key, a bad address or resolution."""
     need_package("google.genai", "google-genai")
     model = need_model(model, "google:gemini-3.8-flash")
     if media_resolution is not None and media_resolution not in RESOLUTIONS:
@@ -77,6 +78,7 @@ def google(
         timeout_s=timeout_s,
         concurrency=concurrency,
         media_resolution=media_resolution,
+        ends=ends,
     )
 
 
@@ -132,6 +134,7 @@ class GoogleAdapter(ApiAdapter):
         timeout_s: float,
         concurrency: int,
         media_resolution: str | None,
+        ends: tuple[str, ...] | None,
     ) -> None:
         self._facts = facts_of(model, media_resolution)
         self._resolution = media_resolution
@@ -153,7 +156,7 @@ class GoogleAdapter(ApiAdapter):
             cache_minimum=self._facts.cache_minimum,
             tiers=() if on_vertex else (*self.tier_words, "batch"),
         )
-        super().__init__(info, endpoint, timeout_s=timeout_s)
+        super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
 
     @cached_property
     def client(self) -> genai.Client:
@@ -191,7 +194,7 @@ class GoogleAdapter(ApiAdapter):
 
     async def _content(self, message: Message, pictures: PictureSource) -> Any:
         if message.role == "assistant":
-            text = message.text if message.text.strip() else EMPTY_REPLY
+            text = said_before(message)
             return message.native or {"role": "model", "parts": [{"text": text}]}
         parts: list[Json] = []
         for part in message.parts:
@@ -277,20 +280,17 @@ class GoogleAdapter(ApiAdapter):
         from google.auth.exceptions import TransportError
 
         if isinstance(error, httpx2.HTTPStatusError):
-            return failure_of(error.response)
+            response = error.response
+            return self.failed(response.status_code, response.content, response.headers)
         if isinstance(error, httpx2.TimeoutException):
             return Failure("no answer in time", kind="timeout")
         if isinstance(error, httpx2.RequestError | TransportError):
             return Failure(f"no connection ({error})", kind="connection")
         return None
 
-    def failed(self, status: int, body: object) -> Failure:
-        import httpx2
-
-        return failure_of(httpx2.Response(status, json=body))
-
     def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
-        return reply_of(answer, headers)
+        reply = reply_of(answer, headers, self._finish)
+        return replace(reply, usage=self._counted(answer.usage_metadata, reply.usage))
 
 
 @cache

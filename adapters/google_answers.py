@@ -1,37 +1,27 @@
-"""Answers and errors of the Gemini API.
+"""Answers of the Gemini API.
 
 Written against the API's reference, November 2026.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
-from adapters.api import Json, served_on
+from adapters.api import served_on
+from adapters.api_client import Json
+from adapters.checks import named, usage_of
 from adapters.conversation import Finish, Reply, Tier, Usage
 from adapters.decoding import convert_to
-from adapters.faults import Failure, retry_after
-
-if TYPE_CHECKING:
-    import httpx2
-
-FILTERED = {
-    *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"),
-    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "ESCALATION", "MODEL_ARMOR"),
-}
-CUT = {"MAX_TOKENS", "CONTINUATION"}
 
 
 class _Part(msgspec.Struct, rename="camel"):
     text: str | None = None
-    thought: bool | None = None
-    thought_signature: str | None = None
+    thought: object = None
+    thought_signature: object = None
 
 
 class _Content(msgspec.Struct):
@@ -41,19 +31,11 @@ class _Content(msgspec.Struct):
 class _Candidate(msgspec.Struct, rename="camel"):
     finish_reason: str | None = None
     content: Json | None = None
+    error: object = None
 
 
 class _Feedback(msgspec.Struct, rename="camel"):
     block_reason: str | None = None
-
-
-class _Usage(msgspec.Struct, rename="camel"):
-    prompt_token_count: int | None = None
-    cached_content_token_count: int | None = None
-    candidates_token_count: int | None = None
-    thoughts_token_count: int | None = None
-    # Not worth a malformed reply.
-    service_tier: object = None
 
 
 class Answer(msgspec.Struct, rename="camel"):
@@ -61,73 +43,55 @@ class Answer(msgspec.Struct, rename="camel"):
 
     candidates: list[_Candidate] | None = None
     prompt_feedback: _Feedback | None = None
-    usage_metadata: _Usage | None = None
-    model_version: str | None = None
-    response_id: str | None = None
+    usage_metadata: object = None
+    model_version: object = None
+    response_id: object = None
+    error: object = None
 
 
-def reply_of(answer: Answer, headers: Mapping[str, str]) -> Reply:
-    """Read a reply. Raises ValueError for an answer without one."""
+def reply_of(
+    answer: Answer, headers: Mapping[str, str], finish: Callable[[str | None, str, object], Finish]
+) -> Reply:
+    """Read a reply; `finish` returns why it ended, given the word for it, the text and any error.
+
+    Raises ValueError for an answer without a reply, and what `finish` raises.
+    """
+    told = answer.usage_metadata if isinstance(answer.usage_metadata, dict) else {}
     base = Reply(
         text="",
         finish=Finish.CONTENT_FILTER,
-        usage=_usage(answer.usage_metadata),
-        model=answer.model_version or "",
-        request_id=answer.response_id or "",
-        tier=_tier(answer.usage_metadata, headers),
+        usage=_usage(told),
+        model=named(answer.model_version),
+        request_id=named(answer.response_id),
+        tier=_tier(told, headers),
     )
     if not answer.candidates:
         if answer.prompt_feedback is None or answer.prompt_feedback.block_reason is None:
             raise ValueError("neither candidates nor a block reason")
         return base
-    content = answer.candidates[0].content or {}
+    candidate = answer.candidates[0]
+    content = candidate.content or {}
     parts = convert_to(content, _Content).parts or []
     text = "".join(part.text for part in parts if part.text and not part.thought)
     thoughts = "".join(part.text for part in parts if part.text and part.thought)
-    reason = answer.candidates[0].finish_reason or "none"
-    finish = Finish.CONTENT_FILTER if reason in FILTERED else Finish.STOP
-    finish = Finish.LENGTH if reason in CUT else finish
-    if finish is Finish.STOP and reason != "STOP" and not text:
-        raise ValueError(f"no text, finish reason {reason}")
+    ended = finish(candidate.finish_reason, text, candidate.error or answer.error)
     signed = any(part.thought_signature for part in parts)
     native = content if signed else None
-    return replace(base, text=text, finish=finish, native=native, reasoning=thoughts)
+    return replace(base, text=text, finish=ended, native=native, reasoning=thoughts)
 
 
-def failure_of(response: httpx2.Response) -> Failure:
-    """Read the failure in a reply with an error status."""
-    try:
-        body = json.loads(response.content)
-    except (ValueError, RecursionError):
-        body = None
-    plain = body.get("error", body) if isinstance(body, dict) else None
-    error: Json = plain if isinstance(plain, dict) else {}
-    listed = json.dumps(error.get("details") or [])
-    delay = re.search(r'"retryDelay": "(\d+(?:\.\d+)?)s"', listed)
-    reason = re.search(r'"reason": "(\w+)"', listed)
-    return Failure(
-        str(error.get("message") or response.text or response.reason_phrase),
-        status=response.status_code,
-        code=reason[1] if reason else str(error.get("status") or ""),
-        retry_after_s=float(delay[1]) if delay else retry_after(response.headers),
-        # A day's quota, or none at all, comes back with no waiting of a reasonable length.
-        final=bool(re.search(r'"quotaId": "\w*PerDay|"quotaValue": "0"', listed)),
-    )
-
-
-def _tier(usage: _Usage | None, headers: Mapping[str, str]) -> Tier | Literal[""]:
+def _tier(told: Json, headers: Mapping[str, str]) -> Tier | Literal[""]:
     """Return the tier that served: from a header, or from the usage in batches."""
-    header = headers.get("x-gemini-service-tier")
-    return served_on(header or (usage.service_tier if usage else None))
+    return served_on(headers.get("x-gemini-service-tier") or told.get("serviceTier"))
 
 
-def _usage(usage: _Usage | None) -> Usage | None:
-    if usage is None:
-        return None
-    thoughts = usage.thoughts_token_count or 0
-    return Usage(
-        input=usage.prompt_token_count or 0,
-        cached=usage.cached_content_token_count or 0,
-        output=(usage.candidates_token_count or 0) + thoughts,
-        reasoning=thoughts,
+def _usage(told: Json) -> Usage | None:
+    return usage_of(
+        input=told.get("promptTokenCount"),
+        # Left out where it is zero, as for a prompt that is blocked.
+        output=told.get("candidatesTokenCount", 0),
+        total=told.get("totalTokenCount"),
+        cached=told.get("cachedContentTokenCount"),
+        reasoning=told.get("thoughtsTokenCount"),
+        thoughts_apart=True,
     )

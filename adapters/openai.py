@@ -7,16 +7,23 @@ refuses, with a notice: a wrong row costs one request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, sqrt
 
 from adapters import prices
-from adapters.api import Json, hosted
+from adapters.api import hosted
+from adapters.api_client import Json
 from adapters.chat_completions import ChatAdapter, ServedModel, on_record, served
 from adapters.contract import Adapter, AdapterInfo, Fatal, Generation, ImageRule, Request
 from adapters.conversation import Prefixes, Reply
-from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
+from adapters.endpoints import (
+    Endpoint,
+    check_headers_in,
+    find_endpoint,
+    need_model,
+    need_package,
+)
 from adapters.open_models import longest
 from adapters.options import Count
 from adapters.thinking import thinking_of
@@ -30,6 +37,7 @@ _GUIDE = "OpenAI, images and vision guide, 2026-11"
 
 def openai_endpoint(base_url: str | None, api_key: str | None) -> Endpoint:
     """Return the endpoint of OpenAI's API. Raises `Fatal` for a missing key or a bad address."""
+    check_headers_in("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
     return find_endpoint(
         "openai",
         base_url=base_url,
@@ -54,6 +62,7 @@ def openai(
     max_pixels: Count | None = None,
     extra_body: Mapping[str, object] | None = None,
     recorded_as: str | None = None,
+    ends: tuple[str, ...] | None = None,
 ) -> Adapter:
     """Make an adapter for OpenAI's models, or with `base_url` for any server of its chat protocol.
 
@@ -62,8 +71,8 @@ def openai(
     runs under another one, `min_pixels` and `max_pixels` are the limits between which it resizes
     pictures, where they are not as published. `extra_body` is added to the body unchanged; a value
     of None removes a parameter. `recorded_as` is on record instead of `base_url`, for a server
-    whose address changes. Raises `Fatal` for a missing key, a bad address or detail, and as
-    `served`.
+    whose address changes. `ends` are further words for the usual end of a reply. Raises `Fatal` for
+    a missing key, a bad address or detail, and as `served`.
     """
     need_package("openai", "openai")
     model = need_model(model, "openai:gpt-5.4")
@@ -106,10 +115,10 @@ def openai(
     )
     if facts is None:
         return ServedModel(
-            info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body
+            info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
         )
     return OpenAIAdapter(
-        info, endpoint, facts, timeout_s=timeout_s, detail=detail, extra_body=extra_body
+        info, endpoint, facts, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
     )
 
 
@@ -239,6 +248,8 @@ def facts_of(model: str) -> OpenAIFacts:
 class OpenAIAdapter(ChatAdapter):
     """One of OpenAI's own models."""
 
+    limit = "max_completion_tokens"
+
     def __init__(
         self,
         info: AdapterInfo,
@@ -248,10 +259,12 @@ class OpenAIAdapter(ChatAdapter):
         timeout_s: float,
         detail: str | None,
         extra_body: Mapping[str, object] | None,
+        ends: Sequence[str] | None,
     ) -> None:
-        super().__init__(info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body)
+        super().__init__(
+            info, endpoint, timeout_s=timeout_s, detail=detail, extra_body=extra_body, ends=ends
+        )
         self._facts = facts
-        self._limit = "max_completion_tokens"
         self._prefixes = Prefixes(CACHE_LIFE_S)
 
     def _marks(self, request: Request) -> set[int]:

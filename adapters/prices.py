@@ -16,6 +16,7 @@ of a file apply to every tier.
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -100,6 +101,12 @@ class PriceSheet:
         usage = Usage(input=1000, output=1)
         return all(self.price_of(info, usage, tier=tier) is not None for tier in tiers or ("",))
 
+    def can_limit(self, info: ModelInfo, tiers: Sequence[Tier] = ()) -> bool:
+        """Return whether the price of this model's calls is known for sure on each of these tiers,
+        as a cost limit needs it."""
+        is_assumed = info.assumed_free and self._own_rates(info) is None
+        return self.has_price(info, tiers) and not is_assumed
+
     def price_of(
         self,
         info: ModelInfo,
@@ -177,7 +184,8 @@ def _rates(name: str, rates: Any, path: Path) -> Rates:
         if key not in rates:
             raise Fatal(f"price file {path}: '{name}' has no {key} price")
     for key, value in rates.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or not 0 <= value < math.inf:
             raise Fatal(f"price file {path}: '{name}': {key} must be dollars per million tokens")
     return Rates(**rates)
 

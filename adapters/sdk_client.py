@@ -5,18 +5,19 @@ Written against openai 3.52 and anthropic 2.11, November 2026.
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 import msgspec
 
-from adapters.api import ApiClient, Info, Json
-from adapters.faults import Failure, retry_after
+from adapters.api_client import ApiClient, Info, Json
+from adapters.faults import Failure
 
 if TYPE_CHECKING:
     import httpx2
@@ -38,10 +39,6 @@ class SdkClient(ApiClient[Info]):
     def client(self) -> Any:
         """The SDK's client."""
 
-    @abstractmethod
-    def _answered(self, error: Any) -> Failure:
-        """Read the SDK's `APIStatusError`."""
-
     def _send(self, body: Json) -> Awaitable[httpx2.Response]:
         import httpx2
 
@@ -57,18 +54,11 @@ class SdkClient(ApiClient[Info]):
         if isinstance(error, sdk.APIConnectionError):
             return Failure(f"no connection ({error.__cause__ or error})", kind="connection")
         if isinstance(error, sdk.APIStatusError):
-            return self._answered(error)
+            response = error.response
+            return self.failed(error.status_code, response.content, response.headers)
         if isinstance(error, sdk.APIError):
             return Failure(f"reply cannot be read ({error})", kind="malformed")
         return None
-
-    def failed(self, status: int, body: object) -> Failure:
-        """Interpret an HTTP status and body that did not arrive by HTTP."""
-        import httpx2
-
-        response = httpx2.Response(status, request=httpx2.Request("POST", self.path))
-        error_type: Any = import_module(self.sdk).APIStatusError
-        return self._answered(error_type("", response=response, body=body))
 
 
 class OpenAIClient(SdkClient[Info]):
@@ -87,27 +77,11 @@ class OpenAIClient(SdkClient[Info]):
             http_client=self.http,
         )
 
-    def _answered(self, error: Any) -> Failure:
-        # vLLM puts the status into `code`; its word is in `type`.
-        words = [str(word) for word in (error.code, error.type) if word]
-        words = [word for word in words if not word.isdigit()]
-        return Failure(
-            _server_message(error) + self._hint(error.status_code),
-            status=error.status_code,
-            code=words[0] if words else "",
-            param=str(error.param or ""),
-            retry_after_s=retry_after(error.response.headers),
-        )
-
-    def _hint(self, status: int) -> str:
+    def failed(
+        self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Failure:
+        failure = super().failed(status, body, headers)
         path = urlsplit(self._endpoint.address or "/v1").path
-        return " (base URLs end in /v1 as a rule)" if status == 404 and "/v1" not in path else ""
-
-
-def _server_message(error: Any) -> str:
-    """Return the server's message: `message` in OpenAI's body, `detail` in a FastAPI server's."""
-    body = error.body
-    if not isinstance(body, dict):
-        return json.dumps(body) if isinstance(body, list) else str(body or error)
-    message = body.get("message") or body.get("detail")
-    return message if isinstance(message, str) else json.dumps(body)
+        if status == 404 and "/v1" not in path:
+            return replace(failure, message=f"{failure.message} (base URLs end in /v1 as a rule)")
+        return failure

@@ -12,16 +12,20 @@ import os
 import ssl
 from collections.abc import AsyncGenerator
 from functools import cache
+from pathlib import Path
 from typing import Any
+from urllib.request import proxy_bypass
 
 import httpx2
 
+from adapters.contract import Fatal
 from adapters.endpoints import public
 from adapters.faults import Failure
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 PADDING = b" \t\r\n\0"
 """Padding at the end of lines: a file system pads a file with zeros after a crash."""
+_HERE = ("127.0.0.1", "localhost", "[::1]")
 _DECODED = {"content-encoding", "content-length", "transfer-encoding"}
 
 
@@ -37,15 +41,24 @@ class HostedClient(httpx2.AsyncClient):
     """An HTTP client that reads bounded replies and stays at one origin."""
 
     def __init__(self, timeout_s: float, *, strict: bool = False) -> None:
-        """strict: also raise for an error status and for a reply that is not UTF-8."""
+        """strict: also raise for an error status and for a reply that is not UTF-8.
+
+        Raises `Fatal` naming the environment variable that names no usable proxy or certificates.
+        """
         self._strict = strict
-        super().__init__(
-            verify=_tls(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
-            timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
-            limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
-            # A server of this machine is not behind the proxy that the environment may name.
-            mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
-        )
+        try:
+            super().__init__(
+                verify=_tls(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
+                timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
+                limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
+                # A server of this machine is not behind the proxy that the environment may name.
+                mounts={f"all://{host}": None for host in _HERE},
+            )
+        except (ValueError, ImportError, httpx2.InvalidURL) as error:
+            line = _unusable_proxy(error)
+        else:
+            return
+        raise Fatal(line)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request and read the whole reply, unless it is asked for as a stream and is no
@@ -56,7 +69,7 @@ class HostedClient(httpx2.AsyncClient):
         # An SDK's own limits may leave more time to connect.
         request.extensions.setdefault("timeout", {})["connect"] = self.timeout.connect
         for _ in range(self.max_redirects):
-            response = await super().send(request, **options)
+            response = await self._sent(request, options)
             handed_out = False
             try:
                 following = response.next_request
@@ -72,14 +85,72 @@ class HostedClient(httpx2.AsyncClient):
             request = following
         raise Undelivered(Failure("too many redirects", status=response.status_code))
 
+    async def _sent(self, request: httpx2.Request, options: dict[str, Any]) -> httpx2.Response:
+        """Send a request. Raises `Undelivered` for what a proxy or a certificate is the cause of,
+        and httpx2's errors."""
+        try:
+            return await super().send(request, **options)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+            failure = _unreached(request.url, error)
+            if failure is None:
+                raise
+        raise Undelivered(failure)
+
 
 @cache
 def _tls(file: str | None, folder: str | None) -> ssl.SSLContext:
     """Return what all clients check certificates by; reading the list takes longer than a call.
 
-    `file` and `folder` name another list, as the environment may.
+    `file` and `folder` name another list, as the environment may. Raises `Fatal` if there is none.
     """
-    return httpx2.create_ssl_context()
+    named = f"SSL_CERT_FILE={file}" if file else f"SSL_CERT_DIR={folder}"
+    if not file and folder and not Path(folder).is_dir():
+        raise Fatal(f"{named} in the environment is not a folder of certificates")
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        reason = error.strerror or str(error)
+    named = f"{named} in the environment" if file or folder else "the list of certificates"
+    raise Fatal(f"{named} cannot be read: {reason}")
+
+
+def _proxy_variable(scheme: str) -> str | None:
+    """Return the environment variable that names the proxy for a scheme, or for all of them."""
+    names = [name for one in (scheme, "all") for name in (f"{one}_proxy", f"{one}_PROXY".upper())]
+    return next((name for name in names if os.environ.get(name)), None)
+
+
+def _unusable_proxy(error: Exception) -> str:
+    for variable in filter(None, map(_proxy_variable, ("http", "https", "all"))):
+        url = os.environ[variable]
+        try:
+            httpx2.AsyncHTTPTransport(proxy=url if "://" in url else f"http://{url}")
+        except ImportError:
+            return (
+                f"{variable} in the environment names a SOCKS proxy, which needs the package "
+                "socksio: pip install socksio"
+            )
+        except (ValueError, httpx2.InvalidURL) as refused:
+            return f"{variable} in the environment names no usable proxy: {refused}"
+    return f"the proxies in the environment cannot be used: {error}"
+
+
+def _unreached(url: httpx2.URL, error: Exception) -> Failure | None:
+    """Return why a server was not reached if it is about a proxy or a certificate."""
+    if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return Failure(
+            f"its certificate is not trusted ({error}); name a file with the certificate of its "
+            "authority in SSL_CERT_FILE",
+            kind="connection",
+            final=True,
+        )
+    variable = _proxy_variable(url.scheme)
+    if variable is None or url.host in _HERE or proxy_bypass(url.host):
+        return None
+    late = isinstance(error, httpx2.TimeoutException)
+    reason = "no answer in time" if late else str(error)
+    line = f"no connection through the proxy that {variable} in the environment names ({reason})"
+    return Failure(line, kind="timeout" if late else "connection")
 
 
 async def lines_of(response: httpx2.Response) -> AsyncGenerator[bytes]:

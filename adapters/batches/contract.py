@@ -259,6 +259,8 @@ class Lines(ABC):
         try:
             answer: Any = convert_to(said.answer, adapter.answers)
             reply = adapter.read(_unmarked(request), answer, said.headers, parameters)
+        except (Fault, Fatal) as error:
+            return Result(said.id, error)
         except (ValueError, msgspec.ValidationError) as error:
             begins = repr(said.answer)[:400]
             line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")

@@ -18,7 +18,8 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
-from adapters.api import ApiAdapter, Json
+from adapters.api import ApiAdapter
+from adapters.api_client import Json
 from adapters.batches.contract import PackLimits, RemoteBatch, Said
 from adapters.batches.hosted import (
     MAX_PAGES,

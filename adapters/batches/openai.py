@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx2
 import msgspec
 
-from adapters.api import ApiAdapter, Json
+from adapters.api import ApiAdapter
+from adapters.api_client import Json
 from adapters.batches.contract import Lines, PackLimits, RemoteBatch, Said
 from adapters.batches.hosted import (
     MAX_PAGES,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from adapters.api import Json
-from adapters.checks import checked_vectors
+from adapters.api_client import Json
+from adapters.checks import checked_vectors, named, usage_of
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish, Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo
@@ -65,14 +65,10 @@ class _Embedding(msgspec.Struct):
     embedding: str | list[float]
 
 
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-
-
 class _Answer(msgspec.Struct):
     data: list[_Embedding]
-    model: str | None = None
-    usage: _Usage | None = None
+    model: object = None
+    usage: object = None
 
 
 class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
@@ -103,7 +99,7 @@ class OpenAIEmbedder(OpenAIClient[EmbedderInfo]):
         def read(
             answer: _Answer, headers: Mapping[str, str], sent: Json, latency_s: float
         ) -> Embedded:
-            embedded = Embedded(_vectors(answer), _usage(answer), answer.model or "", latency_s)
+            embedded = Embedded(_vectors(answer), _usage(answer), named(answer.model), latency_s)
             embedded = checked_vectors(embedded, len(texts), self._dimensions)
             self._dimensions = len(embedded.vectors[0])
             return embedded
@@ -141,6 +137,6 @@ def _numbers(embedding: str | list[float]) -> Sequence[float]:
 
 
 def _usage(answer: _Answer) -> Usage | None:
-    if answer.usage is None or answer.usage.prompt_tokens is None:
-        return None
-    return Usage(input=answer.usage.prompt_tokens)
+    told = answer.usage if isinstance(answer.usage, dict) else {}
+    total = told.get("total_tokens")
+    return usage_of(input=told.get("prompt_tokens", total), output=0)

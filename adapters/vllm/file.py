@@ -116,6 +116,7 @@ def file(
     min_pixels: Count | None = None,
     max_pixels: Count | None = None,
     extra_body: Mapping[str, object] | None = None,
+    ends: tuple[str, ...] | None = None,
 ) -> Adapter:
     """Return a model that answers requests in files; `model` is what `vllm run-batch --model` is
     given.
@@ -135,7 +136,9 @@ def file(
         coordinates=known.coordinates,
         tiers=("batch",),
     )
-    return FileAdapter(info, endpoint, timeout_s=120.0, detail=detail, extra_body=extra_body)
+    return FileAdapter(
+        info, endpoint, timeout_s=120.0, detail=detail, extra_body=extra_body, ends=ends
+    )
 
 
 class FileAdapter(ServedModel):

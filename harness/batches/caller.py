@@ -289,7 +289,7 @@ class BatchCaller:
             self._note_again(id, attempt, outcome.why, 0.0)
         else:
             # The provider does not bill what it says has failed; what cannot be read is an answer.
-            billed = outcome.kind == "malformed"
+            billed = outcome.kind == "malformed" or outcome.status == 200
             self._fail(id, outcome, self._calls[id].upper if billed else 0.0)
         self._release(id, self._again[id].cost)
         return None

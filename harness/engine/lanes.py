@@ -23,6 +23,7 @@ from adapters.conversation import Conversation, Finish, Picture, Reply, user
 from harness.engine.keys import model_key
 from harness.engine.limits import (
     UNPRICED,
+    UNREADABLE_ATTEMPTS,
     Budget,
     EnginePolicy,
     Pricing,
@@ -165,10 +166,11 @@ class OpenLane(Generic[P, A]):
         self.queue: CallQueue[P, A] = CallQueue(
             self._send,
             self.pricing,
-            RateLimit(lane.ceiling),
+            RateLimit(lane.ceiling, policy.retry.patience_s),
             session.budget,
             session.halt,
             self.participant,
+            session.observer.held,
         )
         self._retry = policy.retry
         self._failures = FailuresInARow("calls", policy.failures_in_a_row, session.halt)
@@ -196,6 +198,7 @@ class OpenLane(Generic[P, A]):
         attempts = before = 0
         first_failure: float | None = None
         filtered = False
+        unreadable = 0
         cost: float | None = 0.0
         while True:
             attempts += 1
@@ -205,6 +208,9 @@ class OpenLane(Generic[P, A]):
                 now = asyncio.get_running_loop().time()
                 first_failure = now if first_failure is None else first_failure
                 made, since = attempts - before, now - first_failure
+                unreadable += fault.kind == "malformed"
+                if unreadable == UNREADABLE_ATTEMPTS:
+                    retry = replace(retry, attempts=min(retry.attempts, made))
                 if not await self._wait(request, fault, made, since, retry, may_move=not before):
                     before, first_failure = attempts, None
                 continue

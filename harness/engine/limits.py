@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from adapters.contract import FaultKind
+from adapters.contract import Fault, FaultKind
 from adapters.conversation import Tier, Usage
 from harness.engine.stopping import CostLimitReached
 
@@ -20,6 +20,8 @@ FIRST_CALLS = 4
 """Calls in flight before the first reply of a session."""
 OVERLOAD: frozenset[FaultKind] = frozenset(("rate_limit", "unavailable", "timeout"))
 """Failures that mean too many calls at a time."""
+UNREADABLE_ATTEMPTS = 3
+"""Replies to a call that cannot be read, before it is given up: each may be billed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +191,9 @@ class Budget:
         for callback in callbacks:
             callback()
 
-    def settle_failure(self, upper: float, kind: FaultKind) -> None:
+    def settle_failure(self, upper: float, fault: Fault) -> None:
         """Book a call that has failed, as free where failures of this kind are not billed."""
-        self.settle(upper, 0.0 if kind in UNBILLED else None)
+        self.settle(upper, 0.0 if fault.kind in UNBILLED and fault.status != 200 else None)
 
     def exhausted(self, upper: float) -> CostLimitReached:
         """Return the reason to end the session before a call of at most `upper`, in one line."""
@@ -247,11 +249,13 @@ class RateLimit:
     hundred refusals that come back together count as one. Times are in seconds of any one clock.
     """
 
-    def __init__(self, ceiling: float) -> None:
-        """`ceiling` is infinite for a model that takes every call at once."""
+    def __init__(self, ceiling: float, longest_hold_s: float = math.inf) -> None:
+        """`ceiling` is infinite for a model that takes every call at once. No wait that a server
+        asks for holds all calls for more than `longest_hold_s` seconds."""
         if ceiling < 1:
             raise ValueError(f"at least one call must be allowed at a time, not {ceiling}")
         self.ceiling = ceiling
+        self.longest_hold_s = longest_hold_s
         self.resumes_at = float("-inf")
         self._width = ceiling if math.isinf(ceiling) else float(min(FIRST_CALLS, ceiling))
         self._overloaded = False
@@ -277,11 +281,19 @@ class RateLimit:
         step = 1 / self._width if self._overloaded else 1.0
         self._width = min(float(self.ceiling), self._width + step)
 
-    def failed(self, ticket: int, kind: FaultKind, retry_after_s: float | None, now: float) -> None:
-        """Narrow the limit after an overload; a wait that the server asks for holds all calls."""
+    def failed(
+        self, ticket: int, kind: FaultKind, retry_after_s: float | None, now: float
+    ) -> float:
+        """Narrow the limit after an overload; a wait that the server asks for holds all calls.
+
+        Returns the seconds for which it does.
+        """
+        held_s = 0.0
         if kind == "rate_limit" and retry_after_s:
-            self.resumes_at = max(self.resumes_at, now + retry_after_s)
+            held_s = min(retry_after_s, self.longest_hold_s)
+            self.resumes_at = max(self.resumes_at, now + held_s)
         if kind in OVERLOAD and ticket > self._halved_at:
             self._overloaded = True
             self._width = max(1.0, self._width / 2)
             self._halved_at = self._sent
+        return held_s

@@ -48,7 +48,8 @@ class CallQueue(Generic[Q, A]):
     """Sends calls as rate limit and budget allow.
 
     Each call in flight takes a slot. A free slot goes to the dialogue that was opened first.
-    `participant` follows the dialogues.
+    `participant` follows the dialogues. `held` is told for how many seconds a server has all calls
+    wait, and why.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class CallQueue(Generic[Q, A]):
         budget: Budget,
         halt: Halt,
         participant: Participant,
+        held: Callable[[float, str], None],
     ) -> None:
         self._send = send
+        self._held = held
         self._participant = participant
         self._pricing = pricing
         self._rate_limit = rate_limit
@@ -109,8 +112,10 @@ class CallQueue(Generic[Q, A]):
             sent = True
         except Fault as fault:
             now = asyncio.get_running_loop().time()
-            self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
-            self._budget.settle_failure(upper, fault.kind)
+            held_s = self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
+            if held_s:
+                self._held(held_s, fault.in_short)
+            self._budget.settle_failure(upper, fault)
             self._halt.check()
             raise
         except BaseException:

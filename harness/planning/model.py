@@ -86,6 +86,11 @@ class Model:
         return self.sheet.has_price(self.info, self.tiers)
 
     @property
+    def can_be_limited(self) -> bool:
+        """True if a cost limit can be kept: the price of its calls is known for sure."""
+        return self.policy is None and self.sheet.can_limit(self.info, self.tiers)
+
+    @property
     def spends(self) -> bool:
         """True if calls may cost money: there is a price, or none is known for a billed model."""
         return self.policy is None and may_spend(self.sheet, self.info)
@@ -180,8 +185,12 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
+    info = described.info
+    if wrapper is not None:
+        # It is started for the run, and so the user's own.
+        info = replace(info, assumed_free=False)
     return Model(
-        Unasked(described.info),
+        Unasked(info),
         None,
         sheet,
         described.load if wrapper is None else lambda: wrapper.around(described.load()),

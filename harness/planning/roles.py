@@ -61,6 +61,10 @@ class AskedRole:
     def spends(self) -> bool:
         return self.model.spends
 
+    @property
+    def can_be_limited(self) -> bool:
+        return self.model.can_be_limited
+
     @cached_property
     def generation(self) -> Generation:
         return generation(self.settings)
@@ -97,6 +101,11 @@ class EmbeddingRole:
     @property
     def spends(self) -> bool:
         return may_spend(self.sheet, self.info)
+
+    @property
+    def can_be_limited(self) -> bool:
+        """True if a cost limit can be kept: the price of its calls is known for sure."""
+        return self.sheet.can_limit(self.info)
 
     def pricing(self) -> Pricing | None:
         """Return the prices of calls, for the engine; None without a price."""

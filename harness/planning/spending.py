@@ -89,17 +89,17 @@ def call_at_most(plan: Plan) -> float | None:
 
 def check_cost_limit(plan: Plan) -> None:
     """Raise `UserError` for a cost limit that could not be kept."""
-    if plan.settings.max_cost is not None and plan.model.pricing() is None:
-        raise UserError(
-            f"--max-cost needs a price for {plan.model.info.name}; give one with --prices FILE"
-            if plan.model.policy is None
-            else "--max-cost has no effect on a policy; leave it out"
-        )
-    for role in plan.roles.values():
-        if plan.settings.max_cost is not None and role.pricing() is None:
+    if plan.settings.max_cost is None:
+        return
+    if plan.model.policy is not None:
+        raise UserError("--max-cost has no effect on a policy; leave it out")
+    for name, model in (("", plan.model), *plan.roles.items()):
+        if not model.can_be_limited:
+            role = f" (role {name})" if name else ""
+            free = "; if its server is free, with the prices 0" if model.info.assumed_free else ""
             raise UserError(
-                f"--max-cost needs a price for {role.info.name} (role {role.name}); give one with "
-                "--prices FILE"
+                f"--max-cost needs a price for {model.info.name}{role}; give one with --prices "
+                f"FILE{free}"
             )
 
 

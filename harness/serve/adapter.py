@@ -75,7 +75,7 @@ class ServedAdapter(Participant):
         """`wait_s` is how long a call may wait for the server, in seconds."""
         self._adapter = adapter
         self._server = server
-        self._info = replace(adapter.info, wait_s=wait_s)
+        self._info = replace(adapter.info, wait_s=wait_s, assumed_free=False)
 
     @property
     def info(self) -> AdapterInfo:

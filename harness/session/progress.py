@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 LINE_EVERY_S = 30.0
+LONG_WAIT_S = 5.0
+"""A wait as long as this is shown with its end."""
 SCORES_EVERY_S = 1.0
 MAX_ERROR = 80
 
@@ -36,6 +38,7 @@ class Counters:
     retries: attempts that failed and were followed by another.
     error: what the last of them ran into.
     retrying: whether a call waits for another attempt now.
+    wait: what is waited for, why and until when; "" if for nothing long.
     input, output: tokens of the calls sent in this session.
     cost: in US dollars; None until a price is known.
     """
@@ -49,6 +52,7 @@ class Counters:
     retries: int = 0
     error: str = ""
     retrying: bool = False
+    wait: str = ""
     input: int = 0
     output: int = 0
     cost: float | None = None
@@ -101,6 +105,7 @@ class Progress(SessionObserver):
         self._clock = clock
         self._started = self._shown = clock()
         self._failing: set[tuple[str, str]] = set()
+        self._waits_until = self._started
         self._scores = ""
         self._scored: float | None = None
         self._live: Live | None = None
@@ -143,11 +148,25 @@ class Progress(SessionObserver):
         self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
     ) -> None:
         self.counters.retries += 1
-        text = printable(" ".join(error.split()))
-        self.counters.error = text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 3] + "..."
+        self.counters.error = _in_short(error)
+        self._waits(wait_s, "next try at", error)
         self._failing.add((unit_id, place))
         self.counters.retrying = True
         self._tick()
+
+    def held(self, wait_s: float, error: str) -> None:
+        self._waits(wait_s, "nothing is sent until", error)
+
+    def _waits(self, wait_s: float, what: str, why: str) -> None:
+        """Show a wait, at once if it is a long one and nothing moves on its own here."""
+        until = self._clock() + wait_s
+        if wait_s < LONG_WAIT_S or until < self._waits_until + LONG_WAIT_S:
+            return
+        self._waits_until = until
+        at = time.strftime("%H:%M:%S", time.localtime(time.time() + wait_s))
+        self.counters.wait = f"{what} {at} ({_in_short(why)})"
+        if self._live is None:
+            self._line()
 
     def settled(self, outcome: Outcome) -> None:
         self._failing = {call for call in self._failing if call[0] != outcome.unit_id}
@@ -165,7 +184,10 @@ class Progress(SessionObserver):
 
     def text(self) -> str:
         """Return the state of the run in a line, without the scores."""
-        elapsed = self._clock() - self._started
+        now = self._clock()
+        if now >= self._waits_until:
+            self.counters.wait = ""
+        elapsed = now - self._started
         return status_line(self.counters, self._total, self._done, elapsed, self._units)
 
     def _tick(self) -> None:
@@ -219,6 +241,8 @@ def status_line(
             parts.append(f"{count} {name}")
     if counters.error:
         parts.append(f"{'retrying' if counters.retrying else 'last error'}: {counters.error}")
+    if counters.wait:
+        parts.append(counters.wait)
     for tokens, name in ((counters.input, "in"), (counters.output, "out")):
         if tokens:
             parts.append(f"{_short(tokens)} {name}")
@@ -231,6 +255,11 @@ def status_line(
         if left > 0:
             parts.append(f"{span(left / rate)} left")
     return ", ".join(parts)
+
+
+def _in_short(error: str) -> str:
+    text = printable(" ".join(error.split()))
+    return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 3] + "..."
 
 
 def _short(number: int) -> str:

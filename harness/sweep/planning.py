@@ -84,7 +84,7 @@ def _same(cell: Cell, other: Cell) -> str:
 
 
 def _check_money(plan: Plan, total: float | None) -> None:
-    if total is not None and plan.spends and plan.settings.max_cost is None:
+    if total is not None and plan.model.policy is None and plan.settings.max_cost is None:
         plan = replace(plan, settings=replace(plan.settings, max_cost=total))
     check_cost_limit(plan)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from adapters import Adapter, Fatal, open_models, prices
-from adapters.api import Json, hosted
+from adapters.api import hosted
+from adapters.api_client import Json
 from adapters.chat_completions import ChatAdapter
 from adapters.contract import Request
 from adapters.endpoints import find_endpoint, need_model, need_package

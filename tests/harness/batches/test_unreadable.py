@@ -102,9 +102,6 @@ def first_line(spoil: Callable[[Json], bytes]) -> Callable[[bytes], bytes]:
 
 UNREADABLE = {
     "no answer": without_answer,
-    "usage in words": with_usage("many"),
-    "usage not a number": with_usage(float("nan")),
-    "usage endless": with_usage(10**30),
     "not UTF-8": not_utf8,
     "nothing": nothing_said,
 }
@@ -137,6 +134,23 @@ def test_an_answer_that_cannot_be_read_counts_at_its_bound(
         f"cost: ${spent:.4f} billed in this run, at most ${unrecorded:.4f}"
         in call("score", "run").out
     )
+
+
+@every
+@pytest.mark.parametrize("count", ["many", float("nan"), 10**30, -1])
+def test_a_reply_whose_tokens_cannot_be_known_is_taken_and_counts_at_its_bound(
+    provider: Provider, count: object, server: WireServer
+) -> None:
+    assert in_batch(server, provider).code == WAITING
+    [pack] = BatchLog.read(Path("run")).packs.values()
+    uppers = [one.upper for one in BatchLog.read(Path("run")).calls(pack.n)]
+    server.batches.switches.spoil = first_line(with_usage(count))
+    in_batch(server, provider)
+    server.batches.switches.spoil = None
+    assert to_the_end(server, provider).code == 0
+    assert len(batched(server)) == len(calls("run")), "nothing is asked for twice"
+    # The first call is in it as well.
+    assert min(uppers) <= open_run(Path("run")).manifest.unrecorded <= max(uppers) + 0.01
 
 
 @every

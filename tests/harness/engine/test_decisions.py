@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.contract import FaultKind
+from adapters.contract import Fault, FaultKind
 from harness.engine import RetryPolicy
 from harness.engine.limits import Budget, RateLimit, wait_before_retry
 
@@ -161,5 +161,10 @@ def test_failures_that_may_have_been_billed_count_at_their_most() -> None:
     uncertain: list[FaultKind] = ["timeout", "connection", "malformed"]
     for kind in unbilled + uncertain:
         budget.reserve(1.0)
-        budget.settle_failure(1.0, kind)
+        budget.settle_failure(1.0, Fault(kind, "", status=500))
     assert budget.spent == 3.0
+    # A failure in the middle of an answer comes after the model has run.
+    for kind in unbilled:
+        budget.reserve(1.0)
+        budget.settle_failure(1.0, Fault(kind, "", status=200))
+    assert budget.spent == 5.0

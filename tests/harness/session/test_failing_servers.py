@@ -126,7 +126,47 @@ def test_what_the_model_itself_says_settles_a_step(answer: Answer, status: str) 
     assert counts["n_unsettled"] == 0
 
 
-@pytest.mark.parametrize("wrong", [{"model": 5}, {"id": 7}, {"usage": {"prompt_tokens": -5}}])
+ODD = [
+    {"model": 5},
+    {"id": 7},
+    {"usage": {"prompt_tokens": -5}},
+    {"usage": {"prompt_tokens": 100.0, "completion_tokens": "10"}, "service_tier": ["x"]},
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_no_score_depends_on_is_paid_for_once(odd: dict[str, object]) -> None:
+    good = replying()
+
+    def react(ask: Ask) -> Answer:
+        answer = good(ask)
+        return replace(answer, raw=json.dumps(body_of(ask, answer) | odd).encode())
+
+    with WireServer(react) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        assert call(*line).code == 0
+        assert server.count == 14
+    assert summary("a")["complete"] is True
+
+
+def test_what_can_never_be_read_is_not_bought_eight_times() -> None:
+    good = replying()
+    with WireServer(good) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        server.react = lambda ask: (
+            Answer(raw=json.dumps(body_of(ask, good(ask)) | {"choices": [NUMBER]}).encode())
+            if ask.number == 1 or whole_text(ask) == whole_text(server.asks[0])
+            else good(ask)
+        )
+        assert call(*line).code == 1
+        assert sum(whole_text(ask) == whole_text(server.asks[0]) for ask in server.asks) == 3
+
+
+NUMBER: dict[str, object] = {"message": {"content": 5}, "finish_reason": "stop"}
+FAILED: dict[str, object] = {"message": {"content": "EL"}, "finish_reason": "error"}
+
+
+@pytest.mark.parametrize("wrong", [{"choices": []}, {"choices": [NUMBER]}, {"choices": [FAILED]}])
 def test_a_malformed_reply_is_asked_for_again_and_the_run_can_be_read(
     wrong: dict[str, object],
 ) -> None:
@@ -145,7 +185,7 @@ def test_a_malformed_reply_is_asked_for_again_and_the_run_can_be_read(
         assert call(*line).code == 0
         assert server.count == 28
     assert [record["attempts"] for record in calls("a")] == [2] * 14
-    assert all(record["reply"]["model"] == "m-2026-01-01" for record in calls("a"))
+    assert all(record["reply"]["text"] not in ("", "EL") for record in calls("a"))
     assert call("score", "a").code == 0
     assert summary("a")["complete"] is True
 

@@ -1,0 +1,264 @@
+"""One call to a hosted model: sent, its failure judged, and sent again without what was refused.
+
+A parameter that the model refuses is left out, or sent by its other name, and the user is told
+once. The SDKs' own retries are off: the engine owns time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import msgspec
+
+from adapters.checks import plain_json
+from adapters.contract import Fatal, Fault, ModelInfo
+from adapters.conversation import Finish
+from adapters.decoding import convert_to
+from adapters.endpoints import Endpoint
+from adapters.error_bodies import failure_inside, failure_of, status_of
+from adapters.event_streams import events, is_stream
+from adapters.faults import Failure, cleaner, demands_stream, judge, refused
+from adapters.secrets import secrets
+
+if TYPE_CHECKING:
+    import httpx2
+
+Json = dict[str, Any]
+Info = TypeVar("Info", bound=ModelInfo)
+T = TypeVar("T")
+R = TypeVar("R")
+Read = Callable[[Any, Mapping[str, str], Json, float], R]
+"""Reads an answer, given its headers, the parameters sent and the seconds it took. Raises
+ValueError if it lacks a result."""
+
+
+class ApiClient(ABC, Generic[Info]):
+    """A provider's API for one model.
+
+    spellings: parameters that are left out once the model refuses them, with the provider's other
+        names for each.
+    content_fields: those of them that are fields of the content.
+    instead: parameters that are sent by another name once the model refuses them.
+    answers: the fields of an answer that are read.
+    streaming: the parameters that ask for a stream of events; empty for an API without.
+    tier_field: the field of the body that asks for a tier.
+    """
+
+    spellings: ClassVar[Mapping[str, Sequence[str]]] = {}
+    content_fields: ClassVar[frozenset[str]] = frozenset()
+    instead: ClassVar[Mapping[str, str]] = {}
+    answers: ClassVar[type]
+    streaming: ClassVar[Mapping[str, object]] = {}
+    tier_field: ClassVar[str] = "service_tier"
+    strict: ClassVar[bool] = False
+    """True if the HTTP client raises for replies that the SDK should not read (`HostedClient`)."""
+
+    def __init__(
+        self,
+        info: Info,
+        endpoint: Endpoint,
+        *,
+        timeout_s: float,
+        options: Mapping[str, object] = MappingProxyType({}),
+    ) -> None:
+        """options: user options that are sent and may contain secrets."""
+        from adapters.transport import HostedClient
+
+        self.http = HostedClient(timeout_s, strict=self.strict)
+        self._info = info
+        self._endpoint = endpoint
+        self._timeout_s = timeout_s
+        self.clean = cleaner(endpoint.key, *secrets(options))
+        # The user's: parameters in the body are asked for as much as those with an option.
+        self._asked_for: set[str] = set(options)
+        self._refused: set[str] = set()
+        self._streams = False
+        self._notified: set[str] = set()
+        self._notices: list[str] = []
+
+    @property
+    def info(self) -> Info:
+        return self._info
+
+    def notices(self) -> list[str]:
+        """Return notices for the user since the last call, each once."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    async def _exchange(
+        self,
+        compose: Callable[[], Awaitable[tuple[Json, Json]]],
+        read: Read[R],
+        end: Callable[[Finish, Failure, Json], R],
+    ) -> R:
+        """Ask once, and again only to leave out or rename a parameter that the model refused.
+
+        compose: the content of the body, and the parameters that are wanted in it.
+        read: the result in an answer.
+        end: what it means that the model will not take the content; it is also given the failure
+            and the parameters sent.
+
+        Raises `Fault` and `Fatal`.
+        """
+        while True:
+            left_out = frozenset(self._refused)
+            body, sent = self._filled(*await compose())
+            call = self._send(body)
+            started = time.monotonic()
+            response = await self.attempt(call, self._timeout_s)
+            latency_s = time.monotonic() - started
+            answer = response if isinstance(response, Failure) else self._answer(response)
+            if not isinstance(answer, Failure):
+                assert not isinstance(response, Failure)
+                return self._parsed(response, answer, read, sent, latency_s)
+            verdict = self.verdict(answer, sent, left_out)
+            if isinstance(verdict, Finish):
+                return end(verdict, answer, sent)
+            if verdict is not None:
+                raise verdict
+
+    async def attempt(self, call: Awaitable[T], limit_s: float | None = None) -> T | Failure:
+        """Return the result of a call, or its failure: an exception would keep the SDK's request.
+
+        limit_s: seconds for the whole call; the client's own limits hold in any case.
+        """
+        try:
+            async with asyncio.timeout(limit_s):
+                return await call
+        except TimeoutError:
+            return Failure(f"no whole reply in {limit_s:g} s", kind="timeout")
+        except Exception as error:
+            known = _given_up(error) or self._failure(error)
+            if known is None:
+                raise
+            return known
+
+    def verdict(
+        self, failure: Failure, sent: Json, left_out: frozenset[str] = frozenset()
+    ) -> Finish | Fault | Fatal | None:
+        """Judge a failed request; None: it refused a parameter, which is now left out or renamed.
+
+        left_out: the fields of the content that were not sent.
+        """
+        spelled = chain.from_iterable(self.spellings.values())
+        parameters = {*sent, *self.spellings, *spelled, self.tier_field}
+        verdict = judge(failure, self.speaker, self.clean, parameters)
+        if verdict in (Finish.TOO_LONG, Finish.CONTENT_FILTER):
+            return verdict
+        return None if self._learn(failure, sent, left_out) else verdict
+
+    def failed(
+        self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
+    ) -> Failure:
+        """Interpret an error status with its body: JSON values, or the text or bytes that came."""
+        return failure_of(status, body, headers)
+
+    @property
+    def speaker(self) -> str:
+        """Who answers, for messages: the address if the user gave one, since it may be wrong."""
+        return self._endpoint.address or self._info.provider
+
+    async def close(self) -> None:
+        await self.http.aclose()
+
+    def _filled(self, content: Json, wanted: Json) -> tuple[Json, Json]:
+        """Return the request's body and the parameters in it that were not refused."""
+        if self._streams:
+            wanted = {**wanted, **self.streaming}
+        names = {name: self._name(name) for name in wanted}
+        sent = {names[n]: value for n, value in wanted.items() if names[n] not in self._refused}
+        return self._body(content, sent), sent
+
+    def _name(self, parameter: str) -> str:
+        """Return the name by which a parameter is sent."""
+        return self.instead.get(parameter, parameter) if parameter in self._refused else parameter
+
+    def _body(self, content: Json, parameters: Json) -> Json:
+        """Return the request's body, of what `_compose` made and the parameters to send."""
+        return content | parameters
+
+    @abstractmethod
+    def _send(self, body: Json) -> Awaitable[httpx2.Response]:
+        """Return the call to await; the SDK loads before, outside of the call's time limit."""
+
+    @abstractmethod
+    def _failure(self, error: Exception) -> Failure | None: ...
+
+    def _joined(self, stream: Iterable[Json]) -> Json:
+        """Return the answer that a stream of events makes up. Raises ValueError."""
+        raise ValueError("a stream of events instead of an answer")
+
+    def _learn(self, failure: Failure, sent: Json, left_out: frozenset[str]) -> bool:
+        """Note what a failure refuses. Returns whether the call is to be made again."""
+        if self.streaming and "stream" not in sent and demands_stream(failure):
+            self._streams = True
+            self._notify(f"{self._info.name} answers in streams only: it is asked for them")
+            return True
+        there = {*sent, *(self.content_fields - left_out)}
+        candidates = {name: words for name, words in self.spellings.items() if name in there}
+        new = refused(failure, candidates, defaults=candidates.keys() - self._asked_for)
+        for name in new:
+            self._refused.add(name)
+            value = f"={sent[name]!r}" if name in sent else ""
+            self._notify(f"{self._info.name} refused {name}{value}: no longer sent")
+        # Both names are refused, or the value is: leaving out what the user asked for is no remedy.
+        renamed = {n: () for n in sent if n in self.instead and n not in self._asked_for}
+        for name in refused(failure, renamed):
+            other = self.instead[name]
+            if other not in self._refused:
+                self._refused.add(name)
+                self._notify(f"{self._info.name} refused {name}: {other} is sent")
+                new.append(name)
+        return bool(new)
+
+    def _notify(self, notice: str) -> None:
+        notice = self.clean(notice)
+        if notice not in self._notified:
+            self._notified.add(notice)
+            self._notices.append(notice)
+
+    def _answer(self, response: httpx2.Response) -> Any:
+        """Return an answer as plain JSON values, or the failure that came in its place.
+
+        Raises `Fault` for what is neither.
+        """
+        try:
+            if is_stream(response.content, response.headers.get("content-type", "")):
+                plain = self._joined(events(response.content))
+            else:
+                plain = plain_json(response.content)
+            told = failure_inside(plain)
+            return plain if told is None else self.failed(status_of(told), told, response.headers)
+        except ValueError as error:
+            fault = self._malformed(response, error)
+        raise fault
+
+    def _parsed(
+        self, response: httpx2.Response, answer: Any, read: Read[R], sent: Json, latency_s: float
+    ) -> R:
+        # Another server's idea of the format, or worse.
+        try:
+            return read(convert_to(answer, self.answers), response.headers, sent, latency_s)
+        except (ValueError, msgspec.ValidationError) as error:
+            fault = self._malformed(response, error)
+        raise fault
+
+    def _malformed(self, response: httpx2.Response, error: Exception) -> Fault:
+        beginning = response.content[:4096].decode(errors="replace")
+        reason = self.clean(f"{error}; it begins {beginning!r}")
+        return Fault("malformed", f"{self.speaker}: reply cannot be read ({reason})")
+
+
+def _given_up(error: BaseException | None) -> Failure | None:
+    """Return why the HTTP client gave up a reply; an SDK may have wrapped its error."""
+    from adapters.transport import Undelivered
+
+    while error is not None and not isinstance(error, Undelivered):
+        error = error.__cause__
+    return None if error is None else error.failure

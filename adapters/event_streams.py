@@ -1,0 +1,148 @@
+"""Replies that come as streams of events, put together into the answers that they replace.
+
+Some servers only stream. The whole stream is read first (`adapters.transport` limits its size).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from adapters.checks import plain_json
+
+Json = dict[str, Any]
+_LINE = re.compile(rb"\r\n|\n|\r")
+_BEGINS = (b"data:", b"event:", b"id:", b":")
+_DONE = b"[DONE]"
+
+
+def is_stream(content: bytes, media_type: str) -> bool:
+    """Return whether an answer is a stream of events."""
+    begins = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return media_type.startswith("text/event-stream") or begins.startswith(_BEGINS)
+
+
+def events(content: bytes) -> Iterator[Json]:
+    """Return the objects in a stream of events; an event `error` is one under `error`, and the
+    mark at the end one under `done`.
+
+    Raises ValueError for an event that is not a JSON object.
+    """
+    pieces: list[bytes] = []
+    kind = b""
+    for line in (*_LINE.split(content.removeprefix(b"\xef\xbb\xbf")), b""):
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"event":
+            kind = value.strip()
+        elif name == b"data":
+            pieces.append(value)
+            # Servers forget the empty line between two events.
+            whole = len(pieces) == 1 and (value == _DONE or value.endswith(b"}"))
+            if whole and (plain := _event(value, kind)) is not None:
+                yield plain
+                pieces = []
+        elif not line:
+            if any(pieces):
+                plain = _event(b"\n".join(pieces), kind)
+                if plain is None:
+                    raise ValueError("an event is not a JSON object")
+                yield plain
+            pieces, kind = [], b""
+
+
+def _event(data: bytes, kind: bytes) -> Json | None:
+    if data.strip() == _DONE:
+        return {"done": True}
+    try:
+        plain = plain_json(data)
+    except ValueError:
+        return None
+    if not isinstance(plain, dict):
+        return None
+    return {"error": plain} if kind == b"error" and "error" not in plain else plain
+
+
+def chat_answer(stream: Iterable[Json]) -> Json:
+    """Return the answer of the chat protocol that its chunks make up.
+
+    Raises ValueError for a stream that breaks off.
+    """
+    answer: Json = {}
+    pieces: dict[str, list[Any]] = {}
+    choice: Json = {}
+    is_over = False
+    for event in stream:
+        is_over = is_over or bool(event.get("done") or event.get("error"))
+        for name in ("id", "model", "usage", "service_tier", "error"):
+            if event.get(name) is not None:
+                answer[name] = event[name]
+        for part in _objects(event.get("choices")):
+            if part.get("index") not in (0, None):
+                continue
+            choice |= {n: part[n] for n in ("finish_reason", "error") if part.get(n) is not None}
+            said = part.get("delta") or part.get("message")
+            for name, value in said.items() if isinstance(said, dict) else ():
+                if value is not None and name != "role":
+                    pieces.setdefault(name, []).extend(value if _is_list(value) else [value])
+    if not is_over and "finish_reason" not in choice:
+        raise ValueError("the stream breaks off")
+    if choice or pieces:
+        message = {name: _whole(values) for name, values in pieces.items()}
+        answer["choices"] = [{**choice, "message": message}]
+    return answer
+
+
+def messages_answer(stream: Iterable[Json]) -> Json:
+    """Return the answer of the Messages API that its events make up.
+
+    Raises ValueError for a stream that breaks off, and for events of another form.
+    """
+    answer: Json = {}
+    blocks: list[Json] = []
+    pieces: list[dict[str, list[str]]] = []
+    is_over = False
+    for event in stream:
+        kind, delta = event.get("type"), event.get("delta")
+        is_over = is_over or kind in {"message_stop", "error"}
+        if event.get("error"):
+            answer["error"] = event["error"]
+        if kind == "message_start" and isinstance(event.get("message"), dict):
+            answer |= event["message"]
+        elif kind == "content_block_start" and isinstance(event.get("content_block"), dict):
+            blocks.append(event["content_block"])
+            pieces.append({})
+        elif kind == "content_block_delta" and isinstance(delta, dict):
+            if not blocks:
+                raise ValueError("a piece of no block")
+            for name in ("text", "thinking", "signature"):
+                if isinstance(delta.get(name), str):
+                    pieces[-1].setdefault(name, []).append(delta[name])
+        elif kind == "message_delta" and isinstance(delta, dict):
+            answer |= {name: value for name, value in delta.items() if value is not None}
+            usage = event.get("usage")
+            if isinstance(usage, dict):
+                known = answer.get("usage")
+                answer["usage"] = {**(known if isinstance(known, dict) else {}), **usage}
+    if not is_over:
+        raise ValueError("the stream breaks off")
+    if blocks:
+        answer["content"] = [
+            {**block, **{name: f"{block.get(name) or ''}{''.join(more)}" for name, more in grown}}
+            for block, grown in zip(blocks, (piece.items() for piece in pieces), strict=True)
+        ]
+    return answer
+
+
+def _objects(value: object) -> list[Json]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
+
+
+def _whole(values: list[Any]) -> Any:
+    """Return a text of its pieces, or the list of parts that they make up."""
+    return "".join(values) if all(isinstance(value, str) for value in values) else values
