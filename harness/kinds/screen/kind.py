@@ -188,7 +188,8 @@ def points_needed(steps: int) -> int:
     >>> points_needed(1), points_needed(100), points_needed(5_000)
     (918, 43, 8)
     """
-    return max(FEWEST, math.ceil((0.5 / (PRECISION * math.sqrt(max(steps, 1)))) ** (4 / 3)))
+    needed = math.pow(0.5 / (PRECISION * math.sqrt(max(steps, 1))), 4 / 3)
+    return max(FEWEST, math.ceil(needed))
 
 
 def _is_placed(detail: ScreenDetail) -> bool:
