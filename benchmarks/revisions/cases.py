@@ -87,7 +87,8 @@ def run(options: str, data: str = DATA) -> str:
 
 
 def _families() -> dict[str, tuple[str, ...]]:
-    openai, cases = MODELS["openai"], {}
+    openai = MODELS["openai"]
+    cases: dict[str, tuple[str, ...]] = {}
     for name, data in FAMILIES.items():
         grid = f" --protocol-option coordinates={GRID[name]}" if name in GRID else ""
         cases[f"oracle-{name}"] = (run("-m oracle", data),)
@@ -130,6 +131,7 @@ def _families() -> dict[str, tuple[str, ...]]:
 
 
 def _runs() -> dict[str, tuple[str, ...]]:
+    cases: dict[str, tuple[str, ...]]
     cases = {f"oracle-{name}": (run(f"-m oracle {how}"),) for name, how in PROTOCOLS.items()}
     for name in ("random", "always-click", "lexical"):
         cases[name] = (run(f"-m {name}"),)
@@ -151,45 +153,48 @@ def _runs() -> dict[str, tuple[str, ...]]:
             run(f"{MODELS[provider]} {PROTOCOLS['seeact-choice']}"),
         )
     openai = MODELS["openai"]
-    cases |= _families()
-    return cases | {
-        "openai-seeact-two-rounds-faults": (run(openai),),
-        "openai-seeact-two-rounds-cached": (run(openai),),
-        "openai-seeact-two-rounds-text": (run(f"{openai} --image-policy none"),),
-        "openai-seeact-choice-eager": (
-            run(f"{openai} {PROTOCOLS['seeact-choice']} --protocol-option eager=true"),
-        ),
-        "openai-seeact-two-rounds-settings": (
-            run(
-                f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --protocol-option "
-                f"first_of_many=yes"
-            )
-            + " --adapter-option detail=low --protocol-option value_style=seeact --concurrency 2 "
-            "--no-preflight",
-        ),
-        "openai-mindact-choice-shuffles": (
-            run(
-                f"{openai} {PROTOCOLS['mindact-choice']} --protocol-option shuffles=2",
-                "-b sample --limit 1",
+    return (
+        cases
+        | _families()
+        | {
+            "openai-seeact-two-rounds-faults": (run(openai),),
+            "openai-seeact-two-rounds-cached": (run(openai),),
+            "openai-seeact-two-rounds-text": (run(f"{openai} --image-policy none"),),
+            "openai-seeact-choice-eager": (
+                run(f"{openai} {PROTOCOLS['seeact-choice']} --protocol-option eager=true"),
             ),
-        ),
-        "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
-        "snapshot": (
-            f"snapshot {DATA} --workers 1 -k 10 -o snapshot.parquet",
-            run("-m lexical", "-b snapshot --data snapshot.parquet"),
-            run(openai, "-b snapshot --data snapshot.parquet"),
-        ),
-        "config": (f"run --config {{config}} {QUIET}",),
-        "scripted": (run("-m scripted:{script} --concurrency 1 --prompts {prompts}"),),
-        "prices": (run(f"{openai} --prices {{prices}} --prompts {{prompts}} --max-cost 50"),),
-        "tiny": (
-            run(
-                "-m hf:{tiny} --adapter-option dtype=float32 --adapter-option max_pixels=40000 "
-                "--max-tokens 8 --adapter-option batch_size=4",
-                "-b sample --split dev --limit 1",
+            "openai-seeact-two-rounds-settings": (
+                run(
+                    f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --protocol-option "
+                    f"first_of_many=yes"
+                )
+                + " --adapter-option detail=low --protocol-option value_style=seeact --concurrency 2 "
+                "--no-preflight",
             ),
-        ),
-    }
+            "openai-mindact-choice-shuffles": (
+                run(
+                    f"{openai} {PROTOCOLS['mindact-choice']} --protocol-option shuffles=2",
+                    "-b sample --limit 1",
+                ),
+            ),
+            "shards": tuple(run(f"{openai} --shard {number}/2 --limit 3") for number in (1, 2)),
+            "snapshot": (
+                f"snapshot {DATA} --workers 1 -k 10 -o snapshot.parquet",
+                run("-m lexical", "-b snapshot --data snapshot.parquet"),
+                run(openai, "-b snapshot --data snapshot.parquet"),
+            ),
+            "config": (f"run --config {{config}} {QUIET}",),
+            "scripted": (run("-m scripted:{script} --concurrency 1 --prompts {prompts}"),),
+            "prices": (run(f"{openai} --prices {{prices}} --prompts {{prompts}} --max-cost 50"),),
+            "tiny": (
+                run(
+                    "-m hf:{tiny} --adapter-option dtype=float32 --adapter-option max_pixels=40000 "
+                    "--max-tokens 8 --adapter-option batch_size=4",
+                    "-b sample --split dev --limit 1",
+                ),
+            ),
+        }
+    )
 
 
 RUNS: Cases = _runs()

@@ -1,20 +1,23 @@
 """Carries out commands of a revision, each in a process that is forked from this one.
 
 Run by the revision's interpreter: a job per line of standard input, its exit code per line of
-standard output. What a command imported from other packages is imported here afterwards, so that
-the next one begins at once. Every command imports the revision itself anew; this module imports
-nothing of it.
+standard output. What a command has imported is imported here afterwards, so that the next one
+begins at once, with modules that nothing was done with yet.
 """
 
 from __future__ import annotations
 
+import atexit
+import gc
 import importlib
 import json
 import os
 import sys
+import threading
+import traceback
 from typing import Any, NoReturn
 
-OWN = frozenset({"adapters", "harness", "parsers", "reports", "__main__", "__mp_main__"})
+MAIN = ("__main__", "__mp_main__")
 
 
 def carry_out(job: dict[str, Any], imported: int) -> NoReturn:
@@ -27,19 +30,30 @@ def carry_out(job: dict[str, Any], imported: int) -> NoReturn:
     os.environ.clear()
     os.environ.update(job["environment"])
     sys.argv = ["harness", *job["arguments"]]
-    before = set(sys.modules)
+    before = {*sys.modules, *MAIN}
+    code: object = 0
     try:
         importlib.import_module("harness.__main__").main()
-        raise SystemExit(0)
-    finally:
-        names = [name for name in list(sys.modules) if name not in before]
-        others = [name for name in names if name.partition(".")[0] not in OWN]
-        os.write(imported, "\n".join(others).encode()[:60_000])
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    names = [name for name in list(sys.modules) if name not in before]
+    os.write(imported, "\n".join(names).encode()[:60_000])
+    # What an interpreter does at its end, but for taking apart what all processes share.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def main() -> None:
     for line in sys.stdin:
         job = json.loads(line)
+        gc.collect()
+        gc.freeze()
         told, tell = os.pipe()
         process = os.fork()
         if process == 0:
