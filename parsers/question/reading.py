@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from parsers.actions import mended
-from parsers.question import LETTERS, Asked, answered
+from parsers.question import LETTERS, Asked, answered, offered
 from parsers.question.metrics import exact, number_of
 from parsers.records import Prediction, Status
 from parsers.reply_text import ENDED, ends_in_thought, tidy, without_thinking
@@ -30,11 +30,11 @@ def read_choice(reply: str, options: Sequence[str]) -> tuple[Status, str]:
         return Status.EMPTY, ""
     letter = _letter(text, options)
     if letter is None:
-        same = [place for place, one in enumerate(options) if _plain(one) == _plain(text)]
-        letter = LETTERS[same[0]] if len(same) == 1 else None
+        same = [one for one, words in offered(options).items() if _plain(words) == _plain(text)]
+        letter = same[0] if len(same) == 1 else None
     if letter is None:
         return Status.PARSE_ERROR, ""
-    if LETTERS.index(letter) >= len(options):
+    if letter not in offered(options):
         return Status.OUT_OF_RANGE, ""
     return Status.ANSWERED, letter
 
