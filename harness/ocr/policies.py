@@ -21,7 +21,7 @@ from parsers.actions import Action
 from parsers.grounding import CLICK
 from parsers.grounding import KIND as GROUNDING
 from parsers.question import KIND as QUESTION
-from parsers.question import LETTERS, Asked, answered
+from parsers.question import LETTERS, Asked, answered, offered
 from parsers.question.metrics import number_of
 from parsers.records import Prediction, Status
 from parsers.screen import DIRECTIONS, OPPOSITE, Past, Task
@@ -119,17 +119,18 @@ class ReadsQuestions(Reads):
         if inside and not asked.options:
             return answered(" ".join(line.text for line in inside))
         lines = inside or lines
-        letters = LETTERS[: len(asked.options)] if asked.options else LETTERS
+        shown = offered(asked.options)
+        letters, options = "".join(shown) or LETTERS, list(shown.values())
         fit = best(asked.question, lines)
-        for letter, one in zip(letters, asked.options, strict=False):
+        for letter, one in shown.items():
             if fit is not None and fit in _inside(one, item.pictures, [fit]):
                 return answered(letter if asked.metric == "choice" else one)
         if asked.metric == "choice":
-            if any(one not in letters for one in asked.options):
-                return answered(letters[option(asked.question, asked.options, lines)])
+            if any(one not in letters for one in options):
+                return answered(letters[option(asked.question, options, lines)])
             return answered(nearest_letter(asked.question, lines, letters) or letters[0])
-        if asked.options:
-            return answered(asked.options[option(asked.question, asked.options, lines)])
+        if options:
+            return answered(options[option(asked.question, options, lines)])
         text = answer(asked.question, lines, _is_number if asked.metric == "number" else bool)
         text = text or asked.no_answer
         return answered(text) if text else Prediction(Status.EMPTY)

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import Any
 from xml.sax.saxutils import escape
 
 from lxml import etree
 
 from harness.page._tree import NODE_ID, Element, is_text, name_of
-
-if TYPE_CHECKING:
-    from lxml import html
 
 _CLEANED = f'<text {NODE_ID}="'
 _DROPPED = frozenset(
@@ -42,15 +39,68 @@ def as_page(text: str, id_attribute: str = NODE_ID) -> str:
         return text
     from lxml import html  # Not needed for the pages of most benchmarks.
 
+    data = text.encode("utf-8", "replace")
     try:
         parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
-        found = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
+        found = html.document_fromstring(data, parser=parser)
+        if any("depth" in one.message for one in parser.error_log):
+            target: Any = _Flat()
+            flat = etree.HTMLParser(encoding="utf-8", huge_tree=True, target=target)
+            flat.feed(data)
+            found = flat.close()
     except etree.LxmlError as error:
         raise ValueError(f"not HTML: {error}") from error
     return etree.tostring(_converted(found, id_attribute), encoding="unicode")
 
 
-def _converted(element: html.HtmlElement, id_attribute: str) -> etree._Element:
+DEEPEST = 2_000
+"""Levels of a page; parsers of trees leave out what is deeper than a few more."""
+
+
+class _Flat:
+    """Makes a tree in which what is too deep follows its parent, as browsers do from 512 levels."""
+
+    def __init__(self) -> None:
+        self._tree = etree.TreeBuilder()
+        self._level = 0
+        self._deep: list[str] = []
+        self.data, self.comment, self.pi = self._tree.data, self._tree.comment, self._tree.pi
+        self.close = self._tree.close
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self._level += 1
+        self._end_deep()
+        self._tree.start(tag, dict(attributes))
+        if self._level > DEEPEST:
+            self._deep.append(tag)
+
+    def end(self, tag: str) -> None:
+        self._end_deep()
+        if self._level <= DEEPEST:
+            self._tree.end(tag)
+        self._level -= 1
+
+    def _end_deep(self) -> None:
+        if self._deep:
+            self._tree.end(self._deep.pop())
+
+
+def _converted(top: etree._Element, id_attribute: str) -> etree._Element:
+    """Return an element of a page, without recursion, which deep pages would exceed."""
+    made = _element(top, id_attribute)
+    waiting = [(top, made)]
+    while waiting:
+        element, new = waiting.pop()
+        _add_text(new, element.text)
+        for child in element:
+            if isinstance(child.tag, str) and child.tag not in _DROPPED:
+                waiting.append((child, _element(child, id_attribute)))
+                new.append(waiting[-1][1])
+            _add_text(new, child.tail)
+    return made
+
+
+def _element(element: etree._Element, id_attribute: str) -> etree._Element:
     name = str(element.tag)
     new = etree.Element(name if _NAME.fullmatch(name) else "div")
     for key, value in element.attrib.items():
@@ -59,11 +109,6 @@ def _converted(element: html.HtmlElement, id_attribute: str) -> etree._Element:
         elif _NAME.fullmatch(str(key)) and key != "style" and not str(key).startswith("on"):
             # Mind2Web writes aria_label for aria-label.
             new.set(str(key).replace("-", "_"), _words(str(value)))
-    _add_text(new, element.text)
-    for child in element:
-        if isinstance(child.tag, str) and child.tag not in _DROPPED:
-            new.append(_converted(child, id_attribute))
-        _add_text(new, child.tail)
     return new
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
@@ -36,7 +37,8 @@ class Asked:
         prompt: the text that is sent.
         system: the system text; "" for none.
         question: the question alone.
-        options: the texts to choose from; () for an open question.
+        options: the texts to choose from, "" for a letter that is left out; () for an open
+            question.
         metric: how the answer is scored, which decides how it is read.
         after: the answer is what follows the last of these words; "" for the whole reply.
         no_answer: what says that the picture does not answer the question; "" for nothing.
@@ -92,6 +94,15 @@ class QuestionDetail:
 
     asked: Asked
     gold: Right
+
+
+def offered(options: Sequence[str]) -> dict[str, str]:
+    """Return the options by letter; the letter of an empty one is not offered.
+
+    >>> offered(["red", "", "white"])
+    {'A': 'red', 'C': 'white'}
+    """
+    return {letter: one for letter, one in zip(LETTERS, options, strict=False) if one}
 
 
 def answered(text: str) -> Prediction:

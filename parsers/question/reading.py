@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Sequence
 from dataclasses import replace
 
 from parsers.actions import mended
 from parsers.elements import Labels, read_choice
-from parsers.question import LETTERS, Asked, answered
+from parsers.question import Asked, answered, offered
 from parsers.question.metrics import exact, number_of
 from parsers.records import Prediction, Status
 from parsers.reply_text import Nothing, Source, open_reply, plain_width
@@ -47,11 +46,13 @@ def read_answer(reply: str, asked: Asked, *, finish: str = "stop") -> Prediction
 
 
 def _chosen(said: Source, options: Sequence[str]) -> Prediction:
-    labels = Labels({letter: at for at, letter in enumerate(LETTERS[: len(options)])}, None, options)
-    found = read_choice(said, labels)
+    shown = offered(options)
+    letters = tuple(shown)
+    places = {letter: place for place, letter in enumerate(letters)}
+    found = read_choice(said, Labels(places, None, tuple(shown.values())))
     if found.option is None:
         return Prediction(found.status)
-    return replace(answered(LETTERS[found.option]), flags=found.flags)
+    return replace(answered(letters[found.option]), flags=found.flags)
 
 
 def spell_answer(text: str, asked: Asked) -> str:

@@ -19,7 +19,7 @@ from harness.kinds.question.folder import (
     refused,
 )
 from harness.kinds.question.rows import Read, Turn, given, pictures_of, turns_of
-from parsers.question import LETTERS, Asked, Earlier, Right
+from parsers.question import LETTERS, Asked, Earlier, Right, offered
 from parsers.question.metrics import METRICS, number_of, squad_words
 from parsers.question.reading import spell_answer
 
@@ -191,7 +191,7 @@ def _ask(
     chosen = templates["choice" if metric == "choice" else "question"]
     lines = [
         templates["options"].fill({**values, "letter": letter, "option": option})
-        for letter, option in zip(LETTERS, options, strict=False)
+        for letter, option in offered(options).items()
     ]
     values["options"] = "\n".join(lines)
     for template in (*((templates["options"],) if options else ()), chosen, templates["system"]):
@@ -256,11 +256,13 @@ def _options(row: Mapping[str, Any], id: str, metric: str) -> tuple[str, ...]:
             raise Bad("options", f"{id} is scored as choice and has no options")
         return ()
     options = _listed(value, "options", id)
-    if not all(isinstance(one, str) and one.strip() for one in options):
+    # A letter may be left out, as where a table has an empty cell ahead of others.
+    if not all(one is None or (isinstance(one, str) and one.strip()) for one in options):
         raise Bad("options", f"options of {id} are not all texts")
-    if not 2 <= len(options) <= len(LETTERS):
-        raise Bad("options", f"{id} has {len(options)} options; 2 to {len(LETTERS)} can be shown")
-    return tuple(options)
+    many = sum(one is not None for one in options)
+    if many < 2 or len(options) > len(LETTERS):
+        raise Bad("options", f"{id} has {many} options; 2 to {len(LETTERS)} can be shown")
+    return tuple(one or "" for one in options)
 
 
 def _right(
@@ -309,16 +311,23 @@ def _answer(value: object, id: str, metric: str, options: tuple[str, ...]) -> st
     return text
 
 
+def _letters(shown: Mapping[str, str]) -> str:
+    letters = "".join(shown)
+    whole = letters == LETTERS[: len(letters)]
+    return f"A to {letters[-1]}" if whole else ", ".join(letters)
+
+
 def _letter(value: object, id: str, options: tuple[str, ...]) -> str:
     """Return the letter of an answer: a letter, an index from 0, or the text of an option."""
-    last = f"beyond its {len(options)} options (A to {LETTERS[len(options) - 1]})"
+    shown = offered(options)
+    last = f"beyond its {len(shown)} options ({_letters(shown)})"
     if isinstance(value, int) and not isinstance(value, bool):
-        if not 0 <= value < len(options):
+        if not 0 <= value < len(options) or LETTERS[value] not in shown:
             raise Bad("outside", f"the answer {value} of {id} is {last}")
         return LETTERS[value]
     if not isinstance(value, str):
         raise Bad("answers", f"an answer of {id} is neither a letter, an index nor an option")
-    same = [place for place, one in enumerate(options) if one == value]
+    same = [place for place, one in enumerate(options) if one == value != ""]
     place = LETTERS.find(value) if len(value) == 1 else -1
     is_index = value.isascii() and value.isdigit() and int(value) < len(options)
     if same and (len(same) > 1 or (place >= 0 and place < len(options)) or is_index):
@@ -330,7 +339,7 @@ def _letter(value: object, id: str, options: tuple[str, ...]) -> str:
     if same:
         return LETTERS[same[0]]
     if place >= 0:
-        if place >= len(options):
+        if value not in shown:
             raise Bad("outside", f"the answer '{value}' of {id} is {last}")
         return value
     raise Bad("outside", f"the answer '{value}' of {id} is neither a letter nor an option")

@@ -25,7 +25,7 @@ from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
-from parsers.question import KIND, LETTERS, SPACE, Asked, QuestionDetail, answered, text_of
+from parsers.question import KIND, SPACE, Asked, QuestionDetail, answered, offered, text_of
 from parsers.question.reading import read_answer, spell_answer
 from parsers.records import Prediction, Scores, Status
 
@@ -123,9 +123,8 @@ def _mean(scores: Sequence[Scores]) -> Scores:
 
 def guessed(asked: Asked) -> tuple[str, ...]:
     """Return what can be answered without looking: the options, as letters where they have any."""
-    if asked.metric == "choice":
-        return tuple(LETTERS[: len(asked.options)])
-    return asked.options
+    shown = offered(asked.options)
+    return tuple(shown) if asked.metric == "choice" else tuple(shown.values())
 
 
 class Questions(UnitKind):

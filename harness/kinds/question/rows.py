@@ -67,11 +67,10 @@ def _vlmevalkit(row: Row, cells: Mapping[str, Any]) -> Row:
     images = _pictures(image) if image else listed(_filled(row, "image_path"))
     if images is None:
         raise Bad("image", f"{row.get('index', '')} has neither image nor image_path")
-    options = []
-    for letter in LETTERS:
-        if (option := _filled(row, letter)) is None:
-            break
-        options.append(str(option))
+    # The letter of an empty cell ahead of others is left out, as theirs is.
+    cells_of = [_filled(row, letter) for letter in LETTERS]
+    last = max((n for n, one in enumerate(cells_of, 1) if one is not None), default=0)
+    options = [None if one is None else str(one) for one in cells_of[:last]]
     labels = {
         name: str(value)
         for name in ("category", "l2-category")

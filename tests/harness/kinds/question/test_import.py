@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tomllib
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -348,6 +349,49 @@ def test_a_folder_with_files_is_kept() -> None:
     assert {path: path.read_bytes() for path in Path("mine").iterdir()} == before
     assert imported(task(), "--out", "my sets/other").code == 0
     assert imported(task(), "-o", "my sets/2").out.endswith("--data 'my sets/2'\n")
+
+
+LONG = {"question": "a'" * 5_000, "shop": {"name": ["a"] * 99}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ question" + "|list|string" * 9 + " }}",
+        "{{ " + "[" * 40 + "question" + "]|string" * 40 + " }}",
+        "{{ [" + ",".join(["question"] * 999) + "]|string|length }}",
+        "{{ [" + ",".join(["question"] * 999) + "] }}",
+        "{{ (" + " ~ ".join(["question"] * 999) + ")|length }}",
+        "{{ (" + " + ".join(["question"] * 150) + ")|length }}",
+        "{{ question" + "|list|join('aaaaaaaaaaaaaaaaaaaaaaaa')" * 4 + " }}",
+        "{{ question.split('a')|string|list|string|list|string|list|string }}",
+        "{{ {" + ",".join(f"{n}: question" for n in range(300)) + "}|string }}",
+    ],
+)
+def test_what_a_template_makes_is_bounded_at_each_step(text: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(Bad, match="too long"):
+            filled(text, LONG)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("{{ question ~ '!' ~ 1 }}", "Hi!1"),
+        ("{{ ('a' ~ 'b')|upper ~ 'c' }}", "ABc"),
+        ("{{ question|list|string }}", "['H', 'i']"),
+        ("{{ [question, 2] + [3] }}", "['Hi', 2, 3]"),
+        ("{{ question.split('i')[0] + 'o' }}", "Ho"),
+        ("{{ shop }}", "{'name': 'x'}"),
+        ("{% if question == 'Hi' %}{{ shop.name|default('y') }}{% endif %}", "x"),
+    ],
+)
+def test_what_templates_usually_do_is_done(text: str, made: str) -> None:
+    assert filled(text, {"question": "Hi", "shop": {"name": "x"}}) == made
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,10 @@ import pytest
 from PIL import Image
 
 from harness.errors import DataError
+from harness.kinds.question.kind import guessed
 from harness.kinds.question.own import QuestionItems
+from parsers.question.reading import read_answer
+from parsers.records import Status
 
 
 def png() -> bytes:
@@ -112,3 +115,38 @@ def test_rows_of_parquet_hold_their_pictures(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist([row]), tmp_path / "q.parquet")
     (unit,) = opened(tmp_path, "parquet-vqa", "q.parquet", "anls")
     assert (unit.unit_id, len(unit.digests)) == ("7", 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown", "answer", "chance"),
+    [
+        ({"A": "x", "B": "y", "D": "w"}, "A. x\nB. y\nD. w", "D", 1 / 3),
+        ({"B": "y", "C": "z"}, "B. y\nC. z", "C", 1 / 2),
+        ({"A": "x", "E": "v"}, "A. x\nE. v", "A", 1 / 2),
+        ({"A": "x", "B": "y"}, "A. x\nB. y", "B", 1 / 2),
+    ],
+)
+def test_an_option_behind_an_empty_column_is_offered_by_its_letter(
+    cells: dict[str, str], shown: str, answer: str, chance: float, tmp_path: Path
+) -> None:
+    columns = ("index", "question", *"ABCDE", "answer", "image")
+    picture = base64.b64encode(png()).decode()
+    row = {"index": "0", "question": "Which?", "answer": answer, "image": picture, **cells}
+    lines = ("\t".join(columns), "\t".join(row.get(name, "") for name in columns))
+    (tmp_path / "q.tsv").write_text("\n".join(lines) + "\n", "utf-8")
+    (unit,) = opened(tmp_path, "vlmevalkit", "q.tsv", "choice")
+    asked = unit.detail.asked
+    assert shown in asked.prompt and unit.detail.gold.answers == (answer,)
+    assert len(guessed(asked)) == pytest.approx(1 / chance)
+    for letter in "ABCDE":
+        said = read_answer(f"{letter}.", asked)
+        assert (said.status is Status.ANSWERED) == (letter in cells)
+    assert read_answer("...", asked).status is not Status.ANSWERED
+
+
+def test_the_letter_of_an_empty_column_is_no_right_answer(tmp_path: Path) -> None:
+    picture = base64.b64encode(png()).decode()
+    table = f"index\tquestion\tA\tB\tC\tanswer\timage\n0\tWhich?\tx\t\tz\tB\t{picture}\n"
+    (tmp_path / "q.tsv").write_text(table, "utf-8")
+    with pytest.raises(DataError, match=r"beyond its 2 options \(A, C\)"):
+        opened(tmp_path, "vlmevalkit", "q.tsv", "choice")
