@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -47,7 +46,9 @@ def read_answer(reply: str, asked: Asked, *, finish: str = "stop") -> Prediction
 
 
 def _chosen(said: Source, options: Sequence[str]) -> Prediction:
-    labels = Labels({letter: at for at, letter in enumerate(LETTERS[: len(options)])}, None, options)
+    labels = Labels(
+        {letter: at for at, letter in enumerate(LETTERS[: len(options)])}, None, options
+    )
     found = read_choice(said, labels)
     if found.option is None:
         return Prediction(found.status)

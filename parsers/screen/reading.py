@@ -206,7 +206,8 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
     matching = [
         said
         for said in family.actions
-        if said.native.lower() == native.lower() and all(_has(fields, *one) for one in said.given.items())
+        if said.native.lower() == native.lower()
+        and all(_has(fields, *one) for one in said.given.items())
     ]
     moving = [said for said in matching if said.to and _ends(said, fields)[1] is not None]
     worded = [said for said in matching if said.name == "scroll" and _way(fields, family)]
