@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from parsers.answer_lines import LETTERED, NAMES, Field, Key, Layout, key_of, read_fields
-from parsers.calls import Written, read_entries, written_calls
+from parsers.calls import CALLED, Written, read_entries, written_calls
 from parsers.dictionaries import flat, object_in
 from parsers.operations import OperationReading, read_operation
 from parsers.option_text import is_letter
@@ -157,7 +157,9 @@ def _read_json(reply: Source, fields: Sequence[Field], layout: Layout) -> list[B
 
     found = read_entries(reply, lambda content: _contents(content, layout), skip)
     blocks = [_of_contents(one.content, one.start, one.end) for one in found]
-    single = [field for block in blocks if len(block.fields) == 1 for field in block.fields.values()]
+    single = [
+        field for block in blocks if len(block.fields) == 1 for field in block.fields.values()
+    ]
     if {"ELEMENT", "ACTION"} <= {field.key for field in single}:
         # A key per object, one after the other.
         return group(single)
@@ -186,9 +188,12 @@ def _read_calls(reply: Source) -> list[Block]:
 
 
 def _said_by(call: Written) -> dict[Key, Source]:
-    verb = "TYPE" if call.name.lower() in ("enter", "input", "write") else call.name
-    operation = read_operation(verb.replace("_", " ")).operation or "TYPE"
-    content: dict[Key, Source] = {"ELEMENT": source(str(call.fields["0"])), "ACTION": source(operation)}
+    name = call.name.lower().replace("_", " ")
+    operation = "SELECT" if name == "choose" else read_operation(name).operation or "TYPE"
+    content: dict[Key, Source] = {
+        "ELEMENT": source(str(call.fields["0"])),
+        "ACTION": source(operation),
+    }
     value = next((one for key, one in call.fields.items() if key != "0"), None)
     return {**content, "VALUE": source(value)} if isinstance(value, str) else content
 
@@ -320,10 +325,16 @@ def as_lines(reply: Reply) -> Reply:
     text = reply.text
     if "<" in text:
         text = _BETWEEN.sub(" | ", _ROW.sub("\n", _BREAK.sub("\n", text)))
-        text = _without_tags(_without_attributes(text))
+        text = _without_tags(_without_attributes(CALLED.sub(_as_action, text)))
     if _BAR.search(text):
         text = _without_tables(text)
     return reply if text == reply.text else rewritten(reply, text)
+
+
+def _as_action(called: re.Match[str]) -> str:
+    """Write the function of a call in tags as the action, if its name says one."""
+    name = (called["function"] or called["invoke"]).replace("_", " ")
+    return f"\nACTION: {name}\n" if read_operation(name).operation else called[0]
 
 
 def _without_attributes(text: str) -> str:

@@ -16,14 +16,20 @@ from parsers.reply_text import Source
 Key = Literal["ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE", "ANSWER"]
 
 NAMES: Mapping[Key, str] = {
-    "ELEMENT": "ELEMENT|ELEMENTO|\u00c9L\u00c9MENT|\u042d\u041b\u0415\u041c\u0415\u041d\u0422|\u5143\u7d20|\u8981\u7d20|\uc694\uc18c",
-    "ACTION": "ACTION|AKTION|ACCI\u00d3N|A\u00c7\u00c3O|AZIONE|ACTIE|\u0414\u0415\u0419\u0421\u0422\u0412\u0418\u0415|\u64cd\u4f5c|\u52a8\u4f5c|\u52d5\u4f5c|\uc791\uc5c5|\ub3d9\uc791",
-    "VALUE": "VALUE|WERT|VALOR|VALEUR|VALORE|WAARDE|\u0417\u041d\u0410\u0427\u0415\u041d\u0418\u0415|\u503c|\u5024|\uac12",
+    "ELEMENT": "ELEMENT|ELEMENTO|ÉLÉMENT|ЭЛЕМЕНТ|元素|要素|요소",
+    "ACTION": "ACTION|AKTION|ACCIÓN|AÇÃO|AZIONE|ACTIE|ДЕЙСТВИЕ|操作|动作|動作|작업|동작",
+    "VALUE": "VALUE|WERT|VALOR|VALEUR|VALORE|WAARDE|ЗНАЧЕНИЕ|值|値|값",
     "ANSWER": "ANSWER",
     "ELEMENT TYPE": "ELEMENT[ _]?TYPE",
     "ELEMENT TEXT": "ELEMENT[ _]?TEXT",
 }
 """The keys in the languages of replies, as patterns."""
+
+
+def _any_of(*keys: Key) -> str:
+    return "|".join(NAMES[key] for key in keys)
+
+
 _KEYS: dict[str, Key] = {
     re.sub(r"\[ _\]\?", "", name): key for key, names in NAMES.items() for name in names.split("|")
 }
@@ -46,7 +52,7 @@ _INSIDE = (
     + _QUOTES
     + r"\s*+(?::=?|=(?!=))"
 )
-_ANY_INSIDE = re.compile(_INSIDE % "|".join(NAMES[key] for key in ("ELEMENT", "ACTION", "VALUE")))
+_ANY_INSIDE = re.compile(_INSIDE % _any_of("ELEMENT", "ACTION", "VALUE"))
 _FOLLOWING: dict[Key, Key] = {"ELEMENT": "ACTION", "ANSWER": "ACTION", "ACTION": "VALUE"}
 _FOLLOWERS = {
     (key, style): re.compile(_INSIDE % "|".join(words[: 1 + place]))
@@ -72,7 +78,7 @@ _TAG_BEFORE = re.compile(r"<(\w{1,8})[^<>]{0,60}>")
 _TAG_BEHIND = re.compile(r"\s{0,3}</(\w{1,8})>\Z")
 # A comment in YAML, whose keys are in lower case, behind a content that ends before it.
 _COMMENTED = re.compile(
-    r"(\s*+(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[A-Z]{1,2}|(?i:click|type|select|none|null|~)))\s++#\s"
+    r"(\s*+(?:\"(?:[^\"\\\n]|\\.){0,300}+\"|'[^'\n]{0,300}'|[A-Z]{1,2}|(?i:click|type|select|none|null|~)))\s++#\s"
 )
 _JSON_REST = re.compile(r"(\".*\")\s*[,}\]]+\s*", re.DOTALL)
 _NOT_LETTERS = re.compile(r"[\W\d_]")
@@ -93,21 +99,23 @@ class Layout:
 
 
 LETTERED = Layout(
-    re.compile(_LINE % "|".join(map(NAMES.__getitem__, ("ELEMENT", "ACTION", "VALUE", "ANSWER"))), re.IGNORECASE),
+    re.compile(
+        _LINE % _any_of("ELEMENT", "ACTION", "VALUE", "ANSWER"),
+        re.IGNORECASE,
+    ),
     frozenset(("ELEMENT", "ACTION", "VALUE", "ANSWER")),
     frozenset(("VALUE",)),
 )
 """SeeAct's three lines, or MindAct's with `Answer` for the element."""
 POINTED = Layout(
-    re.compile(_LINE % "|".join(map(NAMES.__getitem__, ("ELEMENT", "ACTION", "VALUE"))), re.IGNORECASE), LETTERED.keys, LETTERED.free
+    re.compile(_LINE % _any_of("ELEMENT", "ACTION", "VALUE"), re.IGNORECASE),
+    LETTERED.keys,
+    LETTERED.free,
 )
 """Three lines with a location for the element, which may also stand without its key."""
 DESCRIBED = Layout(
     re.compile(
-        _LINE
-        % "|".join(
-            NAMES[key] for key in ("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE")
-        ),
+        _LINE % _any_of("ELEMENT TYPE", "ELEMENT TEXT", "ELEMENT", "ACTION", "VALUE"),
         re.IGNORECASE,
     ),
     frozenset(("ELEMENT", "ELEMENT TYPE", "ELEMENT TEXT", "ACTION", "VALUE")),
@@ -142,7 +150,9 @@ def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
     if "ELEMENT" not in layout.free:
         known = {field.key for field in fields}
         missing = {"ACTION", "VALUE", *([] if "ANSWER" in known else ["ELEMENT"])} - known
-        missing = {key for key in missing if any(name in reply.shadow for name in NAMES[key].split("|"))}
+        missing = {
+            key for key in missing if any(name in reply.shadow for name in NAMES[key].split("|"))
+        }
         letters = layout is LETTERED and "ELEMENT" not in known
         if missing or letters:
             fields = list(_scan(reply, layout, inside=missing, letters=letters))

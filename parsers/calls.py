@@ -4,12 +4,13 @@
     {"name": "click", "arguments": {"id": "SD"}}
     <function=click><parameter=id>SD</parameter></function>
 
-Nothing is evaluated. The number of calls that are tried is limited, and each reads a bounded part of
-the text, so reading takes linear time.
+Nothing is evaluated. The number of calls that are tried is limited, and each reads a bounded part
+of the text, so reading takes linear time.
 
-`written_calls` and `read_entries` keep arguments as they are written. `read_calls` reads literals: a
-call that Python could not read is read with repairs (`parsers.literals`, and full-width punctuation)
-and marked as repaired. Such calls are actions of an action space, and actions are spelled as calls.
+`written_calls` and `read_entries` keep arguments as they are written. `read_calls` reads literals:
+a call that Python could not read is read with repairs (`parsers.literals`, and full-width
+punctuation) and marked as repaired. Such calls are actions of an action space, and actions are
+spelled as calls.
 
 The function is the action, and its arguments are in the order of the space. One that stands for the
 element is the action's element; a point is two arguments, `x` and `y`.
@@ -20,7 +21,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from parsers.actions import Action, ActionKind, ActionSpace, Value
@@ -224,8 +225,9 @@ class Written:
 
 
 _ANY_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
-_CALLED = re.compile(
-    r"<function=[\"']?(?P<function>[\w.-]{1,60})[\"']?>|<invoke name=[\"'](?P<invoke>[\w.-]{1,60})[\"']>"
+CALLED = re.compile(
+    r"<function=[\"']?(?P<function>[\w.-]{1,60})[\"']?>"
+    r"|<invoke name=[\"'](?P<invoke>[\w.-]{1,60})[\"']>"
 )
 _PARAMETER = re.compile(r"\s*+<parameter(?:=| name=)[\"']?([\w.-]{1,60})[\"']?>")
 _PARAMETER_ENDS = "</parameter>"
@@ -233,7 +235,7 @@ _LONGEST_PARAMETER = 65_536
 
 
 def written_calls(reply: Source, pattern: re.Pattern[str]) -> Iterator[Written]:
-    """Yield the calls whose name and opening bracket `pattern` matches, the name as its first group.
+    """Yield the calls whose name and opening bracket `pattern` matches, the name as group 1.
 
     The closing bracket may be missing at the end of the text, unless the reply was cut off.
     """
@@ -299,7 +301,7 @@ def _named_calls(reply: Source) -> Iterator[tuple[dict[str, object], int, int]]:
 
 
 def _tagged_calls(reply: Source) -> Iterator[tuple[dict[str, object], int, int]]:
-    starts = list(_CALLED.finditer(reply.shadow))
+    starts = list(CALLED.finditer(reply.shadow))
     if len(starts) > 2 * ATTEMPTS:
         starts = starts[:ATTEMPTS] + starts[-ATTEMPTS:]
     for start in starts:

@@ -214,6 +214,8 @@ class LetterTokens:
             return not (name in ("A", "I") and low in _PLURAL)
         if low in JOINING:
             return self._goes_on(at, listed)
+        if low in ("if", "unless"):
+            return True
         if low in REASONING:
             further = self.at(at + 1)
             lone = further is not None and self.is_letters(further.text)

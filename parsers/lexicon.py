@@ -44,7 +44,8 @@ CHOOSING = _words(
 """Verbs, and the like, that take a letter as their object: "click on H"."""
 
 CONCLUDING = _words(
-    "whether so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
+    "so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
+    "whether",
     "clearly certainly surely think believe first either both between final finally correct best",
     "daher deshalb vermutlich donc entonces logo portanto quindi dunque dus więc",
 )
@@ -103,7 +104,7 @@ SOFTENING = _words(
 
 JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
-    "first vs versus",
+    "first second third vs versus",
     "finally else otherwise both too",
     "und oder ou et y e ed od en of lub i eller",
 ) | {"followed by", "as well as", "if not"}
@@ -141,8 +142,8 @@ FINAL = _words("therefore thus hence so final finally conclusion conclude")
 WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
     "answer solution antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
-    "odpowiedź odpověď cevap yanıt jawaban jawabannya vastaus válasz răspunsul ответ 答案 答え 正解",
-    "정답",
+    "odpowiedź odpověď cevap yanıt jawaban jawabannya vastaus válasz răspunsul ответ",
+    "答案 答え 正解 정답",
 ) | {"\\boxed"}
 """Words that declare a letter the answer to a question: "the answer is B"."""
 BEST = _words("best correct right final most better")

@@ -20,7 +20,9 @@ _ENTERED = (
     rf"|(?:IN|INTO)\b|{_AN}(?!KEY|BUTTON|SYMBOL)\w))"
 )
 # Keys that are pressed, which is no click.
-_KEY_NAMES = r"(?:ESC|TAB|SPACE|BACK|DEL|HOME|END\b|PAGE|ARROW|CTRL|CONTROL|ALT|SHIFT|F\d|UP\b|DOWN\b)"
+_KEY_NAMES = (
+    r"(?:ESC|TAB|SPACE|BACK|DEL|HOME|END\b|PAGE|ARROW|CTRL|CONTROL|ALT|SHIFT|F\d|UP\b|DOWN\b)"
+)
 _WORD = re.compile(
     r"\b(?:(?P<other>(?:DOUBLE|TRIPLE|RIGHT|MIDDLE)[\s-]?CLICK(?:S|ED|ING)?)"
     r"|(?P<click>CLICK(?:S|ED|ING)?|TAP(?:S|PED|PING)?)"

@@ -154,7 +154,10 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     said = _words(quotation)
     if not said or said[: len(own)] == own:
         return False
-    phrases = [_words(part) for part in (_LEADING.sub("", line), *_CLAUSE.findall(line)[:_MOST_CLAUSES])]
+    phrases = [
+        _words(part)
+        for part in (line[_past(_LEADING, line) :], *_CLAUSE.findall(line)[:_MOST_CLAUSES])
+    ]
     return any(
         phrase and phrase != own and phrase == _parts(text)[0]
         for phrase in phrases
@@ -162,8 +165,13 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     )
 
 
+def _past(pattern: re.Pattern[str], text: str) -> int:
+    match = pattern.match(text)
+    return match.end() if match else 0
+
+
 def option_with_text(content: str, options: Sequence[str], *, least: int = 3) -> int | None:
-    """Return the option whose text equals the content of `least` characters, if exactly one does."""
+    """Return the only option whose text equals the content, of at least `least` characters."""
     if len(content) > 4_000:
         return None
     words = plain(content).strip("`*\"' ")
@@ -178,7 +186,11 @@ def option_shown(said: str, options: Sequence[str]) -> int | None:
     if "<" not in said or len(said) > _LONGEST_SHOWN:
         return None
     text = plain(said)
-    held = {plain(one): at for at, one in enumerate(options) if one.startswith("<") and plain(one) in text}
+    held = {
+        plain(one): at
+        for at, one in enumerate(options)
+        if one.startswith("<") and plain(one) in text
+    }
     # An element that holds another is meant, not that one.
     outer = [one for one in held if not any(one != other and one in other for other in held)]
     alike = [plain(one) for one in options]
@@ -198,7 +210,11 @@ def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) 
     if len(named) < len(options):
         return said
     pieces = [
-        (r"(?<![^\n.!?:*\"' ])(?<![^\W\d_] )" if len(text) < _SHORT else r"(?<!\w)")
+        (
+            r"(?:(?<![^\n.!?:*\"' ])(?<![^\W\d_] )|(?<=answer is ))"
+            if len(text) < _SHORT
+            else r"(?<!\w)"
+        )
         + r"\s{1,3}".join(map(re.escape, text.rstrip(".").split()))
         for text in sorted(named, key=len, reverse=True)
     ]

@@ -174,7 +174,11 @@ def choose_answer(
             flags.add("multiple")
             gap = Between.PLAN
     calls = bool(plan) and plan[0].call
-    taken_back = gap is Between.CORRECTION or (gap is Between.DRAFT and not calls) or _CORRECTION.search(reply.shadow, end)
+    taken_back = (
+        gap is Between.CORRECTION
+        or (gap is Between.DRAFT and not calls)
+        or _CORRECTION.search(reply.shadow, end)
+    )
     if reply.cut and taken_back:
         plan.clear()
     return (plan[-1 if last and not calls else 0] if plan else None), flags
@@ -219,7 +223,11 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             return None if any(token.low == "or" for token in rest) else said[-1]
         words = _words(tokens[first:last])
         hedges = not HEDGING.isdisjoint(words) or words[-1] == "?"
-        other = any(one.name != mentions[said[-1]].name for one in mentions[begin:end]) if said else True
+        other = (
+            any(one.name != mentions[said[-1]].name for one in mentions[begin:end])
+            if said
+            else True
+        )
         if other and (hedges or words[0] in _AFTERWARDS):
             return None
         if not said and _concludes(words):
@@ -276,9 +284,9 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
             return True
         elif low in _CONSEQUENT:
             return at == place - 1 or linked
-        elif low in ENDING and low != "\n":
-            return False
-        elif tokens[at].word and low not in (FILLING | NAMING if linked else _SURE):
+        elif (low in ENDING and low != "\n") or (
+            tokens[at].word and low not in (FILLING | NAMING if linked else _SURE)
+        ):
             return False
     return False
 

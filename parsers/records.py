@@ -16,7 +16,7 @@ from parsers.declaration import SPLIT
 
 A = TypeVar("A")
 
-READING = 4
+READING = 5
 """Edition of the reading rules. It rises whenever some reply is read as something
 else than before; runs record it, and older ones are read anew."""
 

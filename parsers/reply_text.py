@@ -32,9 +32,7 @@ _TURN = r"(?:<\|start\|>assistant)?<\|channel\|>"
 _ANALYSIS = re.compile(
     rf"{_TURN}analysis<\|message\|>(.*?)(?:<\|end\|>|(?=<\|start\|>|<\|channel\|>)|(\Z))", re.DOTALL
 )
-_CHANNEL = re.compile(
-    rf"{_TURN}[^<>\n]{{1,80}}(?:<\|constrain\|>[^<>\n]{{1,40}})?<\|message\|>"
-)
+_CHANNEL = re.compile(rf"{_TURN}[^<>\n]{{1,80}}(?:<\|constrain\|>[^<>\n]{{1,40}})?<\|message\|>")
 _BARE_CHANNEL = re.compile(r"\s*+analysis(?![a-z:*])")
 _BARE_FINAL = "assistantfinal"
 # Tokens that chat templates put around turns and texts; places in pictures have theirs, too.
@@ -44,6 +42,7 @@ _CONTROL = (
     r"|<\|?turn\|?>|\[e~\["
 )
 _CONTROL_AHEAD = re.compile(rf"^[ \t]*+(?:(?:{_CONTROL})[ \t]*+)++", re.MULTILINE)
+_CONTROL_END = re.compile(rf"(?:{_CONTROL})\Z")
 _ENDS_LINE = re.compile(
     rf"(?:{_CONTROL}|<(?i:br) ?/?>|</(?P<tag>[A-Za-z][\w-]{{0,30}})>"
     r"|(?P<mark>(?<!\*)\*\*|(?<!`)`|(?<=\S)(?<!`)```))\Z"
@@ -56,6 +55,9 @@ _MARKUP |= {"response", "span", "strong", "td", "tr", "u", "ul"}
 _BOX_TAG = re.compile(
     r"<\|(?:begin(?P<begin>)|end)_of_box\|>|<(?:(?P<open>)|/)(?:final_?)?answer>", re.IGNORECASE
 )
+_LATEX_BOX = re.compile(r"\\boxed\{")
+_BRACE = re.compile(r"[{}]")
+_LONGEST_BOX = 2_000
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,300}~~|<del>[^<\n]{0,300}</del>")
 _JOINERS = "\u200c\u200d"
 
@@ -241,6 +243,16 @@ def without_tokens(text: str, *, boxes: bool = False) -> str:
     return "\n".join(_without_ending(line, opened) for line in text.split("\n"))
 
 
+def without_control(text: str) -> str:
+    """Remove control tokens at the end of a text."""
+    end = len(text.rstrip())
+    while found := _CONTROL_END.search(text, max(0, end - _LONGEST_TOKEN), end):
+        text = text[: found.start()]
+        end = len(text.rstrip())
+        text = text[:end]
+    return text
+
+
 def _boxes(text: str) -> list[tuple[int, int, int, int]]:
     """Return the start, inner start, inner end and end of each pair of answer tokens."""
     found: list[tuple[int, int, int, int]] = []
@@ -306,8 +318,9 @@ class Reply(Source):
     @property
     def inside(self) -> Reply | None:
         """What stands between the last answer tokens; None without any."""
-        box = self.boxed
-        return box and Reply(box.text, box.shadow, self.cut, None, self.flags)
+        if (box := self.boxed) is None:
+            return None
+        return Reply(box.text, box.shadow, self.cut, None, self.flags)
 
     def behind(self, start: int) -> Reply:
         """Return the reply from a position on."""
@@ -322,8 +335,8 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     servers that count the thought as part of the reply may report `stop`. A reply that is nothing
     but an analysis, a reflection or the like, is that text, flagged `in_thought`.
 
-    `finish` is as in `read_answer`. `boxes` says whether answer tokens stay. Raises `ValueError` for
-    an unknown finish.
+    `finish` is as in `read_answer`. `boxes` says whether answer tokens stay. Raises `ValueError`
+    for an unknown finish.
     """
     if finish not in FINISHES:
         raise ValueError(f"unknown finish {finish!r}: expected one of {sorted(FINISHES)}")
@@ -338,6 +351,9 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     found = [] if boxes else _boxes(kept)
     inside = (without_tokens(kept[start:end]) for _, start, end, _ in reversed(found))
     boxed = next((source(said) for said in inside if said.strip()), None)
+    if "\\boxed{" in kept and not boxes:
+        kept, said_boxed = _without_latex(kept)
+        boxed = boxed or (source(said_boxed) if said_boxed.strip() else None)
     said = without_tokens(kept, boxes=boxes)
     reply = Reply(said, _shadow(said), thinking or finish == "length", boxed, flags)
     if reply.shadow.strip():
@@ -345,6 +361,27 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     if reply.cut:
         return Nothing(Status.TRUNCATED)
     return Nothing(Status.EMPTY, ("only_thinking",) if kept != whole else ())
+
+
+def _without_latex(text: str) -> tuple[str, str]:
+    r"""Return a text without the frame of a `\boxed{...}` of several parts, and what stands in the
+    only box there is."""
+    pieces, done, inside = [], 0, set()
+    for opening in _LATEX_BOX.finditer(text):
+        depth, end = 1, opening.end()
+        for brace in _BRACE.finditer(text, opening.end(), opening.end() + _LONGEST_BOX):
+            depth += 1 if brace[0] == "{" else -1
+            if not depth:
+                end = brace.start()
+                break
+        if depth or opening.start() < done:
+            continue
+        content = text[opening.end() : end]
+        inside.add(content.strip())
+        if ":" in content or "\n" in content:
+            pieces += [text[done : opening.start()], content]
+            done = end + 1
+    return "".join([*pieces, text[done:]]), inside.pop() if len(inside) == 1 else ""
 
 
 def _unquoted(text: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from html import unescape
 from collections.abc import Iterator
+from html import unescape
 from typing import Literal
 
 from parsers.operations import value_in_action
 from parsers.records import Operation
-from parsers.reply_text import without_tokens
+from parsers.reply_text import without_control, without_tokens
 
 ValueStyle = Literal["plain", "seeact"]
 """Ways to clean values; see `clean_value`."""
@@ -26,6 +26,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
 )
 # May follow a closing quote, not part of the value: `"Ohio".`, `"Ohio" (the state)`.
 _AFTER_QUOTE = re.compile(r"\s*(?:[.,;)\]}]{1,3}|\([^()]*\)\.?)")
+_LATEX = re.compile(r"\$?\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\$?")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,31});")
 _TAGS = ("b", "i", "u", "em", "strong", "code", "span")
@@ -51,11 +52,13 @@ def undressed(text: str) -> str:
     >>> undressed("<![CDATA[AT&T]]>"), undressed("AT&amp;T<|im_end|>"), undressed("?a=1&copy=2")
     ('AT&T', 'AT&T', '?a=1&copy=2')
     """
+    if (framed := _LATEX.fullmatch(text.strip())) is not None:
+        text = framed[1]
     if "<![CDATA[" in text:
         text = _CDATA.sub(lambda found: found[1], text)
     elif "&" in text:
         text = _ENTITY.sub(lambda found: unescape(found[0]), text)
-    return without_tokens(text) if "<" in text or "[" in text else text
+    return without_control(text)
 
 
 def clean_value(text: str, style: ValueStyle = "plain") -> str:

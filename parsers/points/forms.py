@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from parsers.points import spelling
 from parsers.calls import Written, written_calls
+from parsers.points import spelling
 from parsers.points.lines import as_text, in_boxes, in_fields, in_lines, in_tags, in_text, places_in
 from parsers.points.located import Decline, Locate, Located, Numbers, first_of
 from parsers.points.objects import declining, in_literals, in_objects

@@ -93,8 +93,10 @@ def read_point(
     reply = open_reply(text, finish, boxes=rules.boxes)
     if isinstance(reply, Nothing):
         return PointAnswer(reply.status, flags=reply.flags)
-    if place_only and (inside := reply.inside) and any(
-        one.says_where for one in rules.locate(inside)
+    if (
+        place_only
+        and (inside := reply.inside)
+        and any(one.says_where for one in rules.locate(inside))
     ):
         reply = inside
     if in_full and (thought := _THOUGHT.match(reply.shadow)):

@@ -17,7 +17,7 @@ from parsers import (
     read_answer,
     spell_answer,
 )
-from parsers.reply_text import without_tokens
+from parsers.reply_text import tidy, without_tokens
 from parsers.values import is_missing
 from tests.clock import linear_time
 
@@ -90,7 +90,7 @@ VALUES = st.one_of(
     st.text(max_size=30),
     st.lists(PIECES, max_size=6).map(" ".join),
     st.from_regex(r"[\"'`*“”a ]{1,8}", fullmatch=True),
-).map(lambda text: " ".join(text.encode("utf-8", "ignore").decode().split()))
+).map(lambda text: " ".join(tidy(text.encode("utf-8", "ignore").decode()).split()))
 
 
 @given(

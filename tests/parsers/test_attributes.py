@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from parsers.attributes import Described, read_described, spell_described
 from parsers.records import OPERATIONS, Operation, Status
+from parsers.reply_text import tidy
 from parsers.values import is_missing
 from tests.clock import linear_time
 
@@ -90,8 +91,8 @@ def test_hostile_texts_take_no_time(piece: str) -> None:
 
 TEXTS = (
     st.text(min_size=1, max_size=30)
-    .map(lambda text: " ".join(text.encode("utf-8", "ignore").decode().split()))
-    .filter(lambda text: text.isprintable() and not is_missing(text))
+    .map(lambda text: " ".join(tidy(text.encode("utf-8", "ignore").decode()).split()))
+    .filter(lambda text: not is_missing(text))
 )
 
 

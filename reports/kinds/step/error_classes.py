@@ -16,6 +16,7 @@ class ErrorClass(StrEnum):
     TRUNCATED = "truncated"
     REFUSED = "refused"
     NO_ANSWER = "no_answer"
+    NO_ACTION = "no_action"
     WRONG_OPERATION = "wrong_operation"
     WRONG_VALUE = "wrong_value"
     NOT_OFFERED = "not_offered"
@@ -65,10 +66,17 @@ CLASSES: tuple[ClassInfo, ...] = (
         "no element could be read; the detail is the parser's status",
     ),
     ClassInfo(
+        ErrorClass.NO_ACTION,
+        "no action stated",
+        "right element",
+        "an acceptable element in a reply that states no action",
+    ),
+    ClassInfo(
         ErrorClass.WRONG_OPERATION,
         "right element, wrong operation",
         "right element",
-        "an acceptable element with another operation, none, or one the run's rules do not accept",
+        "an acceptable element with another operation, an unreadable one, or one the run's rules "
+        "do not accept",
     ),
     ClassInfo(
         ErrorClass.WRONG_VALUE,

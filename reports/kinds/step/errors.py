@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from harness.runs import CallRecord, DataGone, Run, StepUnit, Unit
 from harness.runs.live_steps import behind
 from harness.tables import clean
-from parsers import MIND2WEB, Declaration, Prediction, Status, in_box, token_f1
+from parsers import ELEMENT_ONLY, MIND2WEB, Declaration, Prediction, Status, in_box, token_f1
 from parsers.cleaned_page import PageError
 from parsers.records import Choice
 from reports.errors import (
@@ -38,7 +38,9 @@ from reports.kinds.step.error_classes import CLASS_OF, CLASSES, ErrorClass, Rela
 NEAR_F1, NEAR_EDIT = 0.5, 0.2
 """A wrong value is a near miss with at least this F1, or at most this normalised edit distance."""
 
-DESCRIBED, NEAR_MISS = "described_target", "near_miss"
+DESCRIBED, NEAR_MISS, NO_ACTION = "described_target", "near_miss", "no_action"
+_SAID = frozenset(("other_action", "unknown_action", "several_actions", ELEMENT_ONLY))
+"""Flags of replies without an operation that state an action, or were not asked for one."""
 LONGEST_VALUE = 500
 
 _NUMBER = re.compile(r"([<(][\w:-]+) (?:bn)?id=[^\s<>)]+")
@@ -53,7 +55,8 @@ class StepError(UnitError):
     near_f1: token F1 of a wrong value and the recorded one, ignoring case.
     near_edit: their normalised edit distance, ignoring case: 0 equal, 1 nothing in common.
     relation: how a wrong element relates to the target, whatever its class.
-    flags: `described_target` (round 1 described the target) and `near_miss` (of a wrong value).
+    flags: `described_target` (round 1 described the target), `near_miss` (of a wrong value) and
+        `no_action` (the reply names an element and states no action).
     chosen, target: the chosen and the right element as listed; empty if not listed.
     """
 
@@ -73,6 +76,7 @@ class StepErrors(UnitErrors):
         Column("near_edit", "float64", "edit distance of a wrong value, 0 to 1"),
         Column("relation", "category", "relation of a wrong element to the target"),
         Column("described_target", "boolean", "wrong element though round 1 described the target"),
+        Column("no_action", "boolean", "an element without any action stated"),
         Column("chosen", "str", "the chosen element as listed"),
         Column("target", "str", "the right one as listed"),
     )
@@ -110,6 +114,7 @@ class StepErrors(UnitErrors):
             "near_edit": error.near_edit,
             "relation": str(error.relation) if wrong else None,
             "described_target": DESCRIBED in error.flags if wrong else None,
+            "no_action": NO_ACTION in error.flags,
             "chosen": error.chosen,
             "target": error.target,
         }
@@ -123,6 +128,7 @@ class StepErrors(UnitErrors):
             "near_by_edit": int((values["near_edit"] <= NEAR_EDIT).sum()),
             "wrong_elements": int(rows["relation"].notna().sum()),
             "described_target": int(rows["described_target"].fillna(False).sum()),
+            "no_action": int(rows["no_action"].sum()),
         }
 
     def remarks(self, beside: Mapping[str, Any]) -> list[str]:
@@ -138,6 +144,8 @@ class StepErrors(UnitErrors):
                 f"round 1 described the target in {beside['described_target']:,} of "
                 f"{beside['wrong_elements']:,} wrong elements"
             )
+        if beside["no_action"]:
+            parts.append(f"{beside['no_action']:,} replies name an element and state no action")
         return parts
 
 
@@ -191,7 +199,7 @@ def _with_relation(
         error_class=error_class,
         detail=relation.detail,
         relation=relation.relation,
-        flags=(DESCRIBED,) if described else (),
+        flags=(*error.flags, *((DESCRIBED,) if described else ())),
     )
 
 
@@ -224,6 +232,8 @@ def _by_line(record: StepUnit, declared: Declaration, config: Mapping[str, Any])
         return replace(bare, error_class=ErrorClass.NOT_OFFERED, detail="no model was asked")
     if prediction.status is not Status.ANSWERED:
         return bare
+    if prediction.operation is None and _SAID.isdisjoint(prediction.flags):
+        bare = replace(bare, flags=(NO_ACTION,))
     if not _misses_element(record, found, declared):
         return _right_element(bare, record, prediction)
     if target is None and prediction.point is None:
@@ -242,6 +252,9 @@ def _misses_element(record: StepUnit, found: UnitError, declared: Declaration) -
 
 def _right_element(bare: StepError, record: StepUnit, prediction: Prediction) -> StepError:
     gold = record.detail.gold
+    if NO_ACTION in bare.flags:
+        said = f"recorded {gold.operation}"
+        return replace(bare, error_class=ErrorClass.NO_ACTION, detail=said)
     if prediction.operation != gold.operation or gold.operation == "CLICK":
         named: str = prediction.operation or "no operation"
         if prediction.operation == gold.operation:

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from harness.protocols import NoneRule
 from harness.protocols.seeact import TwoRounds
 from parsers import OPERATIONS, Operation, Prediction, Status
+from parsers.reply_text import tidy
 from parsers.values import is_missing
 from tests.harness.protocols.examples import choices, step, talk
 
 VALUES = (
     st.text(min_size=1, max_size=40)
-    .map(lambda text: " ".join(text.encode("utf-8", "ignore").decode().split()))
+    .map(lambda text: " ".join(tidy(text.encode("utf-8", "ignore").decode()).split()))
     .filter(lambda text: not is_missing(text))
 )
 CHOICE_TEXTS = st.sampled_from(

@@ -59,8 +59,8 @@ def test_metrics_are_as_defined() -> None:
         options, expected, name = case.get("options", {}), case["expect"], case["task"]
         if name == "choice":
             words = {"empty": "empty", "out_of_range": "out of range"}
-            found = chosen(case["reply"], options)
-            assert (found if found in OFFERED else words.get(found)) == expected, case
+            said = chosen(case["reply"], options)
+            assert (said if said in OFFERED else words.get(said)) == expected, case
         elif name == "number":
             limits = options.get("tol", 0.0), options.get("rel", 0.0)
             assert number(case["gold"], case["reply"], *limits) == expected, case

@@ -17,7 +17,7 @@ from reports.kinds.step.errors import StepError, classify
 from tests.reports.errors.cases import CHOICES, PAGE, TARGET, not_offered, record, rounds
 from tests.units import changed
 
-RIGHT_ELEMENT = {ErrorClass.WRONG_OPERATION, ErrorClass.WRONG_VALUE}
+RIGHT_ELEMENT = {ErrorClass.NO_ACTION, ErrorClass.WRONG_OPERATION, ErrorClass.WRONG_VALUE}
 SAID_TARGET = 'I click the button "Save address" to keep the town.'
 
 
@@ -88,7 +88,19 @@ def test_wrong_operation() -> None:
     found = classify(record(operation="TYPE", value="x"), [], PAGE)
     assert found.error_class is ErrorClass.WRONG_OPERATION
     assert found.detail == "said TYPE, recorded CLICK"
-    assert "no operation" in classify(record(operation=None), [], PAGE).detail
+
+
+def test_a_reply_without_an_action_states_none_and_is_not_wrong_about_it() -> None:
+    found = classify(record(operation=None), [], PAGE)
+    assert (found.error_class, found.flags) == (ErrorClass.NO_ACTION, ("no_action",))
+    wrong = classify(record("27", None), [], PAGE)
+    assert wrong.error_class in (ErrorClass.WRONG_SAME_ROLE, ErrorClass.WRONG_ELSEWHERE)
+    assert "no_action" in wrong.flags
+    for flag in ("other_action", "unknown_action", "several_actions"):
+        said = Prediction.of(Status.ANSWERED, element=TARGET, flags=(flag,))
+        stated = classify(replace(record(operation=None), prediction=said), [], PAGE)
+        assert (stated.error_class, stated.flags) == (ErrorClass.WRONG_OPERATION, ())
+        assert "no operation" in stated.detail
 
 
 def test_an_operation_that_nobody_asked_for_is_no_wrong_one() -> None:
@@ -254,7 +266,11 @@ def _predicates(made: StepUnit, found: StepError) -> dict[str, bool]:
         "refused": failed and status in (Status.REFUSAL, Status.PROVIDER_REFUSED),
         "no_answer": silent
         and status not in (Status.TRUNCATED, Status.REFUSAL, Status.PROVIDER_REFUSED),
-        "wrong_operation": right and (plain or not same),
+        "no_action": right and said is not None and said.operation is None,
+        "wrong_operation": right
+        and said is not None
+        and said.operation is not None
+        and (plain or not same),
         "wrong_value": right and same and not plain,
         "none_chosen": failed and status is Status.NONE and offered,
         "not_offered": (failed and status is Status.NOT_OFFERED)

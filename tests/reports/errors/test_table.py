@@ -150,6 +150,7 @@ def test_near_misses_and_lost_descriptions_are_counted(run: Path) -> None:
             "near_by_edit": 0,
             "wrong_elements": 2,
             "described_target": 1,
+            "no_action": 0,
         }
     ]
     text = " ".join(render(table).split())

@@ -15,7 +15,7 @@ from parsers.live import BROWSER_ACTIONS
 from parsers.reply_text import source
 
 SIZE = (1000, 500)
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cf"]), max_size=60)
 _IDS = st.from_regex(r"[a-zA-Z]{0,2}[0-9]{1,4}", fullmatch=True)
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "number": st.integers(-500, 500) | st.floats(-500, 500),
