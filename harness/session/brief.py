@@ -11,7 +11,7 @@ from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
-from harness.runs import Manifest, Unit
+from harness.runs import Manifest, Unit, open_run
 from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
@@ -89,7 +89,7 @@ def brief_grid(
     if chance:
         columns.insert(2, Column("chance"))
     return Grid(
-        title=title,
+        title="; ".join(filter(None, [open_run(directory).incomplete(records), title])),
         columns=tuple(columns),
         sections=(Section(rows),),
         footnotes=(
