@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -101,7 +102,7 @@ def brief_grid(
             *warnings_of(records, settings, declared, manifest, directory),
             *reused_replies(directory),
             *([manifest.dates] if manifest.dates else []),
-            f"more: --details, or vlm-eval report {directory}",
+            f"more: --details, or vlm-eval report {shlex.quote(str(directory))}",
         ),
     )
 
@@ -251,6 +252,6 @@ def redo_hint(
     if not cut or unusable_replies(records, limits) is None:
         return None
     return (
-        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from {directory} "
-        f"--max-tokens {higher(limits)} --out NEW"
+        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from "
+        f"{shlex.quote(str(directory))} --max-tokens {higher(limits)} --out NEW"
     )
