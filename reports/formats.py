@@ -240,7 +240,7 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
 
 def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[str, str], ...]:
     """Return the facts of a run (`reports.frames.runs.FACTS`) by name, in words."""
-    state = "complete" if fact["complete"] else "UNFINISHED"
+    state = "complete" if fact["complete"] else "INCOMPLETE"
     if "waiting" in fact:
         state += f", waits for {fact['waiting']} of its provider"
     if fact["unreached"]:

@@ -44,17 +44,8 @@ def unfinished_lines(runs: dict[str, Run]) -> tuple[str, ...]:
 
 
 def _unfinished(label: str, run: Run) -> str:
-    records = run.records()
-    rows, repeats = run.manifest.dataset.get("rows"), run.manifest.config.get("repeats", 1)
-    known = isinstance(rows, int) and isinstance(repeats, int)
-    total = max(len(records), rows * repeats if known else 0)
-    done = sum(record.settled or record.invalid is not None for record in records)
     waiting = f"; it waits for {batches} of its provider" if (batches := run.waiting) else ""
-    share = f", {100 * done / total:.1f} % done" if total else ""
-    return (
-        f"UNFINISHED: {label} has {done:,} of {total:,} rows{share}{waiting}; what finished "
-        "first may not be a fair sample"
-    )
+    return f"{run.incomplete()} of {label}{waiting}; what finished first may not be a fair sample"
 
 
 def is_begun(path: Path) -> bool:

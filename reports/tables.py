@@ -17,7 +17,7 @@ from reports.frames.runs import facts, measured_columns
 from reports.frames.units import Column, Kind, typed, union
 from reports.grid import benchmarks_of
 from reports.keys import Group, key_named, keys
-from reports.load import RunLike, declarations, open_runs
+from reports.load import RunLike, declarations, open_runs, unfinished_lines
 from reports.settings import attrs_of, unranked
 
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
@@ -169,6 +169,7 @@ def by_tables(
         "runs": [facts(rows) for rows in evaluated],
         "variants": {rows.label: rows.rules.variant for rows in evaluated},
         "unranked": unranked(settings["differences"], common=common),
+        "unfinished": unfinished_lines(opened),
         "common": [_common_line(evaluated, counted)] if common else [],
         "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
     }

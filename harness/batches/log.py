@@ -12,6 +12,7 @@ stands is the sum of its events, so that a session that was killed between any t
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -256,7 +257,7 @@ class BatchLog:
         number, cost = sum(pack.requests for pack in live), sum(pack.upper for pack in live)
         batches = "1 batch" if len(live) == 1 else f"{len(live)} batches"
         requests = "1 request" if number == 1 else f"{number:,} requests"
-        command = f"vlm-eval batches {self.path}"
+        command = f"vlm-eval batches {shlex.quote(str(self.path))}"
         return Waiting(len(live), number, cost, f"{batches} with {requests}", command)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -60,11 +59,15 @@ class _Run(SettingsCommand):
 @click.option(
     "--json",
     "as_json",
-    is_flag=True,
-    help="Print the result as JSON: the run's summary.json with its directory.",
+    type=click.Choice(["scores", "full"]),
+    is_flag=False,
+    flag_value="scores",
+    metavar="[full]",
+    help="Print the scores as JSON, with --dry-run the estimate; --json=full: the whole "
+    "summary.json with the run's directory.",
 )
 @click.option("--details", is_flag=True, help="Print every average, bound and count.")
-def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
+def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
     """Evaluate a model, or a policy. The same command goes on with an interrupted run. With -m or
     -b given several times, every model is asked about every benchmark, in a folder of sweeps/.
 
@@ -84,10 +87,8 @@ def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
     from harness.session.run import carry_out
 
     require("model", unless="redo_from")
-    if dry_run and as_json:
-        raise click.UsageError("--json prints the result of a run: leave out --dry-run")
     if as_json and details:
-        raise click.UsageError("--json has every figure of --details: leave out one of them")
+        raise click.UsageError("--json=full has every figure of --details: leave out one of them")
     if options := click.get_current_context().meta.get(_OPTIONS):
         if as_json or details:
             raise click.UsageError("--json and --details are for one run: report prints several")
@@ -103,15 +104,20 @@ def run(dry_run: bool, as_json: bool, details: bool, **_: Any) -> int:
             display.say(line)
         if dry_run:
             from harness.planning.estimate import estimate, lines
+            from harness.session.as_json import estimate_json
 
-            for line in lines(estimate(plan), plan):
+            found = estimate(plan)
+            if as_json:
+                say(estimate_json(plan, found, full=as_json == "full"))
+                return 0
+            for line in lines(found, plan):
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
             return 0
         if not confirmed(plan, display):
             display.say("not started")
             return 1
         done = asyncio.run(carry_out(plan, observer))
-        return conclude(plan, done, display, None if as_json else console, details=details)
+        return conclude(plan, done, display, as_json or console, details=details)
 
 
 def _several(options: dict[str, Any], *, dry_run: bool) -> int:
@@ -125,13 +131,15 @@ def _several(options: dict[str, Any], *, dry_run: bool) -> int:
 
 
 def conclude(
-    plan: Plan, done: Finished, display: Display, console: Console | None, *, details: bool
+    plan: Plan, done: Finished, display: Display, console: Console | str, *, details: bool
 ) -> int:
-    """Print the result of a session, without a console as JSON, and what to do next.
+    """Print the result of a session on a console, or as JSON ("scores", "full"), and what to do
+    next.
 
     Returns the exit code.
     """
     from harness.runs import open_run
+    from harness.session.as_json import result_json
     from harness.session.brief import brief_grid, print_result, redo_hint
 
     if done.waiting and done.stopped is None:
@@ -142,9 +150,8 @@ def conclude(
     if done.without_answers and not any(one.asked and one.settled for one in done.records):
         display.say(done.how_to_go_on("Run the same line again"))
         return _followed(done, display)
-    if console is None:
-        summary = {"directory": str(done.directory), **open_run(done.directory).summary}
-        say(json.dumps(summary, indent=2))
+    if isinstance(console, str):
+        say(result_json(open_run(done.directory), full=console == "full"))
     elif details:
         from harness.session.report import result_grid
 

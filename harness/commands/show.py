@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -72,7 +73,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     if question.environment is not None:
         raise UserError(
             f"what is shown in {dataset.unit} {question.unit_id} is known once it is played: "
-            f"vlm-eval show {question.unit_id} --run RUN"
+            f"vlm-eval show {shlex.quote(question.unit_id)} --run RUN"
         )
     say(plan.kind.about(question.record))
     if question.record.invalid:

@@ -5,6 +5,7 @@ They rank the candidates of a benchmark or convert published scores, and fine-tu
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -251,7 +252,8 @@ def train_ranker(**values: Any) -> int:
         f"{out}: {counted(done.steps, 'step')}, {done.pairs:,} pairs, mean loss "
         f"{done.loss:.4f}{without}"
     )
-    say(f"Measure it with: vlm-eval recall --ranker cross-encoder:{out} --split ...")
+    ranker = shlex.quote(f"cross-encoder:{out}")
+    say(f"Measure it with: vlm-eval recall --ranker {ranker} --split ...")
     return 0
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import math
 import mmap
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -119,7 +120,7 @@ def from_file(text: str) -> Ranks:
     if start.startswith(_PICKLE) or path.suffix in (".pkl", ".pickle"):
         raise DataError(
             f"{path} is a pickle, which can contain code and is never read in a run; "
-            f"convert it once: vlm-eval rank convert {path} -o ranks.parquet"
+            f"convert it once: vlm-eval rank convert {shlex.quote(str(path))} -o ranks.parquet"
         )
     if start == _PARQUET:
         return RankTable(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -231,7 +232,8 @@ def check_reading(path: Path, manifest: Manifest) -> None:
     if manifest.reading != READING:
         raise RunError(
             f"{path} was read by edition {manifest.reading} of the reading rules, and this version "
-            f"of vlm-eval has edition {READING}: vlm-eval score {path} reads its replies anew"
+            f"of vlm-eval has edition {READING}: vlm-eval score {shlex.quote(str(path))} reads "
+            "its replies anew"
         )
 
 

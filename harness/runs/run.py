@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -138,6 +139,21 @@ class Run:
     def complete(self) -> bool:
         """Return True if every selected valid row is settled."""
         return bool(self._final_summary and self._final_summary.get("complete"))
+
+    def incomplete(self, records: Sequence[Unit[Any]] | None = None) -> str:
+        """Return how far the run is ("INCOMPLETE: 55 of 158 steps"), "" if it is complete.
+
+        `records` are its lines, read here if they are not given. Raises `RunError`.
+        """
+        if self.complete:
+            return ""
+        records = self.records() if records is None else records
+        config = self.manifest.config
+        times = [config.get(name) or 1 for name in ("repeats", "shuffles")]
+        rows = math.prod([self.manifest.dataset.get("rows") or 0, *times])
+        done = sum(record.settled or record.invalid is not None for record in records)
+        total = f" of {max(len(records), rows):,}" if not config.get("shard") else ""
+        return f"INCOMPLETE: {done:,}{total} {self.manifest.declaration.units}"
 
     @cached_property
     def benchmark(self) -> Any:

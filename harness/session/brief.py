@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
-from harness.runs import Manifest, Unit
+from harness.runs import Manifest, Unit, open_run
 from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
@@ -89,7 +90,7 @@ def brief_grid(
     if chance:
         columns.insert(2, Column("chance"))
     return Grid(
-        title=title,
+        title="; ".join(filter(None, [open_run(directory).incomplete(records), title])),
         columns=tuple(columns),
         sections=(Section(rows),),
         footnotes=(
@@ -101,7 +102,7 @@ def brief_grid(
             *warnings_of(records, settings, declared, manifest, directory),
             *reused_replies(directory),
             *([manifest.dates] if manifest.dates else []),
-            f"more: --details, or vlm-eval report {directory}",
+            f"more: --details, or vlm-eval report {shlex.quote(str(directory))}",
         ),
     )
 
@@ -251,6 +252,6 @@ def redo_hint(
     if not cut or unusable_replies(records, limits) is None:
         return None
     return (
-        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from {directory} "
-        f"--max-tokens {higher(limits)} --out NEW"
+        f"to ask only the truncated {units} again: vlm-eval --redo truncated --from "
+        f"{shlex.quote(str(directory))} --max-tokens {higher(limits)} --out NEW"
     )

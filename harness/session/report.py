@@ -11,7 +11,7 @@ from adapters import Usage
 from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import Bounds, Records
 from harness.pictures import show_answers
-from harness.runs import Manifest, by_role, by_tier
+from harness.runs import Manifest, by_role, by_tier, open_run
 from harness.runs.on_record import reused_replies
 from harness.session.brief import (
     ORACLE_NOTE,
@@ -95,7 +95,7 @@ def result_grid(
     )
     pictures, unrecorded = (manifest.pictures, manifest.unrecorded) if manifest else ("", 0.0)
     return Grid(
-        title="",
+        title=open_run(directory).incomplete(records) if directory else "",
         columns=(Column("", "left"), *map(Column, heads(declared))),
         sections=tuple(sections),
         footnotes=(

@@ -176,7 +176,9 @@ def _status(file: str, folder: Path, only: tuple[str, ...]) -> int:
 
     expansion = read_expansion(folder)
     if expansion is None:
-        raise UserError(f"no sweep was started in {folder} (vlm-eval sweep {file} starts one)")
+        raise UserError(
+            f"no sweep was started in {folder} (vlm-eval sweep {shlex.quote(str(file))} starts one)"
+        )
     chosen = _chosen(expansion.cells, only)
     standings = [standing_of(plan, folder) for plan in chosen]
     _print(status_grid(expansion.having(chosen), folder, standings))

@@ -225,7 +225,7 @@ def _above(comparisons: Comparisons) -> Iterator[str]:
 def _progress(progress: Progress, units: str) -> str:
     share = "" if progress.share is None else f", {percent(progress.share)} %"
     return (
-        f"UNFINISHED: {progress.run} has answered {progress.settled:,} of {progress.valid:,} "
+        f"INCOMPLETE: {progress.run} has answered {progress.settled:,} of {progress.valid:,} "
         f"rows{share}; the {units} that finished first may not be representative"
     )
 

@@ -165,7 +165,7 @@ def _notes(run: Run, result: Result, part: str) -> str:
         _interval(interval) if interval else "",
         counted,
         f"PART: {part}" if part else "",
-        "" if run.complete else "UNFINISHED",
+        "" if run.complete else "INCOMPLETE",
         _answers(run),
         "rows without a right answer count as 0" if result.line == "strict" else "",
         ", ".join(f"{name}={value}" for name, value in public_settings(run).items()),

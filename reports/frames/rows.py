@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -171,7 +172,8 @@ def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
         if value not in (None, usual):
             raise RunError(
                 f"{label} was scored with {rule} {value}, which depends on the variant: score it "
-                f"again with vlm-eval score {run.path} {SETTINGS[setting].written(variant)}"
+                f"again with vlm-eval score {shlex.quote(str(run.path))} "
+                f"{SETTINGS[setting].written(variant)}"
             )
     return again
 

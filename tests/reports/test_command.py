@@ -78,7 +78,7 @@ def test_several_runs_are_shown_one_after_the_other(tmp_path: Path) -> None:
     lines = done.output.splitlines()
     assert "differs: model.name: m-1 (a); m-2 (b)" in lines
     assert lines.index("a") < lines.index("b")
-    assert "UNFINISHED" in done.output
+    assert "INCOMPLETE" in done.output
 
 
 @pytest.mark.parametrize("kind", ["status", "cost"])

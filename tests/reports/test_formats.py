@@ -63,7 +63,7 @@ def test_every_format_names_differences_and_unfinished_runs(tmp_path: Path, form
         assert rows[2]["task_success"] == "" and rows[2]["tasks_total"] == "2"
     else:
         assert "differs: distractors: 5 (a); 20 (b)" in text
-        assert "UNFINISHED, 3 rows not reached" in text
+        assert "INCOMPLETE, 3 rows not reached" in text
         assert "n/a (1 of 2)" in text
 
 

@@ -195,10 +195,10 @@ def test_every_table_of_an_unfinished_run_says_its_share(tmp_path: Path) -> None
     run = write(tmp_path / "run", worked()[:4], complete=False)
     tables = (status_table(run), cost_table(run), option_positions(run), ceilings(run))
     for table in (*tables, task_independence(run), distractor_curve(run)):
-        assert "UNFINISHED: run has 4 of 7 rows, 57.1 % done" in render(table)
+        assert "INCOMPLETE: 4 of 7 steps of run" in render(table)
     shown = render_errors(errors_table(run, pages=False))
-    assert "UNFINISHED: run has 4 of 7 rows, 57.1 % done" in shown
-    assert "UNFINISHED" not in render(status_table(write(tmp_path / "whole", worked())))
+    assert "INCOMPLETE: 4 of 7 steps of run" in shown
+    assert "INCOMPLETE" not in render(status_table(write(tmp_path / "whole", worked())))
 
 
 def test_tables_that_pass_over_the_rules_of_a_run_say_so(tmp_path: Path) -> None:

@@ -43,12 +43,33 @@ def operation_f1(line: Line) -> float:
     return float(line["scores"]["operation_f1.mind2web"])
 
 
-def test_the_result_is_one_json_object_when_wanted() -> None:
-    called = call("--model", "lexical", *ONE_TASK, "--out", "a", "--json")
+def test_the_whole_result_is_one_json_object_when_wanted() -> None:
+    called = call("--model", "lexical", *ONE_TASK, "--out", "a", "--json=full")
     assert called.code == 0, called.err
     assert json.loads(called.out) == {"directory": "a", **summary("a")}
     assert "complete: a" in called.err
-    assert call("--model", "lexical", *ONE_TASK, "--json", "--dry-run").code == 2
+
+
+@pytest.mark.parametrize("data", [ONE_TASK, ("-b", "sample-questions", "--limit", "3")], ids=str)
+def test_the_scores_are_a_short_json_object(data: tuple[str, ...]) -> None:
+    called = call("--model", "random", *data, "--out", "a", "--json")
+    assert called.code == 0, called.err
+    found, run = json.loads(called.out), open_run("a")
+    assert len(called.out.splitlines()) <= 20
+    assert (found["directory"], found["complete"], found["model"]) == ("a", True, "random")
+    assert {name: one["value"] for name, one in found["scores"].items()} == {
+        name: score.value for name, score in run.scores.items()
+    }
+
+
+@pytest.mark.parametrize("option", ["--json", "--json=full"])
+def test_a_dry_run_prints_its_estimate_as_json(option: str) -> None:
+    called = call("--model", "gpt-5.4", *ONE_TASK, option, "--dry-run")
+    assert called.code == 0, called.err
+    found = json.loads(called.out)
+    assert (found["steps"], found["calls"]) == (7, [14, 14])
+    assert 0 < found["low"]["cost"] < found["expected"]["cost"] < found["high"]["cost"]
+    assert ("text_tokens" in found) is (option == "--json=full")
 
 
 def test_the_oracle_gets_everything_that_can_be_got() -> None:

@@ -79,7 +79,7 @@ def test_csv_can_be_read_back(tmp_path: Path) -> None:
 
 def test_an_unfinished_run_is_told_with_its_share(tmp_path: Path) -> None:
     done = _call(*_runs(tmp_path, complete=False))
-    assert "UNFINISHED: b has answered 6 of 6 rows, 100.0 %" in done.output
+    assert "INCOMPLETE: b has answered 6 of 6 rows, 100.0 %" in done.output
 
 
 def test_options_reach_the_comparison(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_what_a_number_is_stands_in_its_notes(tmp_path: Path) -> None:
     notes = _entries(tmp_path / "out")["test_website_step_success"].notes or ""
     for told in ("macro: mean over tasks", "7 steps of 3 tasks", "count as 0", "UPPER BOUND"):
         assert told in notes
-    assert "UNFINISHED" not in notes and "PART" not in notes
+    assert "INCOMPLETE" not in notes and "PART" not in notes
 
 
 @pytest.mark.parametrize("how", ["limit", "unfinished"])
@@ -69,7 +69,7 @@ def test_numbers_on_a_part_have_ids_of_their_own(tmp_path: Path, how: str) -> No
     entries = _entries(tmp_path / "out")
     assert entries and all(name.endswith("_part") for name in entries)
     notes = entries["test_website_step_success_part"].notes or ""
-    assert "PART: " in notes and ("UNFINISHED" in notes) == (how == "unfinished")
+    assert "PART: " in notes and ("INCOMPLETE" in notes) == (how == "unfinished")
     proposed = yaml.safe_load((tmp_path / "out/owner--data/eval.yaml").read_text("utf-8"))
     assert not any(task["id"].endswith("_part") for task in proposed["tasks"])
 

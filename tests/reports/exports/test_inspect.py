@@ -174,7 +174,7 @@ def test_rows_without_an_outcome_say_why(tmp_path: Path) -> None:
     assert log.results is not None
     # Two of the seven rows have not been reached.
     assert (log.results.total_samples, log.results.completed_samples) == (7, 4)
-    assert "UNFINISHED" in str((log.eval.metadata or {})["unfinished"])
+    assert "INCOMPLETE" in str((log.eval.metadata or {})["unfinished"])
     errors = samples_df(str(tmp_path / "out"))["error"]
     assert [text for text in errors if text] == ["timeout: no reply"]
 

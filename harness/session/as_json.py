@@ -1,0 +1,89 @@
+"""The result of a run, and the estimate of one, as JSON for other programs (`--json`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from harness.runs import Run
+
+if TYPE_CHECKING:
+    from harness.planning.estimate import Estimate
+    from harness.planning.plan import Plan
+
+
+def result_json(run: Run, *, full: bool) -> str:
+    """Write the headline scores of a run, or with `full` its whole summary.
+
+    Raises `RunError`.
+    """
+    summary, manifest = run.summary, run.manifest
+    if full:
+        return json.dumps({"directory": str(run.path), **summary}, indent=2)
+    counts = summary["total"]["metrics"]["counts"]
+    scores = {
+        name: {
+            "value": score.value,
+            "low": score.interval.low if score.interval else None,
+            "high": score.interval.high if score.interval else None,
+            "n": score.n,
+            "over": score.over,
+        }
+        for name, score in run.scores.items()
+    }
+    return _lines(
+        {
+            "directory": str(run.path),
+            "complete": run.complete,
+            "model": manifest.model_name,
+            "benchmark": manifest.config.get("benchmark"),
+            "splits": manifest.dataset.get("splits"),
+            "protocol": manifest.config.get("protocol"),
+            manifest.declaration.units: counts["n_settled"],
+            "statuses": counts["statuses"],
+            "cost": summary["cost"],
+            "scores": scores,
+        }
+    )
+
+
+def estimate_json(plan: Plan, estimate: Estimate, *, full: bool) -> str:
+    """Write an estimate: calls, tokens and US dollars of three lengths of replies.
+
+    With `full` it has the parts of each role and of the prompts, too.
+    """
+    settings = plan.settings
+    values: dict[str, Any] = {
+        "directory": str(plan.directory),
+        "model": plan.model.info.name,
+        "benchmark": settings.benchmark,
+        "protocol": settings.protocol,
+        plan.dataset.units: estimate.steps,
+        "invalid": estimate.invalid,
+        "calls": [estimate.calls_at_least, estimate.calls_at_most],
+        "pictures": estimate.pictures,
+        **{name: asdict(case) for name, case in estimate.cases.items()},
+    }
+    if full:
+        values |= {
+            "not_offered": estimate.not_offered,
+            "too_long": estimate.too_long,
+            "picture_tokens": estimate.picture_tokens,
+            "text_tokens": estimate.text_tokens,
+            "roles": {name: asdict(role) for name, role in estimate.roles.items()},
+        }
+    return _lines(values)
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    """Write an object with a value a line; the scores have a line each."""
+    lines = []
+    for name, value in values.items():
+        text = json.dumps(value)
+        if name == "scores":
+            each = ",\n".join(f"    {json.dumps(key)}: {json.dumps(value[key])}" for key in value)
+            text = f"{{\n{each}\n  }}"
+        lines.append(f"  {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}"
