@@ -36,12 +36,16 @@ class Seat:
     waiting: int = 0
 
 
+_Turn = tuple[int, float]
+"""A ticket of the rate limit, and what is set aside for the call."""
+
+
 @dataclass(order=True, slots=True)
 class _Waiting:
     number: int
     arrival: int
     upper: float = field(compare=False)
-    turn: asyncio.Future[int] = field(compare=False)
+    turn: asyncio.Future[_Turn] = field(compare=False)
 
 
 class CallQueue(Generic[Q, A]):
@@ -72,6 +76,9 @@ class CallQueue(Generic[Q, A]):
         self._queue: list[_Waiting] = []
         self._arrivals = count()
         self._in_use = 0
+        # Some providers do not count thoughts against the limit of tokens: a call then costs more
+        # than the most that was expected, and so may the next ones.
+        self._dearer = 1.0
         self._timer: asyncio.TimerHandle | None = None
         halt.subscribe(self._fail_waiting)
 
@@ -104,8 +111,14 @@ class CallQueue(Generic[Q, A]):
         self._participant.back(seat.dialogue)
 
     async def submit(self, seat: Seat, request: Q, upper: float) -> A:
-        """Send a call when its turn comes. Raises `Fault`, `Fatal`, `Stopped`."""
-        ticket = await self._turn(seat, upper)
+        """Send a call when its turn comes.
+
+        upper: the most that it costs, as far as is known beforehand.
+
+        Raises `Fault`, `Fatal`, `Stopped`.
+        """
+        expected = upper
+        ticket, upper = await self._turn(seat, upper)
         sent = False
         try:
             reply = await self._send(request)
@@ -127,26 +140,28 @@ class CallQueue(Generic[Q, A]):
                 self._in_use -= 1
                 self._pump()
         self._rate_limit.succeeded()
-        self._budget.settle(upper, self._pricing.cost(reply))
+        cost = self._pricing.cost(reply)
+        self._budget.settle(upper, cost)
+        if cost is not None and 0 < expected < cost:
+            self._dearer = max(self._dearer, cost / expected)
         seat.held += 1
         if seat.waiting:
             self._free(seat)
         self._pump()
         return reply
 
-    async def _turn(self, seat: Seat, upper: float) -> int:
+    async def _turn(self, seat: Seat, upper: float) -> _Turn:
         self._halt.check()
         loop = asyncio.get_running_loop()
         in_use = self._in_use - seat.held
         if (
             not self._queue
             and self._rate_limit.admits(in_use, loop.time())
-            and self._budget.fits(upper)
+            and self._budget.fits(upper * self._dearer)
         ):
             seat.held, self._in_use = 0, in_use + 1
-            self._budget.reserve(upper)
-            return self._rate_limit.sent()
-        turn: asyncio.Future[int] = loop.create_future()
+            return self._admitted(upper)
+        turn: asyncio.Future[_Turn] = loop.create_future()
         heapq.heappush(self._queue, _Waiting(seat.number, next(self._arrivals), upper, turn))
         seat.waiting += 1
         self._free(seat)
@@ -155,11 +170,16 @@ class CallQueue(Generic[Q, A]):
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self._in_use -= 1
-                self._budget.settle(upper, 0.0)
+                self._budget.settle(turn.result()[1], 0.0)
                 self._pump()
             raise
         finally:
             seat.waiting -= 1
+
+    def _admitted(self, upper: float) -> _Turn:
+        upper *= self._dearer
+        self._budget.reserve(upper)
+        return self._rate_limit.sent(), upper
 
     def _free(self, seat: Seat) -> None:
         self._in_use -= seat.held
@@ -179,16 +199,16 @@ class CallQueue(Generic[Q, A]):
             if not self._rate_limit.admits(self._in_use, now):
                 self._pump_later(now)
                 return
-            if not self._budget.fits(first.upper):
+            upper = first.upper * self._dearer
+            if not self._budget.fits(upper):
                 if self._budget.waiting:
                     self._budget.when_freed(self._pump)
                 else:
-                    self._halt.set(self._budget.exhausted(first.upper))
+                    self._halt.set(self._budget.exhausted(upper))
                 return
             heapq.heappop(self._queue)
             self._in_use += 1
-            self._budget.reserve(first.upper)
-            first.turn.set_result(self._rate_limit.sent())
+            first.turn.set_result(self._admitted(first.upper))
 
     def _pump_later(self, now: float) -> None:
         if self._rate_limit.resumes_at > now:
