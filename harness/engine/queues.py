@@ -10,7 +10,7 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from adapters.contract import Dialogue, Fault, Participant
-from harness.engine.limits import Billed, Budget, Pricing, RateLimit
+from harness.engine.limits import Billed, Budget, Pricing, RateLimit, is_free
 from harness.engine.stopping import Halt, Stopped
 
 Q = TypeVar("Q")
@@ -36,16 +36,12 @@ class Seat:
     waiting: int = 0
 
 
-_Turn = tuple[int, float]
-"""A ticket of the rate limit, and what is set aside for the call."""
-
-
 @dataclass(order=True, slots=True)
 class _Waiting:
     number: int
     arrival: int
     upper: float = field(compare=False)
-    turn: asyncio.Future[_Turn] = field(compare=False)
+    turn: asyncio.Future[int] = field(compare=False)
 
 
 class CallQueue(Generic[Q, A]):
@@ -77,8 +73,9 @@ class CallQueue(Generic[Q, A]):
         self._arrivals = count()
         self._in_use = 0
         # Some providers do not count thoughts against the limit of tokens: a call then costs more
-        # than the most that was expected, and so may the next ones.
+        # than was expected at most, and so may all others.
         self._dearer = 1.0
+        self._expected = 0.0
         self._timer: asyncio.TimerHandle | None = None
         halt.subscribe(self._fail_waiting)
 
@@ -111,14 +108,11 @@ class CallQueue(Generic[Q, A]):
         self._participant.back(seat.dialogue)
 
     async def submit(self, seat: Seat, request: Q, upper: float) -> A:
-        """Send a call when its turn comes.
-
-        upper: the most that it costs, as far as is known beforehand.
+        """Send a call when its turn comes; `upper` is the most that it is expected to cost.
 
         Raises `Fault`, `Fatal`, `Stopped`.
         """
-        expected = upper
-        ticket, upper = await self._turn(seat, upper)
+        ticket = await self._turn(seat, upper)
         sent = False
         try:
             reply = await self._send(request)
@@ -128,29 +122,26 @@ class CallQueue(Generic[Q, A]):
             held_s = self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
             if held_s:
                 self._held(held_s, fault.in_short)
-            self._budget.settle_failure(upper, fault)
+            self._settle(upper, 0.0 if is_free(fault) else None)
             self._halt.check()
             raise
         except BaseException:
             # Cancelled in flight, or the run is ending: it may have been answered and billed.
-            self._budget.settle(upper, None)
+            self._settle(upper, None)
             raise
         finally:
             if not sent:
                 self._in_use -= 1
                 self._pump()
         self._rate_limit.succeeded()
-        cost = self._pricing.cost(reply)
-        self._budget.settle(upper, cost)
-        if cost is not None and 0 < expected < cost:
-            self._dearer = max(self._dearer, cost / expected)
+        self._settle(upper, self._pricing.cost(reply))
         seat.held += 1
         if seat.waiting:
             self._free(seat)
         self._pump()
         return reply
 
-    async def _turn(self, seat: Seat, upper: float) -> _Turn:
+    async def _turn(self, seat: Seat, upper: float) -> int:
         self._halt.check()
         loop = asyncio.get_running_loop()
         in_use = self._in_use - seat.held
@@ -160,8 +151,9 @@ class CallQueue(Generic[Q, A]):
             and self._budget.fits(upper * self._dearer)
         ):
             seat.held, self._in_use = 0, in_use + 1
-            return self._admitted(upper)
-        turn: asyncio.Future[_Turn] = loop.create_future()
+            self._reserve(upper)
+            return self._rate_limit.sent()
+        turn: asyncio.Future[int] = loop.create_future()
         heapq.heappush(self._queue, _Waiting(seat.number, next(self._arrivals), upper, turn))
         seat.waiting += 1
         self._free(seat)
@@ -170,16 +162,23 @@ class CallQueue(Generic[Q, A]):
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self._in_use -= 1
-                self._budget.settle(turn.result()[1], 0.0)
+                self._settle(upper, 0.0)
                 self._pump()
             raise
         finally:
             seat.waiting -= 1
 
-    def _admitted(self, upper: float) -> _Turn:
-        upper *= self._dearer
-        self._budget.reserve(upper)
-        return self._rate_limit.sent(), upper
+    def _reserve(self, upper: float) -> None:
+        self._expected += upper
+        self._budget.reserve(upper * self._dearer)
+
+    def _settle(self, upper: float, cost: float | None) -> None:
+        self._expected -= upper
+        self._budget.settle(upper * self._dearer, cost)
+        if cost is not None and 0 < upper * self._dearer < cost:
+            more = cost / upper - self._dearer
+            self._dearer += more
+            self._budget.reserve_more(self._expected * more)
 
     def _free(self, seat: Seat) -> None:
         self._in_use -= seat.held
@@ -208,7 +207,8 @@ class CallQueue(Generic[Q, A]):
                 return
             heapq.heappop(self._queue)
             self._in_use += 1
-            first.turn.set_result(self._admitted(first.upper))
+            self._reserve(first.upper)
+            first.turn.set_result(self._rate_limit.sent())
 
     def _pump_later(self, now: float) -> None:
         if self._rate_limit.resumes_at > now:
