@@ -176,7 +176,7 @@ def _turn(image: Image.Image) -> Image.Transpose | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Data that are cut off turn nothing.
         exif.load(data)
-        return _TURNS.get(exif.get(_ORIENTATION))
+        return _TURNS.get(exif.get(_ORIENTATION, 1))
 
 
 def _on_white(image: Image.Image) -> Image.Image:
