@@ -233,3 +233,17 @@ def test_a_judgement_is_priced_limited_and_cached_by_itself() -> None:
     assert summary("run/judgments/b")["cost"] == pytest.approx((asked - before) * 0.12)
     assert summary("run/judgments/c")["cost"] == 0
     assert "9 of 9 replies reused from" in again.out and summary("run")["cost"] == spent
+
+
+def test_a_cost_limit_needs_the_price_of_the_judge_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At a private address, too: gateways that bill stand there."""
+    script = "scripted:tests.extensions.test_judge:mistaken"
+    with WireServer(Answer("success")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai"))
+        line = ("run", "-m", script, "-b", "judged-signs", "-o", "run", "--judge", "openai:judge")
+        limited = call(*line, "--max-cost", "1")
+        assert limited.code == 2
+        assert "--max-cost needs a price for openai:judge" in limited.err
+        assert server.count == 0
