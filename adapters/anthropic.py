@@ -274,7 +274,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
         return Reply(
             text=text,
             finish=self._finish(answer.stop_reason, text, answer.error),
-            usage=self._counted(answer.usage, _usage(told)),
+            usage=self._counted(answer.usage, _usage(told), text),
             model=named(answer.model),
             native=_native(blocks),
             request_id=named(headers.get("request-id")) or named(answer.id),

@@ -163,8 +163,10 @@ class ApiAdapter(ApiClient[AdapterInfo]):
             self._notify(f"{self._info.name} does not say why its replies end: taken as whole")
         return finish or Finish.STOP
 
-    def _counted(self, told: object, usage: Usage | None) -> Usage | None:
-        """Return the usage; the user is told if there is none in what the server counted."""
+    def _counted(self, told: object, usage: Usage | None, text: str) -> Usage | None:
+        """Return the usage of a reply; the user is told if what the server counted is none."""
+        if usage is not None and text and not usage.output:
+            usage = None
         if told and usage is None:
             self._notify(f"{self._info.name} counts impossible numbers of tokens: not recorded")
         return usage

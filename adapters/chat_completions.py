@@ -157,7 +157,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         return Reply(
             text=refusal or text,
             finish=Finish.REFUSAL if refusal else finish,
-            usage=self._counted(answer.usage, chat_answers.usage(answer.usage)),
+            usage=self._counted(answer.usage, chat_answers.usage(answer.usage), text),
             model=named(answer.model),
             request_id=named(headers.get("x-request-id")) or named(answer.id),
             reasoning=reasoning,

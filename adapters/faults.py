@@ -42,7 +42,7 @@ _OF_THE_RUN = re.compile(
     r"(not (found|available|supported|valid|enabled)|does not exist|unavailable|no longer)",
     re.IGNORECASE,
 )
-# Words about the input together with a limit (docs/errors.md lists both).
+# Words about the input together with a limit (docs/servers.md lists both).
 _INPUT = re.compile(
     r"\b(prompts?|inputs?|context|sequence|messages?|request|conversation)\b"
     r"[^.;]{0,80}\b(tokens?|length|long|window|context size)\b|"

@@ -290,7 +290,7 @@ class GoogleAdapter(ApiAdapter):
 
     def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:
         reply = reply_of(answer, headers, self._finish)
-        return replace(reply, usage=self._counted(answer.usage_metadata, reply.usage))
+        return replace(reply, usage=self._counted(answer.usage_metadata, reply.usage, reply.text))
 
 
 @cache

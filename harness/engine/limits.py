@@ -24,6 +24,12 @@ UNREADABLE_ATTEMPTS = 3
 """Replies to a call that cannot be read, before it is given up: each may be billed."""
 
 
+def is_free(fault: Fault) -> bool:
+    """Return whether no provider bills a call that failed so; in the middle of an answer, the model
+    has run."""
+    return fault.kind in UNBILLED and fault.status != 200
+
+
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     """Limits on retries after a `Fault`.
@@ -170,6 +176,10 @@ class Budget:
         self.reserved += upper
         self._open += 1
 
+    def reserve_more(self, more: float) -> None:
+        """Set more aside for calls in flight, which may cost more than was thought."""
+        self.reserved += more if self._open else 0.0
+
     def hold(self, upper: float) -> None:
         """Set `upper` aside for a call that goes into a batch."""
         self.held += upper
@@ -190,10 +200,6 @@ class Budget:
         callbacks, self._held_up = self._held_up, {}
         for callback in callbacks:
             callback()
-
-    def settle_failure(self, upper: float, fault: Fault) -> None:
-        """Book a call that has failed, as free where failures of this kind are not billed."""
-        self.settle(upper, 0.0 if fault.kind in UNBILLED and fault.status != 200 else None)
 
     def exhausted(self, upper: float) -> CostLimitReached:
         """Return the reason to end the session before a call of at most `upper`, in one line."""

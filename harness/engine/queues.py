@@ -10,7 +10,7 @@ from itertools import count
 from typing import Generic, TypeVar
 
 from adapters.contract import Dialogue, Fault, Participant
-from harness.engine.limits import Billed, Budget, Pricing, RateLimit
+from harness.engine.limits import Billed, Budget, Pricing, RateLimit, is_free
 from harness.engine.stopping import Halt, Stopped
 
 Q = TypeVar("Q")
@@ -72,6 +72,10 @@ class CallQueue(Generic[Q, A]):
         self._queue: list[_Waiting] = []
         self._arrivals = count()
         self._in_use = 0
+        # Some providers do not count thoughts against the limit of tokens: a call then costs more
+        # than was expected at most, and so may all others.
+        self._dearer = 1.0
+        self._expected = 0.0
         self._timer: asyncio.TimerHandle | None = None
         halt.subscribe(self._fail_waiting)
 
@@ -104,7 +108,10 @@ class CallQueue(Generic[Q, A]):
         self._participant.back(seat.dialogue)
 
     async def submit(self, seat: Seat, request: Q, upper: float) -> A:
-        """Send a call when its turn comes. Raises `Fault`, `Fatal`, `Stopped`."""
+        """Send a call when its turn comes; `upper` is the most that it is expected to cost.
+
+        Raises `Fault`, `Fatal`, `Stopped`.
+        """
         ticket = await self._turn(seat, upper)
         sent = False
         try:
@@ -115,19 +122,19 @@ class CallQueue(Generic[Q, A]):
             held_s = self._rate_limit.failed(ticket, fault.kind, fault.retry_after_s, now)
             if held_s:
                 self._held(held_s, fault.in_short)
-            self._budget.settle_failure(upper, fault)
+            self._settle(upper, 0.0 if is_free(fault) else None)
             self._halt.check()
             raise
         except BaseException:
             # Cancelled in flight, or the run is ending: it may have been answered and billed.
-            self._budget.settle(upper, None)
+            self._settle(upper, None)
             raise
         finally:
             if not sent:
                 self._in_use -= 1
                 self._pump()
         self._rate_limit.succeeded()
-        self._budget.settle(upper, self._pricing.cost(reply))
+        self._settle(upper, self._pricing.cost(reply))
         seat.held += 1
         if seat.waiting:
             self._free(seat)
@@ -141,10 +148,10 @@ class CallQueue(Generic[Q, A]):
         if (
             not self._queue
             and self._rate_limit.admits(in_use, loop.time())
-            and self._budget.fits(upper)
+            and self._budget.fits(upper * self._dearer)
         ):
             seat.held, self._in_use = 0, in_use + 1
-            self._budget.reserve(upper)
+            self._reserve(upper)
             return self._rate_limit.sent()
         turn: asyncio.Future[int] = loop.create_future()
         heapq.heappush(self._queue, _Waiting(seat.number, next(self._arrivals), upper, turn))
@@ -155,11 +162,23 @@ class CallQueue(Generic[Q, A]):
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self._in_use -= 1
-                self._budget.settle(upper, 0.0)
+                self._settle(upper, 0.0)
                 self._pump()
             raise
         finally:
             seat.waiting -= 1
+
+    def _reserve(self, upper: float) -> None:
+        self._expected += upper
+        self._budget.reserve(upper * self._dearer)
+
+    def _settle(self, upper: float, cost: float | None) -> None:
+        self._expected -= upper
+        self._budget.settle(upper * self._dearer, cost)
+        if cost is not None and 0 < upper * self._dearer < cost:
+            more = cost / upper - self._dearer
+            self._dearer += more
+            self._budget.reserve_more(self._expected * more)
 
     def _free(self, seat: Seat) -> None:
         self._in_use -= seat.held
@@ -179,15 +198,16 @@ class CallQueue(Generic[Q, A]):
             if not self._rate_limit.admits(self._in_use, now):
                 self._pump_later(now)
                 return
-            if not self._budget.fits(first.upper):
+            upper = first.upper * self._dearer
+            if not self._budget.fits(upper):
                 if self._budget.waiting:
                     self._budget.when_freed(self._pump)
                 else:
-                    self._halt.set(self._budget.exhausted(first.upper))
+                    self._halt.set(self._budget.exhausted(upper))
                 return
             heapq.heappop(self._queue)
             self._in_use += 1
-            self._budget.reserve(first.upper)
+            self._reserve(first.upper)
             first.turn.set_result(self._rate_limit.sent())
 
     def _pump_later(self, now: float) -> None:

@@ -24,6 +24,17 @@ _CELLS, _TAG_HEIGHT, _PADDING = (18, 14), 20, 2
 _FONT_SIZE = 18  # capitals of the bundled font are then 12 pixels tall, W is 18 wide
 _LINE = (220, 20, 60)
 _PAGES = ("JPEG", "PNG", "WEBP")
+_ORIENTATION = 0x0112
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+_ON_ITS_SIDE = (_TURNS[5], _TURNS[6], _TURNS[7], _TURNS[8])
 
 
 def pixels(source: bytes, recipe: Recipe) -> Image.Image:
@@ -34,11 +45,15 @@ def pixels(source: bytes, recipe: Recipe) -> Image.Image:
     scale = recipe.draft
     try:
         image = _opened(source)
+        turn = _turn(image)
         width, height = image.size
         if scale > 1:
             image.draft(None, (max(1, width // scale), max(1, height // scale)))
-        drafted = image.size
         image.load()
+        if turn is not None:
+            image = image.transpose(turn)
+            width, height = (height, width) if turn in _ON_ITS_SIDE else (width, height)
+        drafted = image.size
     except Exception as error:  # decoders raise errors of any kind on broken data
         raise _undecodable(error) from error
     if recipe.box[2] > width or recipe.box[3] > height:
@@ -132,8 +147,9 @@ def decoded(source: bytes) -> Image.Image:
     """Decode a picture to RGB pixels. Raises ValueError if it does not decode."""
     try:
         image = _opened(source, (*_PAGES, "GIF"))
+        turn = _turn(image)
         image.load()
-        return _on_white(image)
+        return _on_white(image if turn is None else image.transpose(turn))
     except Exception as error:  # as in `pixels`
         raise _undecodable(error) from error
 
@@ -149,6 +165,18 @@ def _opened(source: bytes, formats: tuple[str, ...] = _PAGES) -> Image.Image:
         # Sizes were checked against our own limit when the header was read.
         warnings.simplefilter("ignore", Image.DecompressionBombWarning)
         return Image.open(io.BytesIO(source), formats=formats)
+
+
+def _turn(image: Image.Image) -> Image.Transpose | None:
+    """Return how a picture is turned before it is shown, as its Exif data say."""
+    data = image.info.get("exif")
+    if not isinstance(data, bytes):
+        return None
+    exif = Image.Exif()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Data that are cut off turn nothing.
+        exif.load(data)
+        return _TURNS.get(exif.get(_ORIENTATION, 1))
 
 
 def _on_white(image: Image.Image) -> Image.Image:

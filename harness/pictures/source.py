@@ -2,7 +2,8 @@
 
 Headers are parsed here because that takes microseconds and imports no image library: a run with all
 replies in the cache never loads one. Sources: ISO/IEC 10918-1 annex B
-(JPEG markers), the PNG specification section 11.2.1 (IHDR), RFC 9649 (WebP).
+(JPEG markers), the PNG specification sections 11.2.1 (IHDR) and 11.3.3.5 (eXIf), RFC 9649 (WebP),
+CIPA DC-008 (Exif). The size is that of the picture as browsers show it: turned as Exif says.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ header before any library decodes it.
 
 # Markers C0 to CF start a frame, except the tables DHT (C4), JPG (C8) and DAC (CC).
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_APP1 = 0xE1
+_ORIENTATION, _SHORT = 0x0112, 3
+_ON_ITS_SIDE = range(5, 9)
 _LONE_MARKERS = frozenset({0x01, *range(0xD0, 0xD8)})
 
 
@@ -78,14 +82,14 @@ def read_size(data: bytes, name: str = "") -> Screenshot:
 
 def _measure(data: bytes) -> tuple[SourceFormat, int, int]:
     if data[:3] == b"\xff\xd8\xff":
-        return ("jpeg", *_jpeg(data))
+        return ("jpeg", *_turned(*_jpeg(data)))
     if data[:8] == b"\x89PNG\r\n\x1a\n":
         if data[12:16] != b"IHDR":
             raise ValueError("a PNG without a header chunk")
         width, height = struct.unpack_from(">II", data, 16)
-        return "png", width, height
+        return ("png", *_turned(width, height, _chunk(data, 8, ">", b"eXIf")))
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return ("webp", *_webp(data))
+        return ("webp", *_turned(*_webp(data), _chunk(data, 12, "<", b"EXIF")))
     if not data:
         raise ValueError("the screenshot is empty")
     if data.startswith(b"version https://git-lfs"):
@@ -93,8 +97,42 @@ def _measure(data: bytes) -> tuple[SourceFormat, int, int]:
     raise ValueError(f"not a JPEG, PNG or WebP picture (it starts with {data[:8]!r})")
 
 
-def _jpeg(data: bytes) -> tuple[int, int]:
-    at = 2
+def _turned(width: int, height: int, exif: bytes) -> tuple[int, int]:
+    """Return the size of a picture as it is shown."""
+    exif = exif.removeprefix(b"Exif\0\0")
+    order = {b"II": "<", b"MM": ">"}.get(exif[:2])
+    if order is None:
+        return width, height
+    try:
+        (at,) = struct.unpack_from(f"{order}I", exif, 4)
+        (count,) = struct.unpack_from(f"{order}H", exif, at)
+        for entry in range(at + 2, at + 2 + 12 * count, 12):
+            tag, kind, _, value = struct.unpack_from(f"{order}HHIH", exif, entry)
+            if (tag, kind) == (_ORIENTATION, _SHORT):
+                return (height, width) if value in _ON_ITS_SIDE else (width, height)
+    except struct.error:
+        pass
+    return width, height
+
+
+def _chunk(data: bytes, at: int, order: str, name: bytes) -> bytes:
+    """Return the chunk of this name in a PNG (before its pixels) or a WebP, b"" without one."""
+    while at + 8 <= len(data):
+        if order == ">":
+            size, kind = struct.unpack_from(">I4s", data, at)
+        else:
+            kind, size = struct.unpack_from("<4sI", data, at)
+        if kind == name:
+            return data[at + 8 : at + 8 + size]
+        if kind == b"IDAT":
+            break
+        # A checksum follows in a PNG, and a byte after an odd size in a WebP.
+        at += 8 + size + (4 if order == ">" else size % 2)
+    return b""
+
+
+def _jpeg(data: bytes) -> tuple[int, int, bytes]:
+    at, exif = 2, b""
     while True:
         if data[at] != 0xFF:
             raise ValueError("a JPEG with a broken header")
@@ -109,7 +147,9 @@ def _jpeg(data: bytes) -> tuple[int, int]:
         (length,) = struct.unpack_from(">H", data, at)
         if marker in _FRAME_MARKERS:
             height, width = struct.unpack_from(">HH", data, at + 3)
-            return width, height
+            return width, height, exif
+        if marker == _APP1 and not exif and data[at + 2 : at + 8] == b"Exif\0\0":
+            exif = data[at + 2 : at + length]
         at += length
 
 

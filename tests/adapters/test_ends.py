@@ -134,10 +134,9 @@ def test_a_choice_with_an_error_is_a_fault_whatever_ends_it(
 
 
 def test_no_error_in_a_choice_is_no_failure() -> None:
-    replies = answered(
-        "openai", *(ending("openai", "stop", error=no) for no in (None, "", {}, False))
-    )
-    assert [getattr(reply, "text", reply) for reply in replies] == ["click"] * 4
+    nothing: list[object] = [None, "", {}, False]
+    replies = answered("openai", *(ending("openai", "stop", error=no) for no in nothing))
+    assert [getattr(reply, "text", reply) for reply in replies] == ["click"] * len(nothing)
 
 
 @every_provider

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from adapters import Fatal, Reply
-from tests.adapters.support import adapter_for, ask, first_round, request, user
+from adapters import Fatal, Reply, user
+from tests.adapters.support import adapter_for, ask, first_round, request
 from tests.servers import Answer, Ask, Provider, WireServer, error
 
 WORDS = [

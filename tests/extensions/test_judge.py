@@ -314,3 +314,17 @@ def tired(request: Request) -> str:
 def test_from_python_a_judge_is_told_and_its_run_is_opened() -> None:
     run = harness.evaluate("oracle", benchmark="judged-signs", out="run", judge=JUDGE)
     assert run.complete and verdicts(judgment()) == RIGHT
+
+
+def test_a_cost_limit_needs_the_price_of_the_judge_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At a private address, too: gateways that bill stand there."""
+    script = "scripted:tests.extensions.test_judge:mistaken"
+    with WireServer(Answer("success")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai"))
+        line = ("run", "-m", script, "-b", "judged-signs", "-o", "run", "--judge", "openai:judge")
+        limited = call(*line, "--max-cost", "1")
+        assert limited.code == 2
+        assert "--max-cost needs a price for openai:judge" in limited.err
+        assert server.count == 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
 import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -214,6 +216,30 @@ def test_a_servers_words_in_an_error_stay_one_short_line() -> None:
     assert "retrying: a\ufffd[2Jb c \ufffd\ufffd x" in text
     assert text.isprintable()
     assert len(text) < 120
+
+
+def test_a_wait_of_all_calls_is_shown_at_once_with_its_reason_and_end() -> None:
+    file, clock = io.StringIO(), Clock()
+    progress = Progress(20, console=Console(file=file, width=200), clock=clock)
+    progress.held(2.0, "HTTP 429")
+    assert file.getvalue() == "", "too short to be told"
+    before = time.time()
+    for wait_s in (120.0, 119.0, 3.0):
+        progress.held(wait_s, "HTTP 429\x1b[2J")
+    ends = [time.strftime("%H:%M:%S", time.localtime(before + 120 + more)) for more in (0, 1)]
+    [line] = file.getvalue().splitlines()
+    assert line in [f"0/20 units, nothing is sent until {end} (HTTP 429\ufffd[2J)" for end in ends]
+    clock.now += 119.0
+    assert "nothing is sent until" in progress.text()
+    clock.now += 1.0
+    assert progress.text() == "0/20 units"
+
+
+def test_a_long_wait_for_the_next_try_of_a_call_is_shown_too() -> None:
+    file = io.StringIO()
+    progress = Progress(20, console=Console(file=file, width=200), clock=Clock())
+    progress.retrying("s", "p", "server", 40.0, "HTTP 503")
+    assert re.search(r"next try at \d\d:\d\d:\d\d \(HTTP 503\)", file.getvalue())
 
 
 def test_on_a_terminal_the_same_is_shown_live() -> None:

@@ -42,6 +42,16 @@ def test_the_limit_is_never_passed_and_used_as_far_as_it_goes(kind: type[Model])
     assert outcomes
 
 
+def test_calls_that_cost_more_than_they_may_raise_what_is_set_aside_for_the_next() -> None:
+    """Thoughts that a provider does not count against the limit of tokens."""
+    dear = Pricing(cost_of=lambda reply: 1.0, upper_cost=lambda request: 0.3)
+    model = Model(concurrency=8)
+    driver = engine(model, pricing=dear, policy=EnginePolicy(max_cost=6.5))
+    with pytest.raises(CostLimitReached, match=r"may cost up to \$1\.0000"):
+        run(driver, [two_rounds(f"s{n}") for n in range(30)])
+    assert driver.spent == len(model.asked) == 6
+
+
 def test_calls_wait_for_money_that_is_only_reserved() -> None:
     model = Model(concurrency=8)
     policy = EnginePolicy(max_cost=3.0)

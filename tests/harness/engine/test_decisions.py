@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.contract import Fault, FaultKind
 from harness.engine import RetryPolicy
-from harness.engine.limits import Budget, RateLimit, wait_before_retry
+from harness.engine.limits import Budget, RateLimit, is_free, wait_before_retry
 
 chances = st.floats(0, 1)
 seconds = st.floats(0, 1000)
@@ -155,16 +157,19 @@ def test_the_cost_limit_is_never_passed(calls: list[tuple[float, float | None, b
         assert true_cost <= 10.0 + 1e-9
 
 
-def test_failures_that_may_have_been_billed_count_at_their_most() -> None:
-    budget = Budget(10.0)
-    unbilled: list[FaultKind] = ["rate_limit", "server"]
-    uncertain: list[FaultKind] = ["timeout", "connection", "malformed"]
-    for kind in unbilled + uncertain:
-        budget.reserve(1.0)
-        budget.settle_failure(1.0, Fault(kind, "", status=500))
-    assert budget.spent == 3.0
+def test_failures_that_may_have_been_billed_are_not_free() -> None:
+    kinds: tuple[FaultKind, ...] = get_args(FaultKind)
+    free = {kind for kind in kinds if is_free(Fault(kind, "", status=500))}
+    assert free == {"rate_limit", "unavailable", "server"}
     # A failure in the middle of an answer comes after the model has run.
-    for kind in unbilled:
-        budget.reserve(1.0)
-        budget.settle_failure(1.0, Fault(kind, "", status=200))
-    assert budget.spent == 5.0
+    assert not any(is_free(Fault(kind, "", status=200)) for kind in kinds)
+
+
+@given(st.floats(0.001, 1e12))
+def test_no_wait_holds_all_calls_for_longer_than_the_patience(retry_after: float) -> None:
+    limiter = RateLimit(8, longest_hold_s=300.0)
+    held_s = limiter.failed(limiter.sent(), "rate_limit", retry_after, now=50.0)
+    assert held_s == min(retry_after, 300.0)
+    assert limiter.resumes_at <= 350.0
+    assert limiter.admits(0, 350.0)
+    assert limiter.failed(limiter.sent(), "server", retry_after, now=50.0) == 0.0

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from harness.engine import (
     Outcome,
     ProtocolError,
     ReplayMismatch,
+    RetryPolicy,
     Stopped,
     TooManyFailures,
 )
@@ -364,6 +366,51 @@ def test_stopping_cuts_waits_short() -> None:
     driver = engine(Model(answer), policy=EnginePolicy())
     with pytest.raises(Stopped):
         run(driver, [two_rounds("a")])
+
+
+class Holds(Observer):
+    def __init__(self) -> None:
+        self.told: list[tuple[float, str]] = []
+
+    def held(self, wait_s: float, error: str) -> None:
+        self.told.append((wait_s, error))
+
+
+@pytest.mark.parametrize("wait_s", [3600.0, 1e300, math.inf, math.nan, -1.0])
+def test_a_wait_without_end_holds_the_others_up_for_the_patience_at_most(wait_s: float) -> None:
+    late = {"s3"}
+
+    def answer(request: Request) -> Reply:
+        if request.unit_id in late:
+            late.clear()
+            raise Fault("rate_limit", "later", retry_after_s=wait_s, status=429)
+        return echo(request)
+
+    observer = Holds()
+    policy = EnginePolicy(retry=RetryPolicy(patience_s=0.05, first_wait_s=0.001))
+    outcomes = run(
+        engine(Model(answer), policy=policy, observer=observer),
+        [two_rounds(f"s{n}") for n in range(9)],
+    )
+    settled = [outcome.unit_id for outcome in outcomes if outcome.settled]
+    if math.isfinite(wait_s) and wait_s > 0:
+        assert observer.told == [(0.05, "HTTP 429")]
+        assert len(settled) == 8
+    else:
+        assert (observer.told, len(settled)) == ([], 9)
+
+
+@pytest.mark.parametrize("attempts", [2, 8])
+def test_a_reply_that_can_never_be_read_is_bought_three_times_at_most(attempts: int) -> None:
+    def answer(request: Request) -> Reply:
+        raise Fault("malformed", "not JSON")
+
+    model = Model(answer)
+    retry = RetryPolicy(attempts=attempts, first_wait_s=0.0001, longest_wait_s=0.0002)
+    (outcome,) = run(engine(model, policy=EnginePolicy(retry=retry)), [two_rounds("a")])
+    tries = min(attempts, 3)
+    assert len(model.asked) == tries
+    assert outcome.error == f"malformed after {tries} tries: not JSON"
 
 
 def test_dialogues_are_closed_when_the_run_is_cancelled() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import math
 import warnings
+from dataclasses import replace
 
 import pytest
-from PIL import Image, ImageChops, ImageStat
+from PIL import Image, ImageChops, ImageOps, ImageStat
 
 from adapters.contract import ImageRule
 from harness.page import Box
-from harness.pictures import PicturePolicy, Recipe, plan, read_size
+from harness.pictures import PicturePolicy, Recipe, imaging, plan, read_size
 from harness.pictures.imaging import pixels, prepare
 from tests.harness.pictures.examples import GPT_4O, encoded_page, real_page
 
@@ -189,3 +190,35 @@ def test_a_recipe_of_another_page_is_refused() -> None:
 def test_the_default_policy_of_seeact_keeps_every_pixel_of_a_short_page() -> None:
     data = encoded_page(height=900, kind="PNG")
     assert pixels(data, recipe_for(data, SEEACT)).tobytes() == decoded(data).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+@pytest.mark.parametrize("orientation", [*range(10), 300])
+@pytest.mark.parametrize("scale", [1, 2])
+def test_a_picture_is_turned_as_its_exif_data_say(kind: str, orientation: int, scale: int) -> None:
+    """Against Pillow's own turning; boxes and sizes are those of the picture as it is shown."""
+    page = Image.new("RGB", (640, 320), "white")
+    page.paste((200, 0, 0), (0, 0, 160, 80))
+    page.paste((0, 0, 200), (480, 240, 640, 320))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    data = encoded(page, kind, exif=exif, quality=95)
+    shown = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
+    assert (read_size(data).width, read_size(data).height) == shown.size
+    recipe = recipe_for(data)
+    if scale > 1:
+        half = (shown.width // 2, shown.height // 2)
+        recipe = replace(recipe, size=half, draft=2 if kind == "JPEG" else 1)
+        shown = shown.resize(half)
+    made = pixels(data, recipe)
+    assert made.size == shown.size
+    assert likeness(made, shown) > 25
+    assert imaging.decoded(data).size == (read_size(data).width, read_size(data).height)
+
+
+def test_broken_exif_data_turn_nothing() -> None:
+    page = Image.new("RGB", (64, 32), "white")
+    for exif in (b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0MM\0*\0\0\0\x08\xff\xff"):
+        data = encoded(page, "JPEG", exif=exif)
+        assert (read_size(data).width, read_size(data).height) == (64, 32)
+        assert pixels(data, recipe_for(data)).size == (64, 32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ from tests.harness.commands.tool import (
     whole_text,
 )
 from tests.servers import Answer, Ask, WireServer
+from tests.servers.wire import body_of
 
 PRICES = '["openai:m"]\ninput = 1000.0\noutput = 2000.0\n'
 """Dollars per million tokens: a call of a thousand tokens costs a dollar or two."""
@@ -222,3 +224,68 @@ def test_prices_may_be_json_and_wrong_ones_are_refused() -> None:
         assert (refused.code, "p.json" in refused.complaint) == (2, True)
     costs: list[Any] = [record["cost"] for record in calls("a")]
     assert all(cost > 0 for cost in costs)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost:{}/v1",
+        "http://127.0.0.1:{}/v1",
+        "http://gateway.lan:{}/v1",
+        "http://10.1.2.3:{}/v1",
+        "http://192.168.7.8:{}/v1",
+        "http://gateway:{}/v1",
+        "https://api.example.com:{}/v1",
+    ],
+)
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "google"])
+def test_a_cost_limit_needs_a_price_wherever_the_server_stands(url: str, provider: str) -> None:
+    model = "gemini-x" if provider == "google" else "m"
+    at_address = ("--model", f"{provider}:{model}", "--base-url", url.format(9))
+    called = call(*at_address, *ONE_TASK, "--out", "a", "--max-cost", "0.5", "--yes")
+    assert called.code == 2
+    assert f"--max-cost needs a price for {provider}:{model}" in called.err
+    assert "--prices FILE" in called.err
+    assert not Path("a").exists()
+
+
+def test_a_server_whose_price_is_given_as_nothing_takes_a_cost_limit() -> None:
+    Path("prices.toml").write_text('["openai:m"]\ninput = 0\noutput = 0\n')
+    with WireServer(replying()) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
+        assert call(*line, "--max-cost", "0.5").code == 0
+    assert summary("a")["cost"] == 0.0
+
+
+def test_thoughts_outside_of_the_reply_are_billed_and_count_towards_the_limit() -> None:
+    """As xAI counts: 1,000 in, 20 out, 5,000 thoughts, and 6,020 in all."""
+    usage = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 20,
+        "total_tokens": 6020,
+        "completion_tokens_details": {"reasoning_tokens": 5000},
+    }
+    good = replying()
+
+    def react(ask: Ask) -> Answer:
+        answer = good(ask)
+        return replace(answer, raw=json.dumps(body_of(ask, answer) | {"usage": usage}).encode())
+
+    Path("prices.toml").write_text('["openai:m"]\ninput = 1.0\noutput = 10.0\n')
+    with WireServer(react) as server:
+        whole = at(server, *ONE_TASK, *TEXT_ONLY, "--prices", "prices.toml", "--out", "a")
+        line = [arg for arg in whole if arg != "--no-preflight"]
+        assert call(*line, "--max-cost", "0.5").code == 1
+        # A call costs 0.0512: the limit is used as far as it goes, and not passed, although each
+        # costs more than its limit of tokens allows.
+        assert server.count == 9
+        spent = sum(one["cost"] for one in calls("a"))
+    assert spent == pytest.approx(0.0512 * 8), "the first call is not on record"
+
+
+@pytest.mark.parametrize("price", ["nan", "inf", "-1.0", "true"])
+def test_a_price_that_is_no_price_is_refused(price: str) -> None:
+    Path("prices.toml").write_text(f'["openai:m"]\ninput = {price}\noutput = 1.0\n')
+    called = call("--model", "gpt-4o", *ONE_TASK, "--dry-run", "--prices", "prices.toml")
+    assert called.code == 2
+    assert "input must be dollars per million tokens" in called.err

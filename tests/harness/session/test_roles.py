@@ -197,16 +197,23 @@ def test_a_dry_run_tells_calls_and_cost_by_role(server: WireServer) -> None:
     assert server.count == 0
 
 
+@pytest.mark.parametrize("private", [True, False])
+@pytest.mark.parametrize("unpriced", ["main", "planner", "vectors"])
 def test_a_cost_limit_needs_the_price_of_every_role(
-    server: WireServer, monkeypatch: pytest.MonkeyPatch
+    server: WireServer, monkeypatch: pytest.MonkeyPatch, unpriced: str, private: bool
 ) -> None:
-    """Of every one that costs money; a server of one's own is free without a price."""
-    monkeypatch.setattr("adapters.endpoints.is_private", lambda url: False)
-    Path("prices.toml").write_text(PRICES.partition('["openai:vectors"]')[0])
+    """Gateways that bill stand at private addresses, too."""
+    monkeypatch.setattr("adapters.endpoints.is_private", lambda url: private)
+    Path("prices.toml").write_text(PRICES.replace(f"openai:{unpriced}", "openai:another"))
     called = call(*line(server, "--max-cost", "5", "--prices", "prices.toml", "--out", "run"))
     assert called.code == 2
-    assert "--max-cost needs a price for openai:vectors (role embedding)" in called.err
+    roles = {"main": "", "planner": " (role planner)", "vectors": " (role embedding)"}
+    [told] = called.err.splitlines()[-1:]
+    assert f"--max-cost needs a price for openai:{unpriced}{roles[unpriced]}" in told
+    assert "--prices FILE" in told
+    assert ("if its server is free, with the prices 0" in told) == private
     assert server.count == 0
+    assert not Path("run").exists()
 
 
 def bill(server: WireServer, model: str) -> float:
