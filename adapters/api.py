@@ -265,7 +265,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         """Return the reply of a model that will not take the content."""
         refused = finish is Finish.PROVIDER_REFUSED
         refusal = error_line(failure, self.speaker, self.clean) if refused else ""
-        return Reply("", finish, model=self._info.model, sent=sent, refusal=refusal)
+        return Reply("", finish, sent=sent, refusal=refusal)
 
     async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
         content = await self._compose(request, pictures)

@@ -215,8 +215,11 @@ class RunOptions(TypedDict, total=False):
     skip_bad_rows: bool
     """Count rows that cannot be read as invalid, instead of stopping at the first. Every screenshot
     is then decoded once more, to find the broken ones."""
-    cache: bool
-    """Reuse replies to identical requests."""
+    cache: bool | None
+    """Answer calls by what other runs were told when they asked the same. Default: only where it is
+    known which weights answer (models on this machine, and the providers' own addresses). At
+    another address --cache takes replies of a model that the server still names. Equal calls of one
+    run are one call in any case."""
     picture_cache: float
     """Gigabytes of prepared pictures to keep on disk for other runs. Default: 0; in a sweep 8."""
     cache_dir: str | Path | None

@@ -236,7 +236,13 @@ class RunningSettings:
         "Count rows that cannot be read as invalid, instead of stopping at the first. Every "
         "screenshot is then decoded once more, to find the broken ones.",
     )
-    cache: bool = _running(True, "Reuse replies to identical requests.")
+    cache: bool | None = _running(
+        None,
+        "Answer calls by what other runs were told when they asked the same. Default: only where "
+        "it is known which weights answer (models on this machine, and the providers' own "
+        "addresses). At another address --cache takes replies of a model that the server still "
+        "names. Equal calls of one run are one call in any case.",
+    )
     picture_cache: Annotated[float, Meta(ge=0)] = _running(
         0.0,
         "Gigabytes of prepared pictures to keep on disk for other runs. Default: 0; in a sweep 8.",
