@@ -195,7 +195,7 @@ READS: Cases = {
 }
 
 CACHED = ("openai-cached", "anthropic-cached", "google-cached")
-"""Runs whose reply cache is handed to the other revision, which then has no call to make."""
+"""Runs whose replies are handed to the other revision, which then makes the first call alone."""
 
 KILLED: Mapping[str, tuple[int, ...]] = {
     "openai-seeact-two-rounds": (3, 11, 21),

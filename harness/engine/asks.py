@@ -103,13 +103,11 @@ class Asking:
 
     def keep(self, pending: Pending, made: Made) -> None:
         """Put a reply into the cache once it is on record."""
-        if self._cache is not None and not made.record.from_cache:
-            answerer, reply = (
-                self._lane(pending.dialogue, _ask(pending)).answerer,
-                made.record.reply,
-            )
-            if key := answerer.kept_as(made.record.request, reply.model):
-                self._cache.keep(key, reply)
+        if self._cache is None or made.record.from_cache:
+            return
+        reply, answerer = made.record.reply, self._lane(pending.dialogue, _ask(pending)).answerer
+        if key := answerer.kept_as(made.record.request, reply.model):
+            self._cache.keep(key, reply)
 
     async def kept(self, pending: Pending, key: str) -> Kept | None:
         """Return the reply of another run to this call; None if none is kept of who answers now."""
@@ -129,7 +127,8 @@ class Asking:
             lane.answerer.hear(arrived.reply.model)
             return None, arrived
         kept: Kept | None = None
-        if (equal := await self._log.equal(key)) is not None:
+        is_greedy = lane.info.greedy(request.generation)  # Otherwise no two keys are equal.
+        if is_greedy and (equal := await self._log.equal(key)) is not None:
             kept = Kept(equal.reply, equal.reused_from)
         elif lane.answerer.reuses:
             kept = await self.kept(pending, key)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.harness.commands.tool import CLICK_A, DEV, ONE_TASK, TEXT_ONLY, Called, call, calls
+from tests.harness.commands.tool import CLICK_A, ONE_TASK, TEXT_ONLY, Called, call, calls
 from tests.servers import Answer, Ask, WireServer
 
 STEPS = 7
@@ -167,15 +167,22 @@ def test_runs_that_rest_on_the_same_replies_get_no_verdict() -> None:
 
 
 def test_replies_that_only_some_units_share_are_counted() -> None:
-    longer = (*DEV, "--limit", "2")
     with serving("checkpoint-1000") as server:
-        url = server.base_url("openai")
-        line = ("run", "-m", "openai:m", "--base-url", url, *longer, *TEXT_ONLY, *QUIET)
-        served_at = ("run", "-m", "openai:m", "--base-url", url, *ONE_TASK, *TEXT_ONLY, *QUIET)
-        assert call(*served_at, "--out", "part").code == 0
-        assert call(*line, "--out", "a", "--no-cache").code == 0
-        assert call(*line, "--out", "b", "--cache").code == 0
-        assert call(*line, "--out", "c", "--cache").code == 0
-    some = " ".join(call("compare", "part", "a").out.split())
-    assert "the same replies" not in some
-    assert "have the same replies" in " ".join(call("compare", "part", "c").out.split())
+        line = ("run", "-m", "openai:m", "--base-url", server.base_url("openai"), *TEXT_ONLY)
+
+        def run(out: str, tasks: int, *more: str) -> None:
+            limits = "--limit", str(tasks), *QUIET, "--out", out
+            assert call(*line, "-b", "sample", *limits, *more).code == 0
+
+        run("first", 1)
+        run("a", 2, "--cache")
+        run("again", 1)
+        # The first task is that of another run, the second that of `a`.
+        run("b", 2, "--cache")
+    steps = [
+        len([one for one in calls(out) if one["place"] == "round-2"]) for out in ("again", "b")
+    ]
+    told = " ".join(call("compare", "a", "b").out.split())
+    assert f"the same replies decided {steps[1] - steps[0]} of {steps[1]} dialogues" in told
+    assert "have the same replies" not in told
+    assert "have the same replies" in " ".join(call("compare", "again", "b").out.split())
