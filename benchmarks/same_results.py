@@ -254,7 +254,9 @@ def use_cache(comparison: Comparison, name: str) -> None:
     comparison.perform(comparison.head, "cached", name, [f"{RUNS[name][0]} --cache --preflight"])
     comparison.compare("cached", name, f"head with {first}'s cache:", FROM_CACHE)
     if (calls := comparison.models.calls[f"cached:{name}"]) != 1:
-        comparison.fail(f"cached {name}", f"{calls} calls, not one, although all replies were in the cache")
+        comparison.fail(
+            f"cached {name}", f"{calls} calls, not one, although all replies were in the cache"
+        )
 
 
 def printed_by(line: str, output: str) -> Any:

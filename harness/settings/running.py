@@ -238,10 +238,9 @@ class RunningSettings:
     )
     cache: bool | None = _running(
         None,
-        "Answer calls by what other runs were told when they asked the same. Default: only where "
-        "it is known which weights answer (models on this machine, and the providers' own "
-        "addresses). At another address --cache takes replies of a model that the server still "
-        "names. Equal calls of one run are one call in any case.",
+        "Reuse the replies of other runs to identical requests. Default: only where it is known "
+        "which weights answer (models on this machine, and the providers' own addresses). At other "
+        "addresses --cache reuses those of the model that the server names now.",
     )
     picture_cache: Annotated[float, Meta(ge=0)] = _running(
         0.0,

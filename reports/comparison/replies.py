@@ -17,24 +17,24 @@ from parsers import ScoredUnit
 class Replies:
     """The replies that decided the units of two runs, those of their dialogues' last calls.
 
-    both: dialogues that ended with a reply in both runs.
-    same: those that ended with the same one.
+    decided: dialogues that a reply decided in either run.
+    same: those that the same one decided in both.
     """
 
-    both: int
+    decided: int
     same: int
 
     @property
     def all_same(self) -> bool:
-        return 0 < self.both == self.same
+        return 0 < self.decided == self.same
 
 
 def replies_of(first: Run, second: Run, units: Collection[ScoredUnit]) -> Replies:
     """Count the replies that decided these units in two runs. Raises `RunError`."""
     ids = {unit.unit_id for unit in units}
     ours, theirs = (_deciding(run, ids) for run in (first, second))
-    both = ours.keys() & theirs.keys()
-    return Replies(len(both), sum(ours[key] == theirs[key] for key in both))
+    same = sum(theirs.get(key) == digest for key, digest in ours.items())
+    return Replies(len(ours.keys() | theirs.keys()), same)
 
 
 def _deciding(run: Run, unit_ids: Collection[str]) -> dict[StepKey, str]:

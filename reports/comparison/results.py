@@ -60,7 +60,7 @@ class Comparison:
     contrasts: the measures under each average.
     cluster: the level that intervals and tests take as independent.
     verdict: the conclusion in words.
-    replies: how many units were decided by a reply in both, and by the same one.
+    replies: how many dialogues a reply decided, and in how many it is the same one.
     takes: tokens, seconds and dollars per answered unit and per success; none for policies.
     """
 

@@ -255,7 +255,7 @@ def _facts(one: Comparison) -> tuple[str, ...]:
             lines.append(f"incomplete {parents}, left out of {measure.head}: {number:,}")
     if one.replies.same and not one.replies.all_same:
         lines.append(
-            f"the same replies decided {one.replies.same:,} of {one.replies.both:,} dialogues: "
+            f"the same replies decided {one.replies.same:,} of {one.replies.decided:,} dialogues: "
             "there the runs are one measurement"
         )
     if one.single:

@@ -163,7 +163,7 @@ def test_runs_that_rest_on_the_same_replies_get_no_verdict() -> None:
         told = call("compare", "a", other, "--vary", "max_tokens")
         assert "the same replies" not in told.out and "succeed on exactly the same" in told.out
     found = json.loads(call("compare", "a", "b", "--format", "json").out)
-    assert found["comparisons"][0]["replies"] == {"both": STEPS, "same": STEPS}
+    assert found["comparisons"][0]["replies"] == {"decided": STEPS, "same": STEPS}
 
 
 def test_replies_that_only_some_units_share_are_counted() -> None:
