@@ -137,6 +137,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
     streaming: ClassVar[Mapping[str, object]] = {"stream": True}
     sdk = "anthropic"
     path = "/v1/messages"
+    models_path = "/v1/models"
     # "auto" uses priority capacity if the account has bought any.
     tier_words: ClassVar[Mapping[Tier, str]] = {"default": "standard_only", "priority": "auto"}
 

@@ -118,7 +118,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
     def ended(self, finish: Finish, failure: Failure, sent: Json) -> Reply:
         """Return the reply of a model that will not take the content."""
         refusal = error_line(failure, self.speaker, self.clean)
-        return Reply("", finish, model=self._info.model, sent=sent, refusal=refusal)
+        return Reply("", finish, sent=sent, refusal=refusal)
 
     async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
         for field, names in _NAMES_OF.items():

@@ -192,6 +192,9 @@ class ModelInfo:
     """Of a local model: the hub's commit or a digest of the files."""
     endpoint: str | None = None
     """Base URL, if it is not the provider's own."""
+    weights_known: bool = False
+    """True if these facts settle which weights answer: of a model on this machine, and at the
+    provider's own address. Any other server may be started again with other weights."""
     billed: bool = False
     """True if calls cost money."""
     assumed_free: bool = False
@@ -323,6 +326,15 @@ class Described:
     """Its adapter's declaration. A local model's batch size is known once it is loaded."""
     load: Callable[[], Adapter]
     """The adapter, ready to be asked. Raises `Fatal`; for a local model this takes minutes."""
+
+
+@runtime_checkable
+class Listing(Protocol):
+    """A model behind a server that may say which one it serves."""
+
+    async def listed(self) -> Mapping[str, str]:
+        """Return what the server's list of models says of this one; {} if it says nothing."""
+        ...
 
 
 @runtime_checkable

@@ -31,6 +31,9 @@ class Endpoint:
     """True for the provider's own API, whose prices are known."""
     key: str
     """The API key, "" for a server of the user's that needs none."""
+    is_default: bool = False
+    """True for the address that a provider publishes for its own models. At others that belong to
+    it, a name may be one that the user gave to a deployment."""
     recorded_as: str = ""
     """Name to record instead of the address; "" for the address itself."""
 
@@ -55,6 +58,7 @@ class Endpoint:
             "model": model,
             "provider": self.provider,
             "endpoint": shown,
+            "weights_known": self.is_default,
             "billed": self.is_official or not is_private(self.url),
             "assumed_free": not self.is_official and is_private(self.url),
             "price_ref": model if self.is_official else None,
@@ -85,7 +89,8 @@ def find_endpoint(
         host == domain or host.endswith(f".{domain}") for domain in hosts
     )
     key = find_key(api_key, key_variables, needed=is_official and needs_key)
-    return Endpoint(provider, url, custom_url, is_official, key)
+    is_default = urlsplit(url)[:2] == urlsplit(default)[:2]
+    return Endpoint(provider, url, custom_url, is_official, key, is_default)
 
 
 def check_headers_in(*variables: str) -> None:

@@ -28,6 +28,7 @@ from adapters.conversation import Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
 from adapters.faults import Failure
 from adapters.google_answers import Answer, reply_of
+from adapters.listing import LIMIT_S, said_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -181,6 +182,15 @@ class GoogleAdapter(ApiAdapter):
         return BATCHES.make(
             "google", adapter=self, endpoint=self._endpoint, sdk=lambda: self.client
         )
+
+    async def listed(self) -> dict[str, str]:
+        """Return what the server's list of models says of this one; {} if it says nothing."""
+        url = f"{self._endpoint.url.rstrip('/')}/{self._version}/models"
+        call = self.http.get(url, headers={"x-goog-api-key": self._endpoint.key or "none"})
+        answer = await self.attempt(call, min(self._timeout_s, LIMIT_S))
+        if isinstance(answer, Failure):
+            return {}
+        return said_of(self._info.model, answer.content, answer.headers)
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         messages = request.conversation.messages

@@ -18,6 +18,7 @@ import msgspec
 
 from adapters.api_client import ApiClient, Info, Json
 from adapters.faults import Failure
+from adapters.listing import LIMIT_S, said_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,10 +30,12 @@ class SdkClient(ApiClient[Info]):
 
     sdk: the SDK's module.
     path: the path of calls.
+    models_path: the path of the list of models.
     """
 
     sdk: ClassVar[str]
     path: ClassVar[str]
+    models_path: ClassVar[str]
 
     @property
     @abstractmethod
@@ -46,6 +49,16 @@ class SdkClient(ApiClient[Info]):
             self.path, content=msgspec.json.encode(body), cast_to=httpx2.Response
         )
         return made
+
+    async def listed(self) -> dict[str, str]:
+        """Return what the server's list of models says of this one; {} if it says nothing."""
+        import httpx2
+
+        call = self.client.get(self.models_path, cast_to=httpx2.Response)
+        answer = await self.attempt(call, min(self._timeout_s, LIMIT_S))
+        if isinstance(answer, Failure):
+            return {}
+        return said_of(self._info.model, answer.content, answer.headers)
 
     def _failure(self, error: Exception) -> Failure | None:
         sdk = import_module(self.sdk)
@@ -65,6 +78,7 @@ class OpenAIClient(SdkClient[Info]):
     """One model of OpenAI's API, or of a server that speaks its protocol."""
 
     sdk = "openai"
+    models_path = "/models"
 
     @cached_property
     def client(self) -> AsyncOpenAI:

@@ -232,6 +232,7 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
         "runs": attrs["runs"],
         **({"common": list(attrs["common"])} if attrs["common"] else {}),
         "unranked": list(attrs["unranked"]),
+        "changed": list(attrs["changed"]),
         "corrupt": list(attrs["corrupt"]),
         "notes": list(footnotes),
     }

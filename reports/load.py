@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.runs import Run, RunError, manifest_before, open_run
+from harness.runs.answerers import changes
 from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration
 
@@ -26,6 +27,15 @@ def corrupt_lines(runs: dict[str, Run]) -> tuple[str, ...]:
             lines.append(f"DAMAGED in {label}: {run.damaged}; read from steps.jsonl instead")
         lines += (f"LEFT OUT of {label}: {line}" for line in run.unreadable)
     return tuple(lines)
+
+
+def changed_lines(runs: dict[str, Run]) -> tuple[str, ...]:
+    """Say of every run whose servers began to name another model, a line for each change."""
+    return tuple(
+        f"MIXED: {label}: {line}"
+        for label, run in runs.items()
+        for line in changes(run.manifest.answerers)
+    )
 
 
 def without_table(run: Run, error: RunError) -> None:

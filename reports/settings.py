@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.runs import Manifest, Run
 from harness.settings import FACTS, OF_MODEL, SETTINGS, setting_of
-from reports.load import corrupt_lines, unfinished_lines
+from reports.load import changed_lines, corrupt_lines, unfinished_lines
 
 Setting = str | int | float | bool | None
 
@@ -69,11 +69,13 @@ def compare(runs: Mapping[str, Run]) -> Settings:
 
 
 def attrs_of(runs: dict[str, Run]) -> dict[Hashable, Any]:
-    """Return what every frame of runs says of them: settings, and lines that cannot be read."""
+    """Return what every frame of runs says of them: settings, other models that answered, and
+    lines that cannot be read."""
     settings = compare(runs)
     return {
         "constants": settings.constants,
         "differences": settings.differences,
+        "changed": changed_lines(runs),
         "corrupt": corrupt_lines(runs),
     }
 
@@ -249,8 +251,8 @@ def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
         lines.append(
             "upper bounds only: an image_policy that begins with oracle- shows where the answer is"
         )
-    warnings = (attrs.get(name, ()) for name in ("common", "unranked", "unfinished", "corrupt"))
-    return (*lines, *(line for listed in warnings for line in listed))
+    warnings = ("common", "unranked", "unfinished", "changed", "corrupt")
+    return (*lines, *(line for name in warnings for line in attrs.get(name, ())))
 
 
 def _shows_answers(attrs: Mapping[Hashable, Any]) -> bool:

@@ -89,6 +89,7 @@ class LocalEmbedder:
             model=model,
             provider="local",
             revision=revision,
+            weights_known=True,
             concurrency=1,
             settings={"library": "sentence-transformers", "dtype": "float32"},
         )

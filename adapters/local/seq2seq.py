@@ -273,6 +273,7 @@ def declared(settings: Settings, tokenizer: Any) -> AdapterInfo:
         model=settings.name.partition(":")[2],
         provider="local",
         revision=checkpoint.identity,
+        weights_known=True,
         takes_pictures=False,
         greedy=unless_sampled,
         text_tokens=lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]),

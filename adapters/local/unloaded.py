@@ -50,6 +50,7 @@ def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:
         model=name,
         provider="local",
         revision=identity,
+        weights_known=True,
         context_tokens=model.context_tokens,
         thinking=_thinking(options, model),
         image_rule=family.image_rule,

@@ -312,7 +312,7 @@ CACHED = (
     "anthropic-mindact-generate-cached",
     "google-mindact-generate-cached",
 )
-"""Runs whose reply cache is handed to the other revision, which then has no call to make."""
+"""Runs whose reply cache is handed to the other revision, which then makes the first call alone."""
 
 KILLED: Mapping[str, tuple[int, ...]] = {
     "openai-seeact-two-rounds": (3, 11, 21),

@@ -145,7 +145,7 @@ class SettingOption(click.Option):
         facts: dict[str, Any] = {"default": setting.default, "help": setting.help}
         if setting.is_switch:
             facts["is_flag"] = True
-            if setting.default is True:
+            if setting.default is not False:
                 names[1] = f"{setting.option}/{setting.option.replace('--', '--no-', 1)}"
         else:
             facts |= {

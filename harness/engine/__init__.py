@@ -7,8 +7,7 @@ The engine owns the order and number of calls, retries, time limits, the reply c
 limit. It does not know which steps there are, nor what an answer is worth.
 """
 
-from harness.engine.calls import CallLog
-from harness.engine.dialogues import Environment, Job, Jobs
+from harness.engine.dialogues import CallLog, Environment, Job, Jobs
 from harness.engine.engine import Engine
 from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import Answered, Caller, Lane, PromptTokens, first_request

@@ -24,12 +24,12 @@ from adapters.embedding import (
 )
 from harness.dialogue import Act, Embed, Observation
 from harness.engine.cache import MAX_BYTES, Cache
-from harness.engine.dialogues import Made, Pending
+from harness.engine.dialogues import CallLog, Made, Pending
 from harness.engine.keys import model_key, request_key
 from harness.engine.lanes import PREFLIGHT, Answered, AnyLane, Lane, OpenLane, Session
 from harness.engine.stopping import ActFailed, FailuresInARow, Halt, ProtocolError, most_severe
 from harness.printing import printable
-from harness.runs import ActRecord, EmbedRecord, digest_of
+from harness.runs import ActRecord, EmbedRecord, digest_of, result_of
 
 LONG = 8_000
 """Characters of a call's texts beyond which its line holds their digest only."""
@@ -72,9 +72,13 @@ class EmbedLane(OpenLane[EmbedRequest, Embedded]):
         return EmbedRequest(("ready",), PREFLIGHT, PREFLIGHT)
 
     async def _send(self, request: EmbedRequest) -> Embedded:
-        embedded = await self._in_time(self._embedder.embed(request.texts))
+        return await self.embed(request.texts)
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Embed texts at once, without a slot. Raises `Fault`, `Fatal`."""
+        embedded = await self._in_time(self._embedder.embed(texts))
         try:
-            return checked_vectors(embedded, len(request.texts), self.info.dimensions)
+            return checked_vectors(embedded, len(texts), self.info.dimensions)
         except ValueError as error:
             raise Fatal(
                 f"the embedder {self.info.name} returned vectors that a run cannot record: {error}"
@@ -85,14 +89,15 @@ class Embedding:
     """Makes the calls of embeds: from the cache, or by sending the texts that it lacks.
 
     A vector depends on its text and model alone: repeats and trials have the same.
-
-    cached: whether equal calls are answered alike.
     """
 
-    def __init__(self, lanes: Mapping[str, AnyLane], cache: VectorCache | None) -> None:
+    def __init__(
+        self, lanes: Mapping[str, AnyLane], log: CallLog, cache: VectorCache | None
+    ) -> None:
         self._lanes = lanes
+        self._log = log
         self._cache = cache
-        self.cached = cache is not None
+        self._of_this_run: dict[str, bytes] = {}
 
     def key(self, pending: Pending) -> str:
         """Hash of everything that the vectors depend on."""
@@ -101,7 +106,7 @@ class Embedding:
     async def make(self, pending: Pending, key: str) -> Made:
         """Raises `GaveUp`, `Stopped`, `Fatal`."""
         lane, texts = self._lane(pending), _texts(pending)
-        found = await self._found(lane, texts)
+        found = await self._on_record(key, texts) or await self._found(lane, texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         answers = await self._asked(pending, lane, missing)
         replies = [answer.reply for answer in answers]
@@ -139,21 +144,50 @@ class Embedding:
 
     def keep(self, pending: Pending, made: Made) -> None:
         """Put vectors into the cache once they are on record."""
-        if self._cache is None or made.record.from_cache or not isinstance(made.result, Embedded):
+        if not isinstance(made.result, Embedded):
             return
         lane, texts = self._lane(pending), _texts(pending)
         for text, vector in dict(zip(texts, made.result.vectors, strict=True)).items():
-            self._cache.put(text_key(lane.info, text), vector)
+            key = text_key(lane.info, text)
+            self._of_this_run[key] = to_bytes(vector)
+            kept_as = lane.answerer.kept_as(key, made.result.model)
+            if self._cache is not None and kept_as and not made.record.from_cache:
+                self._cache.put(kept_as, vector)
 
-    async def _found(self, lane: EmbedLane, texts: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors that the cache has, by text."""
+    async def kept(self, pending: Pending, key: str) -> Embedded | None:
+        """Return the vectors of a call if no server has to be asked for one."""
+        lane, texts = self._lane(pending), _texts(pending)
+        if lane.info.weights_known and not lane.info.billed and not lane.info.runs_here:
+            return await lane.embed(texts)
+        found = await self._found(lane, texts, reuses=True)
+        if all(text in found for text in texts):
+            return Embedded(tuple(found[text] for text in texts))
+        return None
+
+    async def _on_record(self, key: str, texts: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of an equal call of this run, by text; {} if there is none."""
+        equal = await self._log.equal(key)
+        if equal is None or equal.embed is None:
+            return {}
+        data = await self._log.blob(equal.embed.vectors)
+        embedded = result_of(equal, lambda _: data)
+        assert isinstance(embedded, Embedded)
+        return dict(zip(texts, embedded.vectors, strict=True))
+
+    async def _found(
+        self, lane: EmbedLane, texts: Sequence[str], *, reuses: bool = False
+    ) -> dict[str, Vector]:
+        """Return the vectors by text that this run has, and others whose vectors it may take."""
         found: dict[str, Vector] = {}
-        if self._cache is None:
-            return found
         for text in dict.fromkeys(texts):
-            vector = await self._cache.get(text_key(lane.info, text))
-            if vector is not None:
-                found[text] = vector
+            key = text_key(lane.info, text)
+            if key in self._of_this_run:
+                found[text] = from_bytes(self._of_this_run[key])
+            elif self._cache is not None and (reuses or lane.answerer.reuses):
+                kept_as = lane.answerer.kept_as(key)
+                vector = await self._cache.get(kept_as) if kept_as else None
+                if vector is not None:
+                    found[text] = vector
         return found
 
     async def _asked(
@@ -202,8 +236,6 @@ class Acting:
     timeout_s: limit for an action.
     failures_in_a_row: the session ends after so many failures without an action in between.
     """
-
-    cached = False
 
     def __init__(self, timeout_s: float | None, failures_in_a_row: int, halt: Halt) -> None:
         self._timeout_s = timeout_s

@@ -10,26 +10,25 @@ from msgspec import UNSET, UnsetType
 from adapters.contract import Generation, Request
 from adapters.conversation import Finish, Reply
 from harness.dialogue import Ask
-from harness.engine.dialogues import Made, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, Kept, Made, OpenDialogue, Pending
 from harness.engine.keys import request_key
 from harness.engine.lanes import Answered, AnyLane, AskLane
 from harness.engine.stopping import ProtocolError
 from harness.runs import MessageRecord
 
 if TYPE_CHECKING:
-    from harness.engine.cache import Kept, ReplyCache
+    from harness.engine.cache import ReplyCache
 
 
 class Asking:
-    """Makes the calls of asks: from the cache, or by sending them.
+    """Makes the calls of asks: from equal calls of this run or of others, or by sending them."""
 
-    cached: whether equal calls are answered alike.
-    """
-
-    def __init__(self, lanes: Mapping[str, AnyLane], cache: ReplyCache | None) -> None:
+    def __init__(
+        self, lanes: Mapping[str, AnyLane], log: CallLog, cache: ReplyCache | None
+    ) -> None:
         self._lanes = lanes
+        self._log = log
         self._cache = cache
-        self.cached = cache is not None
 
     def note(self, dialogue: OpenDialogue, ask: Ask, digest: str) -> int | None:
         """Note a conversation and return the estimated tokens of its prompt.
@@ -95,8 +94,18 @@ class Asking:
 
     def keep(self, pending: Pending, made: Made) -> None:
         """Put a reply into the cache once it is on record."""
-        if self._cache is not None and not made.record.from_cache:
-            self._cache.keep(made.record.request, made.record.reply)
+        if self._cache is None or made.record.from_cache:
+            return
+        reply, answerer = made.record.reply, self._lane(pending.dialogue, _ask(pending)).answerer
+        if key := answerer.kept_as(made.record.request, reply.model):
+            self._cache.keep(key, reply)
+
+    async def kept(self, pending: Pending, key: str) -> Kept | None:
+        """Return the reply of another run to this call; None if none is kept of who answers now."""
+        if self._cache is None:
+            return None
+        name = self._lane(pending.dialogue, _ask(pending)).answerer.kept_as(key)
+        return await self._cache.get(name) if name else None
 
     async def _answer(
         self, pending: Pending, lane: AskLane, request: Request, key: str
@@ -106,11 +115,16 @@ class Asking:
             return None, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
         caller = lane.caller
         if caller is not None and (arrived := await caller.arrived(request)) is not None:
+            lane.answerer.hear(arrived.reply.model)
             return None, arrived
-        if self._cache is not None:
-            kept = await self._cache.get(key)
-            if kept is not None:
-                return kept, Answered(kept.reply, 0, 0.0)
+        kept: Kept | None = None
+        is_greedy = lane.info.greedy(request.generation)  # Otherwise no two keys are equal.
+        if is_greedy and (equal := await self._log.equal(key)) is not None:
+            kept = Kept(equal.reply, equal.reused_from)
+        elif lane.answerer.reuses:
+            kept = await self.kept(pending, key)
+        if kept is not None:
+            return kept, Answered(kept.reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)
         if caller is not None:
             await caller.hand_over(request, tokens or 0)

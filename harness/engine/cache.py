@@ -1,7 +1,8 @@
 """Replies and vectors of earlier runs, kept on disk and shared by processes.
 
 A reply is found by the hash of its call (`harness.engine.keys`), a vector by the same facts of its
-model and by its text, whatever it was sent together with.
+model and by its text, whatever it was sent together with. Where these do not settle which weights
+answer, the key also has what the server said of them (`Answerer.kept_as`).
 
 Only replies that ended normally are kept. A damaged cache must neither stop a run nor give it a
 wrong reply: every entry carries a checksum over key and reply, and at the first sign of damage the
@@ -19,12 +20,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from adapters.conversation import Finish, Reply
 from adapters.decoding import decoder_of
+from harness.engine.dialogues import Kept
 
 MAX_BYTES = 2 << 30
 KEEP = 0.9
@@ -95,6 +97,14 @@ class Cache(Generic[T]):
             self._warn_once()
             return None
 
+    async def has(self, beginning: str) -> bool:
+        """Return whether there is a saved key that begins so."""
+        loop = asyncio.get_running_loop()
+        where, end = "key >= ? and key < ?", f"{beginning}\U0010ffff"
+        row = await loop.run_in_executor(self._thread, self._row, "1", where, beginning, end)
+        self._warn_once()
+        return row is not None
+
     def put(self, key: str, value: T) -> None:
         """Keep a value. Returns before it is saved."""
         if self._broken is not None:
@@ -146,18 +156,19 @@ class Cache(Generic[T]):
             )
         return self._database
 
-    def _load(self, key: str) -> bytes | None:
+    def _row(self, what: str, where: str, *values: str) -> Any:
+        """Return a row of the table, None if there is none or the cache is given up."""
         if self._broken is not None:
             return None
+        query = f"select {what} from {self._table} where {where} limit 1"
         try:
-            row = (
-                self._connect()
-                .execute(f"select {self._entry}, checksum from {self._table} where key = ?", (key,))
-                .fetchone()
-            )
+            return self._connect().execute(query, values).fetchone()
         except (sqlite3.Error, OSError) as error:
             self._broken = str(error)
             return None
+
+    def _load(self, key: str) -> bytes | None:
+        row = self._row(f"{self._entry}, checksum", "key = ?", key)
         if row is None:
             return None
         data, checksum = row
@@ -199,13 +210,6 @@ class Cache(Generic[T]):
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
             self._database = None
-
-
-class Kept(NamedTuple):
-    """A reply, and the run that asked for it; "" if that is not known."""
-
-    reply: Reply
-    run: str
 
 
 class ReplyCache(Cache[Kept]):

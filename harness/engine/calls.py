@@ -1,20 +1,20 @@
 """The calls of a dialogue: replayed from the record, or made, each of them once.
 
-An equal call that is under way is waited for: with a cache, whose answer then is there; and for a
-shared call, which is made once in a run for all units of a parent.
+An equal call that is under way is waited for: its answer is then on record. So is a shared call,
+which is made once in a run for all units of a parent.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from harness.dialogue import Act, Ask, Asks, Call, Embed, Replies, Result
 from harness.engine.asks import Asking
-from harness.engine.dialogues import Made, OpenDialogue, Pending
+from harness.engine.dialogues import CallLog, Kept, Made, OpenDialogue, Pending
 from harness.engine.lanes import AnyLane
 from harness.engine.limits import EnginePolicy
 from harness.engine.observer import Observer
@@ -29,20 +29,9 @@ from harness.engine.stopping import (
 from harness.runs import CallRecord, call_id, result_of, shared_unit
 
 if TYPE_CHECKING:
-    from harness.engine.acts_and_embeds import VectorCache
+    from adapters.embedding import Embedded
+    from harness.engine.acts_and_embeds import Embedding, VectorCache
     from harness.engine.cache import ReplyCache
-
-
-class CallLog(Protocol):
-    """Where calls are recorded; `harness.runs.RunDirectory` is one."""
-
-    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
-        """Return once the record and the blobs that it refers to would survive a crash."""
-        ...
-
-    async def blob(self, digest: str) -> bytes:
-        """Read the bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
-        ...
 
 
 class Flights:
@@ -74,12 +63,7 @@ class Flights:
 
 
 class Maker(Protocol):
-    """Makes the calls of one type.
-
-    cached: whether equal calls are answered alike.
-    """
-
-    cached: bool
+    """Makes the calls of one type."""
 
     def key(self, pending: Pending) -> str:
         """Return the hash of everything that the answer depends on."""
@@ -118,7 +102,7 @@ class Calls:
         self._halt = halt
         self._policy = policy
         self._vectors = vectors
-        self._asking = Asking(lanes, cache)
+        self._asking = Asking(lanes, log, cache)
         self._shared = dict(shared)
         self._made_for: dict[tuple[str, int], dict[str, CallRecord]] = {}
         for id, record in shared.items():
@@ -176,7 +160,7 @@ class Calls:
         if call.name in dialogue.calls:
             raise ProtocolError(f"{dialogue}: '{call.name}' was asked twice")
         dialogue.calls[call.name] = None
-        pending = self._pending(dialogue, call)
+        pending = self.pending(dialogue, call)
         lane = None if isinstance(call, Act) else self._lane_of(call)
         if len(dialogue.seats) == 1 and lane in dialogue.seats:
             return await self._answer(pending)
@@ -206,17 +190,15 @@ class Calls:
     async def _make(self, pending: Pending) -> Result:
         maker = self._maker(pending.call)
         key = maker.key(pending)
-        if maker.cached:
-            if key in self._flights:
-                with self._resting(pending.dialogue, None):
-                    await self._flights.landed(key)
-            with self._flights.under_way(key):
-                made = await maker.make(pending, key)
-                await self._log.record_call(made.record, made.blobs)
-                maker.keep(pending, made)
-        else:
+        # Actions that look equal are not: each changes the state of its own environment.
+        flight = pending.id if isinstance(pending.call, Act) else key
+        if flight in self._flights:
+            with self._resting(pending.dialogue, None):
+                await self._flights.landed(flight)
+        with self._flights.under_way(flight):
             made = await maker.make(pending, key)
             await self._log.record_call(made.record, made.blobs)
+            maker.keep(pending, made)
         if pending.asked_by:
             self._shared[pending.id] = pending.dialogue.shared[pending.id] = made.record
         pending.dialogue.calls[pending.call.name] = made.record
@@ -235,7 +217,8 @@ class Calls:
         dialogue.calls[recorded.name] = recorded
         return result_of(recorded, blobs.__getitem__)
 
-    def _pending(self, dialogue: OpenDialogue, call: Call) -> Pending:
+    def pending(self, dialogue: OpenDialogue, call: Call) -> Pending:
+        """Describe a call. Raises `ProtocolError` for one that cannot be recorded."""
         try:
             digest = call.digest()
         except (TypeError, ValueError) as error:
@@ -250,11 +233,20 @@ class Calls:
         name = call_id(job.unit_id, job.repeat, call.name, dialogue.trial)
         return Pending(dialogue, call, digest, name, job.unit_id, dialogue.trial, "", tokens)
 
+    async def kept(self, pending: Pending) -> Kept | Embedded | None:
+        """Return the reply or the vectors that other runs have kept for an ask or embed, if any."""
+        maker = self._asking if isinstance(pending.call, Ask) else self._embedding
+        return await maker.kept(pending, maker.key(pending))
+
+    def reuses(self, call: Ask | Embed) -> bool:
+        """Return True if the reply of another run may answer a call."""
+        return self._lanes[call.role].answerer.reuses
+
     @cached_property
-    def _embedding(self) -> Maker:
+    def _embedding(self) -> Embedding:
         from harness.engine.acts_and_embeds import Embedding
 
-        return Embedding(self._lanes, self._vectors)
+        return Embedding(self._lanes, self._log, self._vectors)
 
     @cached_property
     def _acting(self) -> Maker:

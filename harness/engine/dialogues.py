@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from adapters.contract import Generation
 from adapters.conversation import Conversation, Reply
@@ -36,6 +36,26 @@ class Environment(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class CallLog(Protocol):
+    """Where calls are recorded; `harness.runs.RunDirectory` is one."""
+
+    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
+        """Return once the record and the blobs that it refers to would survive a crash."""
+        ...
+
+    async def blob(self, digest: str) -> bytes:
+        """Read the bytes of a blob on record. Raises `RunError` if they are missing or damaged."""
+        ...
+
+    async def equal(self, request: str) -> CallRecord | None:
+        """Return the first call on record with this `request` whose reply ended normally."""
+        ...
+
+    def note_answerer(self, role: str, said: Mapping[str, str]) -> None:
+        """Keep what a server says of the model that answers a role in this session."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +277,10 @@ class Made:
     record: CallRecord
     result: Result
     blobs: tuple[bytes, ...] = ()
+
+
+class Kept(NamedTuple):
+    """A reply to an equal call, and the other run that asked for it; "" if it was this run."""
+
+    reply: Reply
+    run: str

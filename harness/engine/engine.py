@@ -6,15 +6,15 @@ import asyncio
 import contextlib
 import math
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
 from adapters.contract import Session as AdapterSession
 from adapters.conversation import Finish, Picture, Reply
-from harness.engine.calls import CallLog, Calls
-from harness.engine.dialogues import Job, Jobs, OpenDialogue
+from harness.engine.calls import Calls
+from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
     PREFLIGHT,
     AnyLane,
@@ -52,6 +52,8 @@ class Engine:
     model: the model under test.
     log: records calls before their dialogues go on.
     spent: cost of earlier sessions in US dollars; it counts towards the cost limit.
+    cache: replies of other runs, and where those of this one are kept.
+    reuse: whether it answers calls, too, whose key does not settle which weights are asked.
     prepare_picture: called with each picture of a call that is going to be sent, while the call
         still waits for its turn; not for a model that gathers its calls itself.
     roles: what is needed to ask the models of other roles, by role; None for one that the model
@@ -68,6 +70,7 @@ class Engine:
         *,
         policy: EnginePolicy | None = None,
         cache: ReplyCache | None = None,
+        reuse: bool = False,
         observer: Observer | None = None,
         spent: float = 0.0,
         prepare_picture: Callable[[Picture], None] | None = None,
@@ -83,7 +86,10 @@ class Engine:
         if model.caller is not None:
             model.caller.begin(self._budget)
         prepare = prepare_picture or (lambda picture: None)
-        session = Session(policy, pictures, prepare, self._budget, self._observer, self._halt)
+        session = Session(
+            policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
+        )
+        self._log, self._cache = log, cache
         self._main = AskLane("", model, session)
         self._window = _window(self._main.info, policy, model.ceiling)
         self._lanes: dict[str, AnyLane] = {"": self._main}
@@ -147,6 +153,18 @@ class Engine:
         for lane in self._each_lane:
             await lane.participant.open(AdapterSession(folder, say, self.stop))
 
+    async def introduce(self) -> None:
+        """Have servers list the models that they serve, and keep what they say."""
+        for lane in self._each_lane:
+            self._log.note_answerer(lane.role, await lane.answerer.look())
+
+    async def left_aside(self, jobs: AsyncIterable[Job]) -> Counter[str]:
+        """Count the calls whose replies other runs have kept and this one may not reuse, by run."""
+        from harness.engine.rehearsal import left_aside
+
+        lanes, usual = self._each_lane, self._main.generation
+        return await left_aside(jobs, self._calls, lanes, self._cache, usual)
+
     async def preflight(self, picture: Picture | None) -> Reply:
         """Ask the model for one word, to find out early what would end the run anyway.
 
@@ -182,6 +200,7 @@ class Engine:
             lane.queue.leave(seat)
         await lane.participant.release(PREFLIGHT)
         reply = answered.reply
+        self._log.note_answerer(lane.role, await lane.answerer.look())
         if isinstance(reply, Reply) and reply.finish is Finish.PROVIDER_REFUSED:
             raise Fatal(reply.refusal)
         return reply

@@ -20,7 +20,7 @@ from adapters.contract import (
     Request,
 )
 from adapters.conversation import Conversation, Finish, Picture, Reply, user
-from harness.engine.keys import model_key
+from harness.engine.keys import Answerer, model_key
 from harness.engine.limits import (
     UNPRICED,
     UNREADABLE_ATTEMPTS,
@@ -132,6 +132,7 @@ class Session:
     """State that all lanes share.
 
     prepare_picture: called with the pictures of a call that is going to be sent.
+    reuse: whether replies of other runs may answer calls whose key does not settle the weights.
     """
 
     policy: EnginePolicy
@@ -140,6 +141,7 @@ class Session:
     budget: Budget
     observer: Observer
     halt: Halt
+    reuse: bool = False
 
 
 class OpenLane(Generic[P, A]):
@@ -158,6 +160,7 @@ class OpenLane(Generic[P, A]):
         self.role = role
         self.pricing = lane.pricing or UNPRICED
         self._model = model
+        self.answerer = Answerer(model, info, reuses=session.reuse)
         self.participant = model if isinstance(model, Participant) else Participant()
         session.halt.subscribe(lambda reason: self.participant.interrupt(str(reason)))
         limit_s = (policy.call_timeout_s or math.inf) + info.wait_s
@@ -215,12 +218,14 @@ class OpenLane(Generic[P, A]):
                     before, first_failure = attempts, None
                 continue
             self._failures.reset()
-            cost = _sum(cost, self.pricing.cost(reply))
+            price = self.pricing.cost(reply)
+            cost = None if cost is None or price is None else cost + price
             # A provider's filter may act at random; what it says twice is taken as its answer.
             again = isinstance(reply, Reply) and reply.finish is Finish.CONTENT_FILTER
             if again and not filtered:
                 filtered = True
                 continue
+            self.answerer.hear(reply.model)
             return Answered(reply, attempts, cost)
 
     async def _wait(
@@ -348,8 +353,3 @@ def first_request(picture: Picture | None, generation: Generation) -> Request:
     """Return the preflight call, with `picture` unless it is None."""
     parts = [_FIRST_QUESTION] if picture is None else [picture, _FIRST_QUESTION]
     return Request(Conversation((user(*parts),)), generation, PREFLIGHT, PREFLIGHT)
-
-
-def _sum(cost: float | None, more: float | None) -> float | None:
-    """Add two costs; None if either is unknown."""
-    return None if cost is None or more is None else cost + more

@@ -114,6 +114,9 @@ class Billed(Protocol):
     @property
     def usage(self) -> Usage | None: ...
 
+    @property
+    def model(self) -> str: ...
+
 
 @dataclass(frozen=True, slots=True)
 class Pricing:

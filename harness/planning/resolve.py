@@ -56,7 +56,7 @@ def complete(
             lacks[feature] = f"without {written(feature)}; add that, or leave it out"
     for tier in CALLERS.names().keys() - set(settings.tier):
         lacks[f"--tier {tier}"] = f"without --tier {tier}; add that, or leave it out"
-    if not settings.cache and not settings.picture_cache:
+    if settings.cache is False and not settings.picture_cache:
         lacks["reply cache"] = "with --no-cache; leave one of them out"
     refuse_without_effect(settings.given, lacks)
     for tier in settings.tier:

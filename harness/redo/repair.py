@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from harness.planning.starts import Start
 from harness.runs import Setup
-from harness.runs.directory import lock_run, manifest_before, remove_results
+from harness.runs.directory import manifest_before, remove_results
 from harness.runs.files import (
     CALLS,
     SET_ASIDE,
@@ -23,6 +23,7 @@ from harness.runs.files import (
     verify,
 )
 from harness.runs.lines import line_decoder
+from harness.runs.lock import lock_run
 from harness.runs.manifest import Manifest, check_same, write_manifest
 from harness.runs.on_record import CallHead, StepHead, StepKey, is_shared
 from harness.runs.records import CallRecord, Unit

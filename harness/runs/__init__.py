@@ -18,12 +18,12 @@ from harness.runs.directory import (
     SERVER_LOG,
     SUMMARY,
     RunDirectory,
-    is_in_use,
     manifest_before,
     settled_before,
 )
 from harness.runs.files import BLOBS, STEPS, Blobs, digest_of
 from harness.runs.lines import KINDS
+from harness.runs.lock import is_in_use
 from harness.runs.manifest import (
     MANIFEST,
     NO_ANSWERS,

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
-from harness.errors import RunError, RunInUse
+from harness.errors import RunError
 from harness.runs.anew import begins_anew, set_lines_aside
+from harness.runs.answerers import REPLY, Facts, changes, with_facts
 from harness.runs.callers import caller_files, unrecorded_at
 from harness.runs.files import BLOBS, CALLS, SET_ASIDE, STEPS, Blobs, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
+from harness.runs.lock import LOCK, lock_run
 from harness.runs.manifest import (
     MANIFEST,
     Manifest,
@@ -35,10 +37,8 @@ from harness.runs.steps import write_table
 from parsers.records import READING
 
 SUMMARY, TABLE = "summary.json", "steps.parquet"
-LOCK = ".lock"
 SERVER_LOG = "server.log"
 """The output of a server that was started for the run."""
-_LOOK_S = 0.2
 
 
 class RunDirectory:
@@ -48,7 +48,8 @@ class RunDirectory:
     `recorded`, the calls of the other steps by step and id, to be played back; `shared`, the calls
     of a parent of several steps, by id; `lost`, settled steps with calls that are not all
     on record; `spent`, what the run has cost in US dollars so far, calls without a line
-    included. `blobs` holds the large parts of what is recorded.
+    included. `blobs` holds the large parts of what is recorded. `warn` may be replaced by whoever
+    shows lines to the user.
     """
 
     @classmethod
@@ -84,6 +85,7 @@ class RunDirectory:
         self.path = path
         self.manifest = manifest
         self._lock = lock
+        self.warn: Callable[[str], None] = lambda line: None
         self._created: list[Path] = []
         self._stale = (path / SUMMARY).exists() or (path / TABLE).exists()
         for name in (CALLS, STEPS):
@@ -110,6 +112,7 @@ class RunDirectory:
     def _read(self) -> OnRecord:
         found = read_on_record(self.path)
         self.settled, self.recorded, self.lost = found.settled, found.recorded, found.lost
+        self._asked = found.asked
         return found
 
     async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
@@ -120,8 +123,8 @@ class RunDirectory:
         line = sealed(record)
         for data in blobs:
             await asyncio.to_thread(self.blobs.put, data)
-        if not record.role:
-            self.add_models([record.reply.model])
+        if record.reply.model:
+            self.note_answerer(record.role, {REPLY: record.reply.model}, again=False)
         self._on_record += record.cost or 0.0
         await self._journal.append_synced(0, line)
 
@@ -129,12 +132,25 @@ class RunDirectory:
         """Return the bytes of a blob. Raises `RunError` if they are missing or damaged."""
         return await asyncio.to_thread(self.blobs.get, digest)
 
-    def add_models(self, names: Iterable[str]) -> None:
-        """Note in the manifest which models answered."""
-        known = self.manifest.answered_by
-        models = tuple(dict.fromkeys((*known, *(name for name in names if name))))
-        if models != known:
-            self._note(answered_by=models)
+    async def equal(self, request: str) -> CallRecord | None:
+        """Return the first call on record with this `request` whose reply ended normally.
+
+        Raises `RunError`.
+        """
+        return self._asked.equal(request)
+
+    def note_answerer(self, role: str, said: Facts, *, again: bool = True) -> None:
+        """Keep which model answers a role from now on, as its server says; warn of another one.
+
+        `again` says whether it is news that a model is back that was there before. Raises
+        `RunError`.
+        """
+        known = self.manifest.answerers.get(role, ())
+        now = with_facts(known, said, again=again)
+        if now != known:
+            self._note(answerers={**self.manifest.answerers, role: now})
+        if len(now) > len(known) > 0:
+            self.warn("warning: " + changes({role: now[-2:]})[0])
 
     def note_spent(self, total: float) -> None:
         """Record the total cost of the run: a cost limit covers all sessions.
@@ -239,43 +255,6 @@ def _remove_folders(created: Sequence[Path]) -> None:
             (created[0] / name).unlink(missing_ok=True)
         for folder in created:
             folder.rmdir()
-
-
-def is_in_use(path: Path) -> bool:
-    """Return True if a process is working on the run at `path`."""
-    if not (path / LOCK).exists():
-        return False
-    lock = FileLock(path / LOCK, thread_local=False)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return True
-    except OSError:
-        return False
-    lock.release()
-    return False
-
-
-def lock_run(path: Path) -> FileLock:
-    """Keep other processes from a run. Raises `RunInUse`, `RunError`."""
-    # The system lets go of this lock when the process ends, however it ends.
-    lock = FileLock(path / LOCK, thread_local=False)
-    try:
-        # A check for a lock has it for an instant (`is_in_use`).
-        lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 10)
-    except Timeout:
-        raise RunInUse(f"another process{_owner(path)} is working on {path}") from None
-    except OSError as error:
-        raise RunError(f"cannot lock {path}: {error.strerror or error}") from error
-    return lock
-
-
-def _owner(path: Path) -> str:
-    try:
-        sessions = read_manifest(path).sessions
-    except RunError:
-        return ""
-    return f" ({sessions[-1].pid})" if sessions else ""
 
 
 def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Manifest:

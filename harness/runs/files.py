@@ -61,12 +61,16 @@ class Line(NamedTuple):
     data: bytes
 
 
-def read_lines(path: Path) -> Iterator[Line]:
-    """Yield the finished lines of a file; none when the file is missing. Raises `RunError`."""
+def read_lines(path: Path, after: tuple[int, int] = (0, 0)) -> Iterator[Line]:
+    """Yield the finished lines of a file; none when the file is missing. Raises `RunError`.
+
+    `after` is the number of a line and its end, those behind which are yielded.
+    """
+    before, offset = after
     try:
         with path.open("rb") as file:
-            offset = 0
-            for number, data in enumerate(file, 1):
+            file.seek(offset)
+            for number, data in enumerate(file, before + 1):
                 if data.endswith(b"\n"):
                     yield Line(number, offset, data)
                 offset += len(data)

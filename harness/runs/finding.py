@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from harness.errors import RunError, UserError
-from harness.runs.directory import is_in_use, manifest_before
+from harness.runs.directory import manifest_before
+from harness.runs.lock import is_in_use
 from harness.runs.manifest import MANIFEST
 from harness.runs.on_record import read_cost
 from harness.runs.run import Run, open_run

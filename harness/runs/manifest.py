@@ -19,6 +19,7 @@ import msgspec
 
 from adapters.decoding import decode_json
 from harness.errors import OtherFormat, RunDiffers, RunError
+from harness.runs.answerers import REPLY, Facts
 from harness.runs.files import UNREADABLE, replace_file
 from harness.runs.records import SCHEMA
 from parsers.declaration import Declaration
@@ -119,7 +120,8 @@ class Redone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest(Setup):
-    """`manifest.json`. `answered_by` lists the model names that the provider returned.
+    """`manifest.json`. `answerers` says of each role which models answered it, in order, as far as
+    their servers say so (`harness.runs.answerers`).
 
     `unrecorded` is what was or may have been spent, in US dollars, on calls without a line: the one
     before the first step, those that failed after they had been sent, and those set aside.
@@ -130,7 +132,7 @@ class Manifest(Setup):
     schema: int
     name: str
     created: str
-    answered_by: tuple[str, ...] = ()
+    answerers: Mapping[str, tuple[Facts, ...]] = field(default_factory=dict)
     unrecorded: float = 0.0
     reading: int
     redone: Redone | None = None
@@ -154,6 +156,12 @@ class Manifest(Setup):
     def model_name(self) -> str:
         """The name of the model or policy; "unknown" if the run does not record one."""
         return str(self.model.get("name") or self.config.get("model") or "unknown")
+
+    @property
+    def answered_by(self) -> tuple[str, ...]:
+        """The names of the model under test in replies, each once."""
+        named = [facts[REPLY] for facts in self.answerers.get("", ()) if REPLY in facts]
+        return tuple(dict.fromkeys(named))
 
     @property
     def of_policy(self) -> bool:

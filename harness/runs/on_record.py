@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from adapters.conversation import Usage
+from adapters.conversation import Finish, Usage
 from harness.printing import printable
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
@@ -53,13 +53,55 @@ class CallHead(Head, kw_only=True):
     asked_by: str = ""
 
 
+class AskedHead(CallHead, kw_only=True):
+    """The part of a call's line that says what was asked, and whether its reply ended normally."""
+
+    class Ended(msgspec.Struct):
+        finish: str = ""
+
+    request: str = ""
+    reply: Ended
+
+
 class ReplyHead(CallHead, kw_only=True):
     """The part of a call's line that says what was asked, and where the reply came from."""
 
-    from_cache: bool = False
     reused_from: str = ""
     embed: Any = None
     act: Any = None
+
+
+class Asked:
+    """The calls of a run by what was asked, read when they are asked for.
+
+    Lines that were appended since are found, too.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._heads = line_decoder(AskedHead)
+        self._places: dict[str, Line] = {}
+        self._lines = self._end = 0
+
+    def add(self, line: Line) -> AskedHead:
+        """Note where a call is on record, and return its head. Raises `RunError`."""
+        head = decode(self._heads, line, self._path)
+        if head.reply.finish == Finish.STOP:
+            self._places.setdefault(head.request, Line(line.number, line.offset, b""))
+        self._lines, self._end = line.number, line.offset + len(line.data)
+        return head
+
+    def equal(self, request: str) -> CallRecord | None:
+        """Return the first call of this `request` whose reply ended normally. Raises `RunError`."""
+        for line in read_lines(self._path, after=(self._lines, self._end)):
+            self.add(line)
+        place = self._places.get(request)
+        if place is None:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(place.offset)
+            line = place._replace(data=file.readline())
+        return decode(line_decoder(CallRecord), line, self._path)
 
 
 class Recorded(Mapping[StepKey, dict[str, CallRecord]]):
@@ -104,6 +146,7 @@ class OnRecord:
     shared: calls that belong to a parent of several dialogues, by id.
     spent: cost of all calls in US dollars.
     lost: settled dialogues with unrecorded calls.
+    asked: all calls, by what was asked.
     """
 
     settled: frozenset[StepKey]
@@ -111,6 +154,7 @@ class OnRecord:
     shared: Mapping[str, CallRecord]
     spent: float
     lost: frozenset[StepKey]
+    asked: Asked
 
 
 def read_settled(path: Path) -> frozenset[StepKey]:
@@ -130,9 +174,9 @@ def read_on_record(path: Path) -> OnRecord:
     shared: dict[str, CallRecord] = {}
     spent = 0.0
     ids: set[str] = set()
-    heads, records = line_decoder(CallHead), line_decoder(CallRecord)
+    asked, records = Asked(path / CALLS), line_decoder(CallRecord)
     for line in read_lines(path / CALLS):
-        head = decode(heads, line, path / CALLS)
+        head = asked.add(line)
         spent += head.cost or 0.0
         if head.asked_by:
             ids.add(head.id)
@@ -142,7 +186,7 @@ def read_on_record(path: Path) -> OnRecord:
         else:
             recorded.add(head.key, head.id, line)
     lost = frozenset(key for key, head in settled.items() if not ids.issuperset(head.calls))
-    return OnRecord(frozenset(settled), recorded, shared, spent, lost)
+    return OnRecord(frozenset(settled), recorded, shared, spent, lost, asked)
 
 
 def read_cost(path: Path) -> float:
@@ -151,7 +195,7 @@ def read_cost(path: Path) -> float:
 
 
 def reused_replies(path: Path) -> Iterator[str]:
-    """Say how many replies of the run at `path` came from the response cache, if any did.
+    """Say how many replies of the run at `path` other runs had asked for, if any.
 
     Raises `RunError`.
     """
@@ -159,8 +203,8 @@ def reused_replies(path: Path) -> Iterator[str]:
     for head in read_records(path / CALLS, ReplyHead):
         if head.embed is None and head.act is None:
             count += 1
-            if head.from_cache:
-                reused[printable(head.reused_from) or "the cache"] += 1
+            if head.reused_from:
+                reused[printable(head.reused_from)] += 1
     if reused:
         runs = [name for name, _ in reused.most_common()]
         shown = " and ".join(runs) if len(runs) < 3 else f"{runs[0]} and {len(runs) - 1} other runs"

@@ -20,7 +20,7 @@ from harness.dialogue import Observation, Result, call_name
 from harness.errors import RunError
 from parsers.records import Prediction, ScoredUnit, Scores
 
-SCHEMA = 4
+SCHEMA = 5
 D = TypeVar("D")
 E = TypeVar("E")
 
@@ -86,13 +86,13 @@ class CallRecord:
             replay must arrive at the same one.
         messages: those added to the conversation `earlier`, or all of them if that is None.
         reply: the reply; of an embedder its usage, name and latency only, of an action the latency.
-        attempts: requests sent until the reply came; 0 for a reply from the cache and for a prompt
-            that was too long to send.
-        from_cache: whether the reply came from the cache, at no cost.
+        attempts: requests sent until the reply came; 0 for the reply of an equal call and for a
+            prompt that was too long to send.
+        from_cache: whether the reply is that of an equal call of this or another run, at no cost.
         cost: billed for it, in US dollars; None without a price.
         earlier: digest of the conversation that this one extends.
-        price: what a reply from the cache would have cost; left out for other calls, whose price is
-            `cost`, and where it is unknown.
+        price: what the reply of an equal call would have cost; left out for other calls, whose
+            price is `cost`, and where it is unknown.
         role: who was asked; "" is the model under test, and environments have none.
         trial: number of the attempt of the unit, from 0; an episode may have to start anew.
         asked_by: the unit that asked for a shared call first, and bears its cost; "" for other
@@ -100,7 +100,7 @@ class CallRecord:
         embed: what an embedder was asked for; None for other calls.
         act: what an environment was asked for; None for other calls.
         sample: number of the reply, from 0, where a dialogue asks several times.
-        reused_from: the run that asked for a reply from the cache; "" where that is not known.
+        reused_from: the other run that asked for the reply; "" for a reply of this run.
         temperature, seed: those that its dialogue asked for; None for those of the run.
 
     The last nine are left out of the line where they are at their default.

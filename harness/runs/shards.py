@@ -83,7 +83,10 @@ def merge(runs: Sequence[Path], into: Path) -> None:
             directory.copy_lines(
                 _chosen_lines(run, CALLS, chosen), _chosen_lines(run, STEPS, chosen)
             )
-        directory.add_models(name for manifest in manifests for name in manifest.answered_by)
+        for manifest in manifests:
+            for role, known in manifest.answerers.items():
+                for facts in known:
+                    directory.note_answerer(role, facts, again=False)
 
 
 def _joined(one: Redone | None, other: Redone | None) -> Redone | None:

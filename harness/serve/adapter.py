@@ -16,6 +16,7 @@ from adapters import (
     Adapter,
     AdapterInfo,
     AdapterSpec,
+    Listing,
     Participant,
     PictureSource,
     Reply,
@@ -113,6 +114,11 @@ class ServedAdapter(Participant):
         """Ask once. Raises `Fault` or `Fatal`."""
         await self._server.ready()
         return await self._adapter.ask(request, pictures)
+
+    async def listed(self) -> Mapping[str, str]:
+        """Return what the server's list of models says of this one."""
+        await self._server.ready()
+        return await self._adapter.listed() if isinstance(self._adapter, Listing) else {}
 
     def measured(self) -> Mapping[str, object]:
         """Return the server's command, version, models and starts."""

@@ -13,6 +13,7 @@ from harness.kinds.scoring import FINE, Bound, Bounds, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.runs import Manifest, Unit, open_run
+from harness.runs.answerers import changes
 from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
@@ -239,6 +240,8 @@ def warnings_of(
     limits, units = limits_of(settings), declared.units
     if manifest is not None and (bad := unusable_replies(records, limits, units, directory)):
         yield f"warning: {bad}"
+    for change in changes(manifest.answerers) if manifest is not None else ():
+        yield f"warning: {change}"
     if mistake := unit_kind(declared.kind).extras.warning(records, settings):
         yield f"warning: {mistake}"
 

@@ -29,6 +29,7 @@ from harness.planning.plan import Plan, setup_of
 from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
 from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
 from harness.session.deployment import Deployment, advice
+from harness.session.kept_replies import say_what_is_kept
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
 from harness.session.session import Session
@@ -102,6 +103,7 @@ class _Asked:
 async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -> _Asked:
     """Hold the dialogues that are not on record yet, and close everything that they needed."""
     settings, model, say = plan.settings, plan.model, observer.notice
+    directory.warn = say
     # The running scores are those of the run, not of this session.
     before = open_run(plan.directory).records() if directory.settled else ()
     stopped: Stopped | None = None
@@ -140,6 +142,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             directory,
             policy=engine_policy(settings),
             cache=cache,
+            reuse=bool(settings.cache),
             observer=observer,
             spent=directory.spent,
             prepare_picture=session.prepare_picture,
@@ -161,6 +164,9 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                         if plan.preflights:
                             await preflight()
                         await engine.preflight_roles(plan.preflighted_roles)
+                        await engine.introduce()
+                        if cache is not None and settings.cache is None and not before:
+                            await say_what_is_kept(plan, engine, session, say)
                     await engine.run(session.jobs(), session.settle)
                 if passes is None or not passes.waiting:
                     deployment.finish()
@@ -299,7 +305,7 @@ def _named(directory: Path) -> str:
 def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, VectorCache | None]:
     """Open the caches of replies and vectors that runs share."""
     settings = plan.settings
-    if not settings.cache:
+    if settings.cache is False:
         return None, None
     folder, replies, vectors = _cache_folder(settings), None, None
     # A policy is quicker than a database, and a script is edited between runs.

@@ -216,8 +216,10 @@ class RunOptions(TypedDict, total=False):
     skip_bad_rows: bool
     """Count rows that cannot be read as invalid, instead of stopping at the first. Every screenshot
     is then decoded once more, to find the broken ones."""
-    cache: bool
-    """Reuse replies to identical requests."""
+    cache: bool | None
+    """Reuse the replies of other runs to identical requests. Default: only where it is known which
+    weights answer (models on this machine, and the providers' own addresses). At other addresses
+    --cache reuses those of the model that the server names now."""
     picture_cache: float
     """Gigabytes of prepared pictures to keep on disk for other runs. Default: 0; in a sweep 8."""
     cache_dir: str | Path | None

@@ -122,10 +122,23 @@ class Session:
             if question.record.invalid is not None or question.outcome is not None:
                 self._pass_over(question, repeat)
             else:
-                shuffles = self._settings.shuffles > 1
-                asked = question.shuffled(repeat) if shuffles else question.repeated()
+                asked = self._repeated(question, repeat)
                 self._open_unit(key, asked)
                 yield self._job(key, asked)
+
+    async def rehearsed(self) -> AsyncGenerator[tuple[Job, Question]]:
+        """Yield the dialogues that `jobs` yields at first, with their questions; begin none."""
+        async with contextlib.aclosing(ahead(self._plan.questions_of(self._plan.left))) as asked:
+            async for question in asked:
+                if question.record.invalid is None and question.outcome is None:
+                    for repeat in range(self._settings.times):
+                        yield (
+                            self._job((question.unit_id, repeat), self._repeated(question, repeat)),
+                            question,
+                        )
+
+    def _repeated(self, question: Question, repeat: int) -> Question:
+        return question.shuffled(repeat) if self._settings.shuffles > 1 else question.repeated()
 
     def park(self, job: Job) -> None:
         """Close a unit whose dialogue waits for calls that were handed over."""

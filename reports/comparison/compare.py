@@ -21,11 +21,12 @@ from parsers import (
 from parsers.clusters import clustered
 from parsers.parents import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
+from reports.comparison.replies import replies_of
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
 from reports.comparison.settings import Subject, check_comparable
 from reports.comparison.spent import takes
 from reports.frames.rows import InvalidRule, RunRows, run_rows
-from reports.load import RunLike, corrupt_lines, open_runs
+from reports.load import RunLike, changed_lines, corrupt_lines, open_runs
 from reports.settings import compare as compare_settings
 from reports.statistics.paired import (
     effect,
@@ -108,6 +109,7 @@ def compare_runs(
         given={**overrides, **({"splits": list(splits)} if splits else {})},
         variant=rows[first].rules.variant,
         correction=correction if len(comparisons) > 1 else "none",
+        changed=changed_lines(opened),
         corrupt=corrupt_lines(opened),
         planned=planned,
         cluster=rows[first].rules.cluster,
@@ -182,8 +184,7 @@ def _comparison(
         if pairs.measures[measure.name].units
     ]
     for measure in declared.of_parents:
-        if pairs.measures[measure.name].units:
-            paired = pairs.measures[measure.name]
+        if (paired := pairs.measures[measure.name]).units:
             contrasts.append(_of_parents(measure, paired, first.rules, declared, planned))
     for (name, sign), paired in pairs.repeated.items():
         measure, of = declared[name], (paired, first.rules, declared, planned)
@@ -204,6 +205,7 @@ def _comparison(
         contrasts=tuple(contrasts),
         cluster=first.rules.cluster,
         verdict="",
+        replies=replies_of(first.run, second.run, pairs.units),
         takes=takes(first, second),
     )
 

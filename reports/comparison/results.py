@@ -10,6 +10,7 @@ from typing import Any
 
 from parsers import FEW, Declaration
 from reports.comparison.pairing import Left
+from reports.comparison.replies import Replies
 from reports.comparison.spent import Takes
 from reports.settings import Settings
 from reports.statistics.paired import Difference, Effect
@@ -59,6 +60,7 @@ class Comparison:
     contrasts: the measures under each average.
     cluster: the level that intervals and tests take as independent.
     verdict: the conclusion in words.
+    replies: how many dialogues a reply decided, and in how many it is the same one.
     takes: tokens, seconds and dollars per answered unit and per success; none for policies.
     """
 
@@ -75,6 +77,7 @@ class Comparison:
     contrasts: tuple[Contrast, ...]
     cluster: str
     verdict: str
+    replies: Replies
     takes: tuple[Takes, ...] = ()
 
 
@@ -107,6 +110,7 @@ class Comparisons:
     given: scoring rules and splits that replace those of the runs.
     variant: of the measure that has several, "" if none has.
     correction: correction of the p values; `none` for a single comparison.
+    changed: lines about runs that more than one model answered, as servers say.
     corrupt: lines of runs that could not be read and are left out.
     planned: difference (a share) to plan tasks for; None plans nothing.
     cluster: the level that intervals and tests take as independent.
@@ -122,6 +126,7 @@ class Comparisons:
     correction: Correction
     cluster: str
     declared: Declaration
+    changed: tuple[str, ...] = ()
     corrupt: tuple[str, ...] = ()
     planned: float | None = None
 
@@ -137,9 +142,16 @@ def verdict(comparison: Comparison, planned: float | None = None) -> str:
     """Say in words whether the main measure differs.
 
     A difference is claimed only if the permutation test (corrected for several runs) and the
-    interval agree. The number of clusters is for the `planned` difference if there is one.
+    interval agree. The number of clusters is for the `planned` difference if there is one. Runs
+    that rest on the same replies get no verdict: they are one measurement.
     """
-    declared = comparison.declared
+    declared, replies = comparison.declared, comparison.replies
+    if replies.all_same:
+        return (
+            f"{comparison.run} and {comparison.baseline} have the same replies: what decided each "
+            f"of these {declared.units} was asked for once, by one of them or by a third run. They "
+            "are one measurement, so there is no verdict."
+        )
     found = {(c.metric, c.average): c for c in comparison.contrasts}
     main = found[primary(declared)]
     won = found.get((declared.main.result, "micro"), main).effect

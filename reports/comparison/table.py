@@ -179,6 +179,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
         "planned_difference": comparisons.planned,
         **{one.name: comparisons.variant for one in declared.measures if one.variants},
         "settings": {**asdict(comparisons.settings), "given": comparisons.given},
+        "changed": list(comparisons.changed),
         "corrupt": list(comparisons.corrupt),
         "runs": [
             {**asdict(progress), "share": progress.share} for progress in comparisons.progress
@@ -197,6 +198,7 @@ def _data(comparisons: Comparisons, above: tuple[str, ...], footnotes: tuple[str
                 },
                 **({"only_one": list(one.single)} if one.single else {}),
                 **({"takes": [asdict(each) for each in one.takes]} if one.takes else {}),
+                "replies": asdict(one.replies),
                 "verdict": one.verdict,
             }
             for one in comparisons.others
@@ -212,6 +214,7 @@ def _above(comparisons: Comparisons) -> Iterator[str]:
         "constants": comparisons.settings.constants,
         "differences": comparisons.settings.differences,
         "given": comparisons.given,
+        "changed": comparisons.changed,
         "corrupt": comparisons.corrupt,
     }
     yield from about(attrs)
@@ -250,6 +253,11 @@ def _facts(one: Comparison) -> tuple[str, ...]:
         if number := one.incomplete[measure.name]:
             parents = declared.level(measure.over).many
             lines.append(f"incomplete {parents}, left out of {measure.head}: {number:,}")
+    if one.replies.same and not one.replies.all_same:
+        lines.append(
+            f"the same replies decided {one.replies.same:,} of {one.replies.decided:,} dialogues: "
+            "there the runs are one measurement"
+        )
     if one.single:
         lines.append(f"left out, as only one of the runs has it: {', '.join(one.single)}")
     return tuple(lines)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adapters.contract import Adapter, AdapterInfo, Fault, PictureSource, Request, unless_sampled
+from adapters.contract import Adapter, AdapterInfo, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, user
 from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
@@ -37,7 +37,6 @@ class Model:
             "provider": "test",
             "concurrency": 4,
         }
-        values["greedy"] = unless_sampled
         self._info = AdapterInfo(**{**values, **info})
         self.asked: list[Request] = []
         self.most = 0
@@ -131,6 +130,7 @@ class Log:
 
     records: list[CallRecord] = field(default_factory=list)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    answerers: list[tuple[str, dict[str, str]]] = field(default_factory=list)
 
     async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
         await asyncio.sleep(0)
@@ -139,6 +139,13 @@ class Log:
 
     async def blob(self, digest: str) -> bytes:
         return self.blobs[digest]
+
+    async def equal(self, request: str) -> CallRecord | None:
+        found = (one for one in self.records if one.request == request)
+        return next((one for one in found if one.reply.finish == "stop"), None)
+
+    def note_answerer(self, role: str, said: Mapping[str, str]) -> None:
+        self.answerers.append((role, dict(said)))
 
     def of(self, unit_id: str) -> dict[str, CallRecord]:
         return {r.place: r for r in self.records if r.unit_id == unit_id}

@@ -253,8 +253,8 @@ def test_a_hit_asks_no_model_and_decodes_no_picture(tmp_path: Path) -> None:
         return outcomes
 
     first, second = Log(), Log()
-    model = Looking(echo)
-    asyncio.run(hold(Model(echo), None, first))
+    model = Looking(echo, weights_known=True)
+    asyncio.run(hold(Model(echo, weights_known=True), None, first))
     outcomes = asyncio.run(hold(model, NoPictures(), second))
     assert len(outcomes) == 1
     assert model.asked == []

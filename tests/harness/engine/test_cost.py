@@ -103,7 +103,7 @@ def test_what_a_reply_from_the_cache_would_have_cost_is_on_record(tmp_path: Path
     async def hold(log: Log) -> list[Outcome]:
         cache = ReplyCache(tmp_path / "cache.sqlite", pytest.fail)
         outcomes: list[Outcome] = []
-        driver = engine(Model(), log, pricing=PRICING, cache=cache)
+        driver = engine(Model(weights_known=True), log, pricing=PRICING, cache=cache)
         await driver.run([two_rounds("a")], outcomes.append)
         await cache.close()
         return outcomes

@@ -90,7 +90,8 @@ def test_nothing_is_repeated_within_a_trial_and_the_cost_is_the_bill(
 
     assert start(run, servers).wait(PATIENCE_S) == 0
     resumed = asked(servers) - before - at_kill
-    assert resumed.total() == len(PLACES) - (0 if acted else len(recorded))
+    # A new trial asks anew, but the vectors of the same texts are on record.
+    assert resumed.total() == len(PLACES) - (1 if acted else len(recorded))
 
     (unit,) = open_run(run).records()
     calls = list(open_run(run).calls())
@@ -103,7 +104,7 @@ def test_nothing_is_repeated_within_a_trial_and_the_cost_is_the_bill(
     # What the servers bill, but for an answer that the kill kept from being recorded.
     lost = at_kill - Counter(map(role_of, recorded))
     bill = asked(servers) - before - lost
-    assert Counter(map(role_of, calls)) == bill
+    assert Counter(role_of(call) for call in calls if not call.from_cache) == bill
     for role, price in PRICES.items():
         lines = [record.cost for record in calls if role_of(record) == role]
         assert sum(cost or 0.0 for cost in lines) == pytest.approx(price * bill[role])

@@ -16,8 +16,8 @@ from harness.dialogue import Ask
 from harness.engine import Engine, ProtocolError
 from harness.engine.acts_and_embeds import VectorCache
 from harness.engine.cache import ReplyCache
-from tests.harness.engine.support import Log, Model, engine, run, say
-from tests.harness.engine.test_equal_calls import asking, with_caches
+from tests.harness.engine.support import Log, engine, run, say
+from tests.harness.engine.test_equal_calls import Model, asking, with_caches
 
 JUDGE = Ask(say("Is it right?"), "judge", temperature=0.9)
 FIVE = tuple(replace(JUDGE, sample=number) for number in range(5))

@@ -156,13 +156,13 @@ def test_lines_without_a_manifest_are_not_taken_over(tmp_path: Path, name: str) 
     assert not (path / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("schema", [3, 99])
+@pytest.mark.parametrize("schema", [4, 99])
 def test_runs_of_another_format_are_refused_with_the_reason(tmp_path: Path, schema: int) -> None:
     path = write(tmp_path / "r")
     manifest = msgspec.json.decode((path / "manifest.json").read_bytes())
     (path / "manifest.json").write_bytes(msgspec.json.encode({**manifest, "schema": schema}))
     for use in (lambda: open_run(path), lambda: RunDirectory.start(path, SETUP)):
-        said = f"written by another version of vlm-eval .format {schema}; this one reads format 4"
+        said = f"written by another version of vlm-eval .format {schema}; this one reads format 5"
         with pytest.raises(OtherFormat, match=said):
             use()
 

@@ -94,11 +94,10 @@ def test_a_server_that_dies_in_the_middle_is_started_again_and_the_run_completed
     assert starts("a") == 2
 
 
-def test_replies_are_found_in_the_cache_whatever_the_port() -> None:
+def test_kept_replies_are_found_whatever_the_port() -> None:
     assert call(*line("a", "--cache-dir", "cache")).code == 0
-    second = call(
-        *line("b", "--cache-dir", "cache", "--no-preflight", command=f"{OWN} --die-after 1")
-    )
+    # The first call alone is made, which says who answers now.
+    second = call(*line("b", "--cache-dir", "cache", "--cache", command=f"{OWN} --die-after 2"))
     assert second.code == 0
     assert all(record["attempts"] == 0 for record in calls("b"))
     # The same model name at OpenAI's own address is somebody else.

@@ -36,8 +36,8 @@ def test_five_samples_are_five_calls_and_a_later_run_may_reuse_them() -> None:
         assert len(lines) == len({line["reply"]["text"] for line in lines}) == 5 * 2 * STEPS
         assert len(server.asks) == len(lines)
         assert {ask.body["temperature"] for ask in server.asks} == {0.9}
-        done = call(*at(server, *FIVE, "--out", "b"))
-        assert len(server.asks) == len(lines)
+        done = call(*at(server, *FIVE, "--out", "b", "--cache", "--preflight"))
+        assert len(server.asks) == len(lines) + 1
     assert f"{len(lines)} of {len(lines)} replies reused from a" in done.out
     first, second = ({one["unit_id"]: one["prediction"] for one in last_lines(run)} for run in "ab")
     assert first == second

@@ -1,0 +1,189 @@
+"""Replies of other runs: reused where it is known who answers, and elsewhere only of the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.contract import unless_sampled
+from adapters.conversation import Reply
+from adapters.embedding import Embedded
+from harness.dialogue import Ask, Embed
+from harness.engine import Engine, Job, Lane, Outcome
+from harness.engine.acts_and_embeds import VectorCache
+from harness.engine.cache import ReplyCache
+from harness.pictures import PictureStore
+from harness.runs import RunDirectory, open_run
+from tests.harness.engine.roles import Texts, lanes
+from tests.harness.engine.support import Log, Model, engine, say
+from tests.harness.engine.test_equal_calls import asking
+from tests.harness.runs.examples import SETUP
+
+FACTS = {"id": "m", "root": "/weights/1", "created": "1700000000", "quantization": "fp8"}
+JOBS = [asking("a", Ask(say("1"), "one"), Ask(say("2"), "two")), asking("b", Ask(say("3"), "one"))]
+
+
+class Served(Model):
+    """A model behind a server that names it in replies and in its list of models."""
+
+    def __init__(self, name: str = "w-1", facts: Mapping[str, str] = FACTS, **info: Any) -> None:
+        usual = {"endpoint": "http://there/v1", "greedy": unless_sampled, "concurrency": 1}
+        super().__init__(lambda request: Reply("x", model=name), **{**usual, **info})
+        self.facts = facts
+
+    async def listed(self) -> Mapping[str, str]:
+        return self.facts
+
+
+class ServedTexts(Texts):
+    """An embedder behind such a server."""
+
+    def __init__(self, name: str = "v-1", facts: Mapping[str, str] = FACTS) -> None:
+        super().__init__()
+        self.facts, self.named = facts, name
+
+    async def embed(self, texts: Any) -> Embedded:
+        return replace(await super().embed(texts), model=self.named)
+
+    async def listed(self) -> Mapping[str, str]:
+        return self.facts
+
+
+async def each(jobs: list[Job]) -> AsyncGenerator[Job]:
+    for job in jobs:
+        yield job
+
+
+def held(
+    folder: Path,
+    model: Model,
+    jobs: list[Job] = JOBS,
+    *,
+    run: str = "runs/a",
+    preflight: bool = True,
+    roles: Mapping[str, Lane | None] | None = None,
+    **more: Any,
+) -> tuple[list[bool], Counter[str]]:
+    """Hold the dialogues of a run. Return which calls were answered by kept replies, and the count
+    of those that were left aside."""
+
+    async def main() -> Counter[str]:
+        replies = ReplyCache(folder / "r.sqlite", pytest.fail, run=run)
+        vectors = VectorCache(folder / "v.sqlite", pytest.fail)
+        driver: Engine = engine(model, log, cache=replies, vectors=vectors, roles=roles, **more)
+        if preflight:
+            await driver.preflight(None)
+            await driver.preflight_roles(roles or ())
+        await driver.introduce()
+        aside = await driver.left_aside(each(jobs))
+        outcomes: list[Outcome] = []
+        await driver.run(jobs, outcomes.append)
+        await replies.close()
+        await vectors.close()
+        assert len(outcomes) == len(jobs)
+        return aside
+
+    log = Log()
+    aside = asyncio.run(main())
+    return [record.from_cache for record in log.records], aside
+
+
+def test_replies_of_weights_that_the_key_knows_are_reused_by_default(tmp_path: Path) -> None:
+    held(tmp_path, Served(weights_known=True))
+    # Providers answer with dated names, which change.
+    found, aside = held(tmp_path, Served("w-2", {}, weights_known=True), preflight=False)
+    assert found == [True] * 3
+    assert not aside
+
+
+def test_others_are_left_aside_and_counted_unless_they_are_asked_for(tmp_path: Path) -> None:
+    assert held(tmp_path, Served()) == ([False] * 3, Counter())
+    # A second call follows from the reply to the first.
+    assert held(tmp_path, Served(), run="runs/b") == ([False] * 3, Counter({"runs/a": 3}))
+    assert held(tmp_path, Served(), reuse=True) == ([True] * 3, Counter())
+
+
+def test_only_what_is_kept_is_counted(tmp_path: Path) -> None:
+    held(tmp_path, Served(), JOBS[1:])
+    more = [*JOBS, asking("c", Ask(say("3"), "one"), Ask(say("4"), "two"))]
+    assert held(tmp_path, Served(), more, run="runs/b")[1] == Counter({"runs/a": 2})
+
+
+OTHERS = [
+    Served("w-2"),
+    *(Served(facts={**FACTS, name: "other"}) for name in FACTS),
+    Served(facts={name: value for name, value in FACTS.items() if name != "quantization"}),
+    Served(facts={**FACTS, "parent": "/base"}),
+    Served(facts={}),
+    Served(endpoint="http://elsewhere/v1"),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=lambda one: repr((one.facts, one.info.endpoint)))
+def test_replies_of_another_model_than_the_server_names_now_are_not_reused(
+    tmp_path: Path, other: Served
+) -> None:
+    held(tmp_path, Served())
+    assert held(tmp_path, other) == ([False] * 3, Counter())
+    held(tmp_path, Served())
+    other.asked.clear()
+    # Its own are.
+    assert held(tmp_path, other, reuse=True)[0] == [True] * 3
+
+
+def test_a_server_without_a_list_is_known_by_its_name_in_replies(tmp_path: Path) -> None:
+    held(tmp_path, Served(facts={}))
+    assert held(tmp_path, Served("w-2", {}), reuse=True)[0] == [False] * 3
+    assert held(tmp_path, Served(facts={}), reuse=True)[0] == [True] * 3
+
+
+def test_nothing_is_reused_before_a_reply_has_said_who_answers(tmp_path: Path) -> None:
+    held(tmp_path, Served())
+    found, _ = held(tmp_path, Served(), reuse=True, preflight=False)
+    # The first calls of both dialogues were under way together.
+    assert sorted(found) == [False, False, True]
+    held(tmp_path, Served(""), [asking("c", Ask(say("5"), "one"))])
+    nameless = held(tmp_path, Served(""), [asking("c", Ask(say("5"), "one"))], reuse=True)
+    assert nameless[0] == [False]
+
+
+def test_the_same_holds_for_the_models_of_roles_and_for_vectors(tmp_path: Path) -> None:
+    turns = Ask(say("plan"), "plan", role="planner"), Embed(("x", "yy"), "texts")
+    jobs = [asking("a", *turns)]
+
+    def found(planner: Served, texts: ServedTexts, **more: Any) -> list[bool]:
+        roles = lanes(planner, texts)
+        return held(tmp_path, Served(), jobs, roles=roles, **more)[0]
+
+    assert found(Served(), ServedTexts()) == [False, False]
+    assert found(Served(), ServedTexts()) == [False, False]
+    assert found(Served("w-2"), ServedTexts(), reuse=True) == [False, True]
+    assert found(Served(), ServedTexts("v-2"), reuse=True) == [True, False]
+    assert found(Served(), ServedTexts(facts={"id": "m", "root": "/v/2"}), reuse=True) == [
+        True,
+        False,
+    ]
+    assert found(Served(), ServedTexts(), reuse=True) == [True, True]
+
+
+def test_equal_calls_of_one_run_are_one_also_in_another_session_and_without_a_cache(
+    tmp_path: Path,
+) -> None:
+    turns = Ask(say("?"), "same"), Embed(("x", "yy"), "texts")
+    asked = []
+    for number in range(2):
+        model, texts = Served(), ServedTexts()
+        jobs = [asking(f"s{number}{each}", *turns) for each in "ab"]
+        with RunDirectory.start(tmp_path / "run", SETUP) as run:
+            driver = Engine(Lane(model), PictureStore(), run, roles=lanes(Served(), texts))
+            asyncio.run(driver.run(jobs, lambda outcome: None))
+        calls = [call.from_cache for call in open_run(tmp_path / "run").calls()]
+        asked.append((len(model.asked), len(texts.asked)))
+    assert asked == [(1, 1), (0, 0)]
+    assert sorted(calls) == [False, False, *[True] * 6]

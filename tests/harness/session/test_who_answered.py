@@ -1,0 +1,188 @@
+"""Runs at servers that may serve other weights tomorrow under the same name and address."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.commands.tool import CLICK_A, ONE_TASK, TEXT_ONLY, Called, call, calls
+from tests.servers import Answer, Ask, WireServer
+
+STEPS = 7
+CALLS = 2 * STEPS
+QUIET = ("--workers", "1", "--progress", "off")
+
+
+def serving(name: str, text: str = CLICK_A, **facts: Any) -> WireServer:
+    """A server whose replies and list of models name the model that it serves."""
+
+    def react(ask: Ask) -> Answer:
+        return Answer(text=text if ask.rounds else "I would click it.", model=name)
+
+    server = WireServer(react)
+    server.told["/v1/models"] = {"data": [{"id": "m", **facts}]}
+    return server
+
+
+def served(server: WireServer, out: str, *more: str) -> Called:
+    """Run one task at an address that is recorded as the same whatever the port."""
+    line = ("-m", "openai:m", "--base-url", server.base_url("openai"), *ONE_TASK, *TEXT_ONLY)
+    named = "--adapter-option", "recorded_as=mine"
+    return call("run", *line, *named, *QUIET, "--out", out, *more)
+
+
+def line_with(called: Called, word: str) -> str:
+    (line,) = (line for line in called.err.splitlines() if word in line)
+    return line
+
+
+def test_another_checkpoint_under_the_same_name_is_asked_itself() -> None:
+    with serving("checkpoint-1000", root="/w/1000") as server:
+        assert served(server, "a").code == 0
+    for more in (("--cache",), (), ("--no-cache",)):
+        out = f"b{len(more)}{''.join(more)}"
+        with serving("checkpoint-2000", "ELEMENT: C\nACTION: CLICK", root="/w/2000") as server:
+            done = served(server, out, *more)
+            assert server.count == 1 + CALLS
+        # Of itself, if of anything.
+        assert ("--cache takes" in done.err) == (not more)
+        assert not any(record["from_cache"] for record in calls(out))
+
+
+def test_replies_of_the_same_model_are_offered_in_a_line_and_taken_where_asked_for() -> None:
+    with serving("checkpoint-1000") as server:
+        assert "--cache" not in served(server, "runs/a").err
+        asked = served(server, "runs/b")
+        assert server.count == 2 * (1 + CALLS)
+        offer = line_with(asked, "--cache takes them")
+        assert offer == f"{CALLS} of {CALLS} calls are answered in runs/a: --cache takes them"
+        assert "--cache" not in served(server, "runs/c", "--no-cache").err
+        server.asks.clear()
+        assert "--cache takes" not in served(server, "d", "--cache").err
+        assert server.count == 1
+    assert all(record["reused_from"] == "runs/b" for record in calls("d"))
+
+
+def test_replies_outlive_their_run_and_are_then_named_by_their_model() -> None:
+    with serving("checkpoint-1000") as server:
+        served(server, "a")
+        shutil.rmtree("a")
+        # Another run in the same place is not where they came from.
+        offer = line_with(served(server, "a"), "--cache takes them")
+    assert offer.startswith(f"{CALLS} of {CALLS} calls are answered in replies kept of openai:m")
+
+
+def test_an_address_in_the_environment_is_not_the_provider_s_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serving("checkpoint-1000") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai"))
+        for out in "ab":
+            done = call("run", "-m", "openai:m", *ONE_TASK, *TEXT_ONLY, *QUIET, "--out", out)
+            assert done.code == 0
+        assert server.count == 2 * (1 + CALLS)
+    assert "--cache takes them" in done.err
+
+
+def test_a_server_of_the_run_s_own_is_no_exception(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", ":".join([str(Path(__file__).parents[3]), *sys.path]))
+    command = f"{shlex.quote(sys.executable)} -m tests.servers.own {{model}} {{port}}"
+    line = (*ONE_TASK, *TEXT_ONLY, "-m", "m", "--with-server", command, *QUIET)
+    assert call(*line, "--out", "a").code == 0
+    offered = call(*line, "--out", "b", "--no-preflight", "--max-cost", "0")
+    assert not any(record["from_cache"] for record in calls("b"))
+    assert offered.code == 0
+    assert f"{CALLS} of {CALLS} calls are answered in b" in call(*line, "--out", "c").err
+
+
+OPTIONS = ((), ("--cache",), ("--no-cache",))
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=str)
+def test_equal_calls_of_a_run_are_one_with_and_without_the_cache(option: tuple[str, ...]) -> None:
+    with serving("checkpoint-1000") as server:
+        url = server.base_url("openai")
+        line = ("-m", "openai:m", "--base-url", url, "-b", "sample", "--limit", "3", *TEXT_ONLY)
+        assert call("run", *line, "--history", "none", *QUIET, "--out", "a", *option).code == 0
+        assert server.count == 24  # The first call is one of them.
+    made = [record for record in calls("a") if not record["from_cache"]]
+    assert (len(made), len(calls("a"))) == (23, 40)
+    assert all("reused_from" not in record for record in calls("a"))
+
+
+def test_a_change_is_one_warning_in_the_run_that_goes_on_and_in_reports() -> None:
+    limited = ("--no-cache", "--concurrency", "1")
+    with serving("checkpoint-1000", quantization="bf16") as server:
+        react = server.react
+        server.react = lambda ask: react(ask) if ask.number < 6 else Answer(status=401)  # type: ignore[operator]
+        assert served(server, "a", *limited).code == 2
+        begun = len(calls("a"))
+        # The server is started again.
+        server.react, server.asks = react, []
+        server.told["/v1/models"] = {"data": [{"id": "m", "quantization": "int4"}]}
+        gone_on = served(server, "a", *limited)
+        assert (gone_on.code, server.count) == (0, 1 + CALLS - begun), gone_on.err
+    warning = line_with(gone_on, "warning: another model answers than before")
+    assert warning.endswith(": quantization is int4, and was bf16")
+    report = call("report", "a").out.replace("\n  ", " ")
+    assert report.count("another model answers than before: quantization is int4") == 1
+    assert "quantization is int4, and was bf16" in call("score", "a").out.replace("\n  ", " ")
+
+
+def test_a_change_within_a_run_is_one_warning() -> None:
+    with serving("checkpoint-1000") as server:
+        before, after = server.react, serving("checkpoint-2000").react
+        server.react = lambda ask: (before if ask.number < 6 else after)(ask)  # type: ignore[operator]
+        done = served(server, "a", "--no-cache", "--no-preflight")
+    line = line_with(done, "another model answers than before")
+    assert "its name in replies is checkpoint-2000, and was checkpoint-1000" in line
+    kept = json.loads(Path("a/manifest.json").read_text())["answerers"]
+    assert [facts["reply"] for facts in kept[""]] == ["checkpoint-1000", "checkpoint-2000"]
+
+
+def test_runs_that_rest_on_the_same_replies_get_no_verdict() -> None:
+    with serving("checkpoint-1000") as server:
+        served(server, "a")
+        served(server, "b", "--cache")
+        # Another limit of the second round: the first is shared, and does not decide.
+        served(server, "c", "--cache", "--max-tokens", "1024,300")
+        served(server, "d")
+    same = call("compare", "a", "b")
+    assert same.code == 0
+    text = " ".join(same.out.split())
+    assert "b and a have the same replies: what decided each of these steps was asked for" in text
+    assert "does not differ" not in text and "No difference found" not in text
+    assert sum(record["from_cache"] for record in calls("c")) == STEPS
+    for other in ("c", "d"):
+        told = call("compare", "a", other, "--vary", "max_tokens")
+        assert "the same replies" not in told.out and "succeed on exactly the same" in told.out
+    found = json.loads(call("compare", "a", "b", "--format", "json").out)
+    assert found["comparisons"][0]["replies"] == {"decided": STEPS, "same": STEPS}
+
+
+def test_replies_that_only_some_units_share_are_counted() -> None:
+    with serving("checkpoint-1000") as server:
+        line = ("run", "-m", "openai:m", "--base-url", server.base_url("openai"), *TEXT_ONLY)
+
+        def run(out: str, tasks: int, *more: str) -> None:
+            limits = "--limit", str(tasks), *QUIET, "--out", out
+            assert call(*line, "-b", "sample", *limits, *more).code == 0
+
+        run("first", 1)
+        run("a", 2, "--cache")
+        run("again", 1)
+        # The first task is that of another run, the second that of `a`.
+        run("b", 2, "--cache")
+    steps = [
+        len([one for one in calls(out) if one["place"] == "round-2"]) for out in ("again", "b")
+    ]
+    told = " ".join(call("compare", "a", "b").out.split())
+    assert f"the same replies decided {steps[1] - steps[0]} of {steps[1]} dialogues" in told
+    assert "have the same replies" not in told
+    assert "have the same replies" in " ".join(call("compare", "again", "b").out.split())
