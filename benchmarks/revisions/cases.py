@@ -165,11 +165,10 @@ def _runs() -> dict[str, tuple[str, ...]]:
             ),
             "openai-seeact-two-rounds-settings": (
                 run(
-                    f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --protocol-option "
-                    f"first_of_many=yes"
-                )
-                + " --adapter-option detail=low --protocol-option value_style=seeact --concurrency 2 "
-                "--no-preflight",
+                    f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --concurrency 2 "
+                    "--no-preflight --protocol-option first_of_many=yes --protocol-option "
+                    "value_style=seeact --adapter-option detail=low"
+                ),
             ),
             "openai-mindact-choice-shuffles": (
                 run(
