@@ -16,9 +16,8 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
-    "project"
-]
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 OF_EVERY_ENVIRONMENT = ("pip", "setuptools", "wheel")
 
 

@@ -287,12 +287,15 @@ READS: Cases = {
         f"report ../openai-seeact-two-rounds-judged/judged/judgments/* {JSON}",
     ),
     "compare-families": (
-        f"compare ../openai-grounding/runs/* ../openai-grounding-votes/runs/* {JSON}",
+        f"compare ../openai-grounding/runs/* ../openai-grounding-votes/runs/* {JSON} "
+        "--vary samples --vary vote",
         f"compare ../openai-questions/runs/* ../random-questions/runs/* {JSON}",
         f"compare ../openai-screens/runs/* ../openai-screens-turns/runs/* {JSON}",
-        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
+        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON} "
+        "--vary protocol_options.coordinates --vary protocol_options.form",
         f"compare ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
-        f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --cluster website",
+        f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --invalid fail "
+        "--cluster website",
     ),
     "errors-families": tuple(
         f"errors ../openai-{name}/runs/* {JSON}"
