@@ -284,7 +284,6 @@ READS: Cases = {
         f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
         f"report ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
         f"report ../lexical-whole/runs/* {JSON} --cluster website",
-        f"report ../openai-seeact-two-rounds-judged/judged/judgments/* {JSON}",
     ),
     "compare-families": (
         f"compare ../openai-grounding/runs/* ../openai-grounding-votes/runs/* {JSON} "
@@ -342,7 +341,7 @@ AGAIN = (
         "openai-questions",
         "openai-screens",
     ),
-    *("openai-prompts", "openai-miniwob", "openai-coordinates-batch", "scripted", "tiny"),
+    *("openai-prompts", "openai-miniwob", "scripted", "tiny"),
     *("openai-seeact-two-rounds-votes", "openai-seeact-two-rounds-judged"),
 )
 """Complete runs that are started again, which makes no call."""
