@@ -8,8 +8,8 @@
 `draw` takes SEED, 15 mutations from each of four areas and 10 from the code of means, intervals,
 parents, repeats and chance: a comparison, a number or truth value, a `not`, an `if`, a returned
 value. `try` makes a worktree of HEAD, applies one mutation after the other and runs the command in
-it. FILE.json then has for each whether it was caught (the command failed), was not, is gone from
-the source, or could not be told (the command fails without any mutation).
+it. FILE.json then has for each whether it was caught (the command failed and names what), was not,
+is gone from the source, or broke the command itself. With a FILE.json that exists it goes on.
 """
 
 from __future__ import annotations
@@ -209,16 +209,19 @@ def attempt(
 
 
 def _outcome(command: list[str], folder: Path, timeout_s: float) -> tuple[str, str]:
-    """`caught` or `not caught`, with the end of what the command printed."""
+    """`caught`, `not caught` or `broken`, with what the command printed about it."""
     try:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=timeout_s
         )
     except subprocess.TimeoutExpired:
         return "caught", f"no end after {timeout_s:g} s"
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "DIFFERS"))]
+    told = ("FAILED", "ERROR", "DIFFERS")
+    lines = [line for line in done.stdout.splitlines() if line.startswith(told)]
     said = "\n".join(lines[:3]) or (done.stdout + done.stderr)[-400:]
-    return ("caught" if done.returncode else "not caught"), said
+    if not done.returncode:
+        return "not caught", said
+    return ("caught" if lines else "broken"), said
 
 
 def git(folder: Path, *arguments: str) -> None:

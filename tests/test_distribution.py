@@ -74,7 +74,7 @@ def test_what_several_extras_need_has_the_same_bounds_in_each() -> None:
 
 
 def test_what_the_tests_install_is_pinned() -> None:
-    extras, wanted = ["test", "local", "rank"], list(PROJECT["dependencies"])
+    extras, wanted = ["test-all", "local", "rank"], list(PROJECT["dependencies"])
     for extra in extras:
         wanted += EXTRAS[extra]
         ours = (Requirement(line) for line in EXTRAS[extra] if line.startswith(OURS))

@@ -165,11 +165,10 @@ def _runs() -> dict[str, tuple[str, ...]]:
             ),
             "openai-seeact-two-rounds-settings": (
                 run(
-                    f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --protocol-option "
-                    f"first_of_many=yes"
-                )
-                + " --adapter-option detail=low --protocol-option value_style=seeact --concurrency 2 "
-                "--no-preflight",
+                    f"{openai} --max-tokens 300,200 --top-p 0.9 --model-seed 5 --concurrency 2 "
+                    "--no-preflight --protocol-option first_of_many=yes --protocol-option "
+                    "value_style=seeact --adapter-option detail=low"
+                ),
             ),
             "openai-mindact-choice-shuffles": (
                 run(
@@ -285,15 +284,17 @@ READS: Cases = {
         f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
         f"report ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
         f"report ../lexical-whole/runs/* {JSON} --cluster website",
-        f"report ../openai-seeact-two-rounds-judged/judged/judgments/* {JSON}",
     ),
     "compare-families": (
-        f"compare ../openai-grounding/runs/* ../openai-grounding-votes/runs/* {JSON}",
+        f"compare ../openai-grounding/runs/* ../openai-grounding-votes/runs/* {JSON} "
+        "--vary samples --vary vote",
         f"compare ../openai-questions/runs/* ../random-questions/runs/* {JSON}",
         f"compare ../openai-screens/runs/* ../openai-screens-turns/runs/* {JSON}",
-        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
+        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON} "
+        "--vary protocol_options.coordinates --vary protocol_options.form",
         f"compare ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
-        f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --cluster website",
+        f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --invalid fail "
+        "--cluster website",
     ),
     "errors-families": tuple(
         f"errors ../openai-{name}/runs/* {JSON}"
@@ -340,7 +341,7 @@ AGAIN = (
         "openai-questions",
         "openai-screens",
     ),
-    *("openai-prompts", "openai-miniwob", "openai-coordinates-batch", "scripted", "tiny"),
+    *("openai-prompts", "openai-miniwob", "scripted", "tiny"),
     *("openai-seeact-two-rounds-votes", "openai-seeact-two-rounds-judged"),
 )
 """Complete runs that are started again, which makes no call."""

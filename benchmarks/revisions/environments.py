@@ -24,8 +24,6 @@ FORKS = Path(__file__).with_name("forks.py")
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 PACKAGES = ("adapters", "harness", "parsers", "reports")
 EXTRAS = "local,rank,miniwob"
-NEEDED = ("dependencies", "optional-dependencies", "requires-python")
-"""What two source trees have to declare alike for the same interpreter to run both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ def prepared(
     else:
         git("worktree", "add", "--quiet", "--force", "--detach", str(tree), wanted)
     project = _project(tree)
-    if python is None and all(project.get(key) == _project(ROOT).get(key) for key in NEEDED):
+    if python is None and _needed(project) == _needed(_project(ROOT)):
         python = Path(sys.executable)
     if python is None:
         place = work / f"{side}-environment"
@@ -155,6 +153,13 @@ def prepared(
 def _project(tree: Path) -> dict[str, Any]:
     text = (tree / "pyproject.toml").read_text("utf-8")
     return dict(tomllib.loads(text)["project"])
+
+
+def _needed(project: Mapping[str, Any]) -> list[Any]:
+    """The packages that a source tree declares for what the cases use."""
+    extras = project["optional-dependencies"]
+    wanted = [extras.get(extra) for extra in EXTRAS.split(",")]
+    return [project["requires-python"], project["dependencies"], *wanted]
 
 
 def _entry_points(project: Mapping[str, Any], folder: Path) -> Path:

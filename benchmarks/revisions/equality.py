@@ -13,10 +13,10 @@ from typing import Any
 
 from benchmarks.revisions.rows import rest_of, rows_of
 
-TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$|^checksum$")
+TIMES = re.compile(r"latency|seconds|^timed$|^request_id$|_s$|^checksum$|^created$")
 """Keys whose values depend on the clock or on the server's numbering."""
 PROSE = {"note", "notes", "about", "title", "caption", "captions", "verdict"}
-SESSION = {"created", "sessions"}
+SESSION = {"sessions"}
 RESUMED = frozenset({"sessions", "unrecorded"})
 """What a run that was interrupted says otherwise than one that was not."""
 KILLED_TOO = RESUMED | {"from_cache", "attempts", "price"}

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.skipif(not PAGES, reason="the site is built from a chec
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not all(map(find_spec, ("mkdocs", "material", "mkdocstrings"))):
-        pytest.skip("the extra docs is not installed")
+        pytest.skip("needs the extra [docs]")
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     out = shared / "site"
@@ -135,7 +135,7 @@ def test_sections_and_examples_of_docstrings_are_recognised(site: Path) -> None:
 
 @pytest.mark.browser
 def test_search_works_from_files_and_asks_nobody(site: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [live]")
     program = chromium()
     if program is None:
         pytest.skip("there is no Chromium")

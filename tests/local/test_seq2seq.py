@@ -15,8 +15,8 @@ from adapters.local.batching import BatchAdapter
 from tests.adapters.support import SCREENSHOT, Pictures
 from tests.harness.commands.tool import ONE_TASK, call, calls, isolate, summary
 
-torch = pytest.importorskip("torch", reason="local models need torch")
-pytest.importorskip("transformers", reason="local models need transformers")
+torch = pytest.importorskip("torch", reason="the extra 'local' is not installed")
+pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 WORDS = [
     "B.",

@@ -20,7 +20,7 @@ HOST = "pages.invalid"
 
 needs_browser = pytest.mark.skipif(
     find_spec("playwright") is None or chromium() is None,
-    reason="playwright or Chromium is not installed",
+    reason="needs the extra [live], and Chromium",
 )
 
 

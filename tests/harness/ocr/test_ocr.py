@@ -6,6 +6,7 @@ import asyncio
 import io
 import math
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,7 @@ def drawn(size: tuple[int, int], words: dict[str, tuple[int, int]]) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.skipif(find_spec("rapidocr") is None, reason="needs the extra [ocr]")
 def test_rapidocr_reads_a_tall_picture_once_each_line() -> None:
     size = (640, 2_100)
     # The second line lies where two tiles share pixels.

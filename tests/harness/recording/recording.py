@@ -22,7 +22,7 @@ from harness.recording.columns import Row, read
 
 needs_browser = pytest.mark.skipif(
     find_spec("playwright") is None or chromium() is None,
-    reason="playwright or Chromium is not installed",
+    reason="needs the extra [record], and Chromium",
 )
 
 Pages = Mapping[str, str]

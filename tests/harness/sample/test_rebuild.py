@@ -25,7 +25,7 @@ def _shipped(split: str) -> list[Row]:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed")
+@pytest.mark.skipif(find_spec("playwright") is None, reason="needs the extra [live]")
 @pytest.mark.skipif(chromium() is None, reason="Chromium is not installed")
 def test_two_tasks_recorded_again_equal_the_shipped_ones() -> None:
     tasks = [task for task in load() if task.name in ("spanish-list", "visitor-permit")]
@@ -37,7 +37,7 @@ def test_two_tasks_recorded_again_equal_the_shipped_ones() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed")
+@pytest.mark.skipif(find_spec("playwright") is None, reason="needs the extra [live]")
 @pytest.mark.skipif(chromium() is None, reason="Chromium is not installed")
 def test_a_conversation_recorded_again_equals_the_shipped_one() -> None:
     (found,) = (one for one in load_conversations() if one.name == "later-way-back")

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytest.importorskip("torch", reason="the extra 'local' is not installed")
+
 from adapters.contract import Fatal
 from adapters.local.qwen_vl.tokenizer import (
     IMAGE,

@@ -110,7 +110,7 @@ def test_lengths_that_are_none_are_passed_over(tmp_path: Path, partial: object) 
 def _content(path: Path) -> str:
     if path.suffix != ".eval":
         return path.read_text()
-    pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+    pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
     from inspect_ai.log import read_eval_log
 
     return read_eval_log(str(path)).model_dump_json()

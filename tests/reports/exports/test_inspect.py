@@ -21,7 +21,7 @@ from tests.harness.commands.tool import call
 from tests.reports.exports.runs import ran
 from tests.reports.runs import setup, step, worked, write
 
-pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
 
 from inspect_ai.analysis import evals_df, samples_df
 from inspect_ai.log import EvalLog, list_eval_logs, read_eval_log

@@ -18,7 +18,7 @@ from tests.harness.commands.tool import call
 from tests.reports.exports.runs import HOSTILE, made_up
 from tests.reports.kinds.episode.worlds import EPISODES, forms
 
-pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
 
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ContentImage, ContentReasoning, ContentText

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the viewer shows a run of episodes with hostile texts."""
-    pytest.importorskip("inspect_ai", reason="inspect-ai is not installed")
+    pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
     place = tmp_path_factory.mktemp("viewed")
     forms(place / "forms")
     export([place / "forms"], "inspect", place / "logs", with_pictures=True)
@@ -59,7 +59,7 @@ def _wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
 @pytest.fixture(scope="module")
 def tab(address: str) -> Iterator[Any]:
     """A tab in which nothing is asked for elsewhere and no text becomes a script."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [live]")
     program = chromium()
     if program is None:
         pytest.skip("there is no Chromium")

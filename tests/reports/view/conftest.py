@@ -70,7 +70,7 @@ def browser(folder: Path) -> Iterator[Any]:
     Runs cannot be written meanwhile, hence the page first.
     """
     assert folder.is_dir()
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs the extra [live]")
     program = chromium()
     if program is None:
         pytest.skip("there is no Chromium")

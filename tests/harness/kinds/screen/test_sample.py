@@ -162,7 +162,7 @@ def test_the_recorded_action_is_right_under_rules_that_know_its_type(
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(find_spec("playwright") is None, reason="playwright is not installed")
+@pytest.mark.skipif(find_spec("playwright") is None, reason="needs the extra [live]")
 @pytest.mark.skipif(chromium() is None, reason="Chromium is not installed")
 def test_an_episode_recorded_again_equals_the_shipped_one(tmp_path: Path) -> None:
     (wanted,) = (one for one in episodes() if one.name == "remove-photos")

@@ -496,7 +496,7 @@ def test_the_check_sum_is_castagnolis() -> None:
 
 
 def test_data_is_checked_where_the_library_is_installed(tmp_path: Path) -> None:
-    pytest.importorskip("google_crc32c", reason="google-crc32c is not installed")
+    pytest.importorskip("google_crc32c", reason="needs the extra [tfrecords]")
     data = bytearray(record(b"some data"))
     data[-6] ^= 1
     (tmp_path / "a").write_bytes(data)

@@ -19,7 +19,7 @@ from parsers.records import StepInfo
 
 needs_miniwob = pytest.mark.skipif(
     find_spec("playwright") is None or find_spec("miniwob") is None or chromium() is None,
-    reason="playwright, miniwob or Chromium is not installed",
+    reason="needs the extra [miniwob], and Chromium",
 )
 
 
