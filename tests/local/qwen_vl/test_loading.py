@@ -239,7 +239,7 @@ def test_weights_and_vocabulary_are_fetched_and_no_code(
     monkeypatch.setattr("huggingface_hub.hf_hub_download", one_file)
     options = LocalOptions("seeclick", name="seeclick", revision="0123abc")
     assert described(options, "cpu").family.coordinates == "unit"
-    assert patterns == [["config.json", "qwen.tiktoken"]]
+    assert patterns == [["config.json", "qwen.tiktoken", "adapter_config.json"]]
     loaded = load(options, "cpu")
     assert patterns[-1] == ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
     assert asked[-3:] == [
@@ -264,7 +264,7 @@ def test_a_model_that_will_not_fit_is_not_fetched(
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     monkeypatch.setattr("adapters.local.checkpoint.free_ram", lambda: 1000)
     assert "are free" in complaint(LocalOptions("qwen-vl", name="qwen-vl"))
-    assert asked == [["config.json", "qwen.tiktoken"]]
+    assert asked == [["config.json", "qwen.tiktoken", "adapter_config.json"]]
 
 
 def test_a_description_needs_no_weights(checkpoint: Path, tmp_path: Path) -> None:
