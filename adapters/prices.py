@@ -16,6 +16,7 @@ of a file apply to every tier.
 from __future__ import annotations
 
 import json
+import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -177,7 +178,7 @@ def _rates(name: str, rates: Any, path: Path) -> Rates:
         if key not in rates:
             raise Fatal(f"price file {path}: '{name}' has no {key} price")
     for key, value in rates.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value < 0:
+        if type(value) not in (int, float) or not 0 <= value < math.inf:
             raise Fatal(f"price file {path}: '{name}': {key} must be dollars per million tokens")
     return Rates(**rates)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -310,7 +311,7 @@ def decoded_toml(
     Raises `DataError`, also what `check` raises of its values.
     """
     try:
-        found = tomllib.loads(file_text(path))
+        found = tomllib.loads(file_text(path), parse_float=_finite)
         check(found)
         return convert_to(found, schema)
     except OSError as error:
@@ -319,6 +320,13 @@ def decoded_toml(
         raise DataError(f"{path} is not valid TOML: {error}") from error
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: {error}{hint and f'; {hint}'}") from error
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise tomllib.TOMLDecodeError(f"{text} is not a number that can be used")
+    return number
 
 
 def converted(record: object, row: type[T], where: str) -> T:
