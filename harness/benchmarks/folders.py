@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ import msgspec
 
 from adapters.decoding import convert_to, decode_json, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
-from adapters.input_files import file_text, open_file, utf8_bytes
+from adapters.input_files import file_toml, open_file, utf8_bytes
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import fetch, fetch_one
 from harness.benchmarks.parquet import column_names, opened
@@ -311,7 +310,7 @@ def decoded_toml(
     Raises `DataError`, also what `check` raises of its values.
     """
     try:
-        found = tomllib.loads(file_text(path), parse_float=_finite)
+        found = file_toml(path)
         check(found)
         return convert_to(found, schema)
     except OSError as error:
@@ -320,13 +319,6 @@ def decoded_toml(
         raise DataError(f"{path} is not valid TOML: {error}") from error
     except msgspec.ValidationError as error:
         raise DataError(f"{path}: {error}{hint and f'; {hint}'}") from error
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise tomllib.TOMLDecodeError(f"{text} is not a number that can be used")
-    return number
 
 
 def converted(record: object, row: type[T], where: str) -> T:

@@ -491,7 +491,7 @@ def test_a_damaged_tfrecord_is_one_line(
     assert told.count("\n") == 1 and said in told
 
 
-WHOLE = {
+WHOLE: dict[str, Any] = {
     "episode_id": [5],
     "goal": [b"Buy it"],
     "actions": [b'{"action_type": "click", "x": 1, "y": 2}'],
