@@ -14,6 +14,8 @@ from adapters.contract import Fatal, Fault, FaultKind
 from adapters.conversation import Finish
 
 Cleaner = Callable[[str], str]
+LONGEST = 4_000
+"""Most characters of a server's words that are looked at; some answer with megabytes."""
 
 # 429 that waiting does not cure: no credit left, or the daily quota used up.
 FINAL_CODES = {
@@ -133,6 +135,10 @@ class Failure:
     """Seconds to wait, as the server asked."""
     final: bool = False
     """True if waiting does not help."""
+
+    def __post_init__(self) -> None:
+        for name in ("message", "code", "param"):
+            object.__setattr__(self, name, getattr(self, name)[:LONGEST])
 
 
 def judge(
@@ -286,6 +292,7 @@ def cleaner(*keys: str) -> Cleaner:
     ]
 
     def clean(text: str) -> str:
+        text = text[:LONGEST]
         for secret in (*secrets, _BEARER):
             text = secret.sub("[key]", text)
         text = CONTROL.sub("\N{REPLACEMENT CHARACTER}", " ".join(text.split()))

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import codecs
 import errno
+import math
 import stat
+import tomllib
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 
 BOM = codecs.BOM_UTF8
 _OTHERS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -43,6 +46,21 @@ def utf8_bytes(path: Path) -> bytes:
 def file_text(path: Path) -> str:
     """Return a text without its mark. Raises OSError, UnicodeDecodeError."""
     return utf8_bytes(path).decode()
+
+
+def file_toml(path: Path) -> dict[str, Any]:
+    """Return the keys of a TOML file; its numbers are finite.
+
+    Raises OSError, UnicodeDecodeError, `tomllib.TOMLDecodeError`.
+    """
+    return tomllib.loads(file_text(path), parse_float=_finite)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise tomllib.TOMLDecodeError(f"{text} is not a number that can be used")
+    return number
 
 
 def behind_mark(path: Path) -> BufferedReader:

@@ -184,8 +184,7 @@ def _rates(name: str, rates: Any, path: Path) -> Rates:
         if key not in rates:
             raise Fatal(f"price file {path}: '{name}' has no {key} price")
     for key, value in rates.items():
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or not 0 <= value < math.inf:
+        if type(value) not in (int, float) or not 0 <= value < math.inf:
             raise Fatal(f"price file {path}: '{name}': {key} must be dollars per million tokens")
     return Rates(**rates)
 

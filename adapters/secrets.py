@@ -8,8 +8,9 @@ key.
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adapters import ModelInfo
@@ -47,6 +48,58 @@ def is_secret(name: str) -> bool:
     if _ALWAYS & {*words, "".join(words[-2:])}:
         return True
     return words[-1] in _AT_THE_END and not (len(words) > 1 and words[-2] in _HARMLESS)
+
+
+LEAST = 8
+"""Characters of a key; what is shorter ("EMPTY") is none."""
+_PASSWORD = re.compile(r"://[^/\s@:]*:[^/\s@]+@")
+
+
+def key_in(value: object) -> str:
+    """Return the variable of the environment whose value, a key by its name, is part of a value; ""
+    for none."""
+    texts = list(_texts(value))
+    for name, key in os.environ.items():
+        if (
+            is_secret(name)
+            and len(key.strip()) >= LEAST
+            and any(key.strip() in one for one in texts)
+        ):
+            return name
+    return ""
+
+
+def has_password(value: object) -> bool:
+    """Return whether an address in a value has a password (`https://user:password@host`)."""
+    return any(map(_PASSWORD.search, _texts(value)))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        value = tuple(value.items())
+    if isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts(inner)
+    elif isinstance(value, str):
+        yield value
+
+
+_INNER = re.compile(r"[\s;&|()\"'`]+")
+_NAMED = re.compile(r"(-{0,2})([A-Za-z_][\w-]*)(=|:|$)(.*)", re.DOTALL)
+
+
+def secrets_in(words: Sequence[str]) -> Iterator[str]:
+    """Yield the names of keys among the words of a command, also of one within a word (`sh -c`).
+
+    A variable in the place of the key (`$NAME`) is none.
+    """
+    inner = [part for word in words for part in _INNER.split(word) if part]
+    for part, following in zip(inner, [*inner[1:], ""], strict=True):
+        named = _NAMED.fullmatch(part)
+        if named is None or not is_secret(named[2]) or not (named[1] or named[3]):
+            continue
+        if not (named[4] or following).startswith("$"):
+            yield named[2]
 
 
 def masked(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ import msgspec
 
 from adapters.decoding import convert_to, decode_json, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
-from adapters.input_files import file_text, open_file, utf8_bytes
+from adapters.input_files import file_toml, open_file, utf8_bytes
 from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import fetch, fetch_one
 from harness.benchmarks.parquet import column_names, opened
@@ -310,7 +310,7 @@ def decoded_toml(
     Raises `DataError`, also what `check` raises of its values.
     """
     try:
-        found = tomllib.loads(file_text(path))
+        found = file_toml(path)
         check(found)
         return convert_to(found, schema)
     except OSError as error:

@@ -119,5 +119,10 @@ def _site(url: str) -> tuple[str, str]:
     except ValueError:
         known = False
     if not known:
-        raise UserError(f"{url} is not the address of a page")
+        raise UserError(f"{url.rpartition('@')[2]} is not the address of a page")
+    if "@" in urlsplit(url).netloc:
+        raise UserError(
+            "the address has a user or a password, which the recording would hold: leave them out, "
+            "and sign in on the page"
+        )
     return "", url

@@ -231,7 +231,7 @@ def built_aside(target: Path, *, replaces: bool = False) -> Iterator[Path]:
 
     It lies next to `target`, and has its name. A process that is killed leaves `target` as it was,
     and what it wrote is removed by the next one. `target` is missing or an empty folder; with
-    `replaces`, each entry takes the place of the one of its name, and others stay.
+    `replaces`, each file takes the place of the one of its name, and others stay.
 
     Raises `RunError` for a `target` with other content, and while another process writes it.
     """
@@ -247,18 +247,18 @@ def built_aside(target: Path, *, replaces: bool = False) -> Iterator[Path]:
         lock.acquire(timeout=0)
     except Timeout:
         raise RunError(f"another process is writing {target}") from None
-    new, old = work / target.name, work / "old"
+    new = work / target.name
     try:
-        for left in (new, old):
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
         yield new
         if filled:
-            old.mkdir()
-            for entry in new.iterdir():
-                if (target / entry.name).exists():
-                    (target / entry.name).replace(old / entry.name)
-                entry.replace(target / entry.name)
+            for entry in sorted(new.rglob("*")):
+                place = target / entry.relative_to(new)
+                if entry.is_dir():
+                    place.mkdir(exist_ok=True)
+                else:
+                    entry.replace(place)
         else:
             if target.exists():
                 target.rmdir()

@@ -32,7 +32,7 @@ import msgspec
 from adapters.checks import MAX_NAME, read_json
 from adapters.contract import Fault
 from adapters.processes.supervisor import Program
-from adapters.secrets import is_secret
+from adapters.secrets import secrets_in
 from harness.errors import UserError
 from harness.printing import printable
 
@@ -305,18 +305,18 @@ def words_of(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UserError(f"{_OPTION}: {error}: {command}") from None
+        raise UserError(f"{_OPTION}: {error}") from None
     if not words:
         raise UserError(f"{_OPTION} needs a command: vllm serve {{model}} --port {{port}}")
     if _ASSIGNED.fullmatch(words[0]):
-        raise UserError(f"{_OPTION} is run without a shell: write env {words[0]} ...")
-    for word in words:
-        name = word.lstrip("-").partition("=")[0]
-        if (word.startswith("-") or _ASSIGNED.fullmatch(word)) and is_secret(name):
-            raise UserError(
-                f"{_OPTION} holds a key ({name}), which a run would write down: leave it out, and "
-                "let the server read it from the environment (VLLM_API_KEY, HF_TOKEN)"
-            )
+        raise UserError(
+            f"{_OPTION} is run without a shell: write env {words[0].partition('=')[0]}=..."
+        )
+    for name in secrets_in(words):
+        raise UserError(
+            f"{_OPTION} holds a key ({name}), which a run would write down: leave it out, and "
+            "let the server read it from the environment (VLLM_API_KEY, HF_TOKEN)"
+        )
     if "{port}" not in command:
         raise UserError(f"{_OPTION} must say where the port goes: ... --port {{port}}")
     return words

@@ -11,7 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from adapters.secrets import masked
+from adapters.secrets import has_password, key_in, masked
 from harness.settings import values
 from harness.settings.declared import Settings
 from harness.settings.setting import ELEMENTS, PICTURES, STEPS, Group, Setting
@@ -192,6 +192,14 @@ def read_settings(named: Mapping[str, object]) -> Settings:
             value = values.pairs(value) if name == "roles" else tuple(value.items())
         if isinstance(value, Path):
             value = str(value)
+        if variable := key_in(value):
+            raise ValueError(
+                f"{given} holds the value of {variable}, which a run would write down: leave it "
+                "out; keys are read from the environment"
+            )
+        # An address that is asked is recorded without its password.
+        if has_password([one for one in _flat(value) if "base_url" not in (name, _key_of(one))]):
+            raise ValueError(f"{given} holds the password of an address: leave it out")
         try:
             read[name] = setting.read(value)
         except ValueError as error:
@@ -204,6 +212,17 @@ def read_settings(named: Mapping[str, object]) -> Settings:
                 if keys.count(key) > 1:
                     raise ValueError(f"{SETTINGS[name].key}: {key} is given twice")
     return Settings(**read, given=frozenset(read))
+
+
+def _flat(value: object) -> Iterator[object]:
+    """Yield the members of a list, or the value itself."""
+    yield from value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _key_of(member: object) -> str:
+    """Return the last part of the key of a pair, `base_url` of `("planner.base_url", ...)`."""
+    key = member[0] if isinstance(member, tuple) and member else str(member).partition("=")[0]
+    return str(key).rpartition(".")[2]
 
 
 def on_record(settings: Settings) -> dict[str, Any]:

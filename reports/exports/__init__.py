@@ -34,10 +34,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import field, fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
@@ -47,6 +46,7 @@ import click
 
 from adapters.registry import Registry
 from harness.runs import Run, open_run
+from harness.runs.files import built_aside
 from harness.tables import clean
 
 __all__ = ["EXPORTS", "ExportError", "ExportFormat", "Folder", "export", "file_name", "option"]
@@ -88,7 +88,7 @@ class Folder:
         self.out = out
         self._overwrite = overwrite
         self._names: dict[str, Path] = {}
-        self._made: list[Path] = []
+        self._stack = ExitStack()
         self._aside = Path()
 
     @property
@@ -134,14 +134,11 @@ class Folder:
     def __enter__(self) -> Self:
         if self.out.exists() and not self.out.is_dir():
             raise ExportError(f"{self.out} is a file: give a folder with --out")
-        missing = [one for one in (self.out, *self.out.parents) if not one.exists()]
         try:
-            self.out.mkdir(parents=True, exist_ok=True)
-            self._made = missing
-            self._aside = Path(tempfile.mkdtemp(prefix=".vlm-eval-export-", dir=self.out))
+            self._aside = self._stack.enter_context(built_aside(self.out, replaces=True))
         except OSError as error:
-            self._undo()
             raise ExportError(f"cannot write {self.out}: {error.strerror or error}") from error
+        self._stack.push(self._finish)
         return self
 
     def __exit__(
@@ -151,33 +148,23 @@ class Folder:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if error is None:
-                self._publish()
-                self._made = []
-        finally:
-            shutil.rmtree(self._aside, ignore_errors=True)
-            self._undo()
+            self._stack.__exit__(kind, error, trace)
+        except OSError as wrong:
+            if wrong is error:
+                raise
+            raise ExportError(f"cannot write {self.out}: {wrong.strerror or wrong}") from wrong
 
-    def _publish(self) -> None:
+    def _finish(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Keep the files that were asked for. Raises `ExportError` as `path`."""
+        if error is not None:
+            return
         written = [name for name in self._names.values() if (self._aside / name).is_file()]
         for name in written:
             self._check(name)
-        for name in written:
-            target = self.out / name
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                (self._aside / name).replace(target)
-            except OSError as error:
-                raise ExportError(f"cannot write {target}: {error.strerror or error}") from error
+        for path in self._aside.rglob("*"):
+            if path.is_file() and path.relative_to(self._aside) not in written:
+                path.unlink()
         self._names = {str(name): name for name in written}
-
-    def _undo(self) -> None:
-        """Remove the folders that were made, as far as nothing is in them."""
-        for folder in self._made:
-            try:
-                folder.rmdir()
-            except OSError:
-                return
 
 
 class ExportFormat(Protocol):

@@ -64,7 +64,7 @@ def view(
     """
     if port is not None and not serve:
         raise click.UsageError("--port belongs to --serve")
-    from reports.view.folder import ViewError, check, write_single
+    from reports.view.folder import ViewError, check, clear, write_single
     from reports.view.write import Page
 
     def make(folder: Path, named: Path | None = None) -> Page:
@@ -89,6 +89,7 @@ def view(
         try:
             with built_aside(target, replaces=overwrite) as made:
                 make(made, target / "index.html")
+                clear(target)
         except OSError as error:
             raise ViewError(f"cannot write {target}: {error.strerror or error}") from error
     elif out is None and (folders := click.get_current_context().meta.get(FOLDERS)):

@@ -82,7 +82,7 @@ def prepare(out: Path, *, overwrite: bool) -> None:
     check(out, overwrite=overwrite)
     try:
         if out.is_dir():
-            _clear(out)
+            clear(out)
         out.mkdir(parents=True, exist_ok=True)
         (out / MARK).write_text("written by vlm-eval view\n", encoding="utf-8")
         for part in PARTS:
@@ -91,7 +91,8 @@ def prepare(out: Path, *, overwrite: bool) -> None:
         raise ViewError(f"cannot write {out}: {error.strerror or error}") from error
 
 
-def _clear(out: Path) -> None:
+def clear(out: Path) -> None:
+    """Remove an earlier page. Raises `ViewError`, OSError."""
     (out / "index.html").unlink(missing_ok=True)
     for part in PARTS:
         if (out / part).is_symlink():

@@ -106,3 +106,11 @@ def test_a_wrong_price_file_is_explained(tmp_path: Path, text: str, said: str) -
     path.write_text(text)
     with pytest.raises(Fatal, match=said):
         PriceSheet.read(path)
+
+
+@pytest.mark.parametrize("price", ["nan", "inf", "-1.0", "true", "1e999"])
+def test_a_price_is_a_finite_number(price: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_text(f'["openai:m"]\ninput = {price}\noutput = 1.0\n')
+    with pytest.raises(Fatal, match="must be dollars per million tokens"):
+        PriceSheet.read(path)

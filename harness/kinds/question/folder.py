@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -37,8 +37,8 @@ class Prompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Tolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How far a number may be off."""
 
-    absolute: float = 0.0
-    relative: float = 0.0
+    absolute: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    relative: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -290,3 +290,12 @@ def test_each_metric_has_its_own_score_whatever_its_letters() -> None:
     scores = {one.unit_id: one.scores for one in harness.open_run("run").records()}
     assert scores["a"] and (scores["a"]["rougel"], scores["a"]["f1"]) == (1.0, None)
     assert scores["b"] and (scores["b"]["rougel"], scores["b"]["f1"]) == (None, 1.0)
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1.0", "1e999", "+nan"])
+@pytest.mark.parametrize("name", ["absolute", "relative"])
+def test_a_tolerance_is_a_finite_number_from_zero(name: str, value: str) -> None:
+    row = {"id": "a", "question": "How many?", "answers": [3], "metric": "number"}
+    write(row, toml=f"{TOML}[tolerance]\n{name} = {value}\n")
+    told = call("data", "check", "set")
+    assert told.code == 2 and "questions.toml" in told.err + told.out

@@ -478,7 +478,7 @@ def damaged(data: bytes) -> bytes:
         (lambda data: cut(gzip.decompress(data)), "ends within record 1: download it again"),
         (damaged, "record 1: damaged, or not a TFRecord file"),
         (lambda _: gzip.compress(record(b"\xff\xff")), "record 1: "),
-        (lambda _: record(message({"goal": [b"x"]})), "record 1: 'episode_id'"),
+        (lambda _: record(message({"goal": [b"x"]})), "missing required field `episode_id`"),
     ],
 )
 def test_a_damaged_tfrecord_is_one_line(
@@ -489,6 +489,91 @@ def test_a_damaged_tfrecord_is_one_line(
     assert agentcpm.main([str(tfrecords), str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
     assert told.count("\n") == 1 and said in told
+
+
+WHOLE: dict[str, Any] = {
+    "episode_id": [5],
+    "goal": [b"Buy it"],
+    "actions": [b'{"action_type": "click", "x": 1, "y": 2}'],
+    "step_instructions": [b"tap"],
+    "screenshots": [png()] * 2,
+    "screenshot_widths": [200] * 2,
+    "screenshot_heights": [100] * 2,
+    "accessibility_trees": [forest((0, 0, 9, 9))] * 2,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize(
+    "value", [None, [], [b"\xff\xfe"], [0], [-1], [2**63 - 1], [b"x"] * 9, [7] * 9]
+)
+def test_a_feature_that_is_absent_or_of_another_kind_is_one_line(
+    name: str, value: Any, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    features = {key: one for key, one in {**WHOLE, name: value}.items() if one is not None}
+    (file,) = tfrecords.glob("android_control*")
+    file.write_bytes(record(message(features)))
+    code = agentcpm.main([str(tfrecords), str(tmp_path / "out")])
+    told = capsys.readouterr()
+    if code:
+        assert code == 2 and told.err.count("\n") == 1 and "record 1" in told.err
+        assert not (tmp_path / "out").exists()
+    else:  # Another id, or another text.
+        assert name in ("episode_id", "goal", "step_instructions", "screenshots")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        *("", "{", "[]", "null", "3", '"click"', "{}", '{"action_type": null}'),
+        '{"action_type": "click"}',
+        '{"action_type": "click", "x": null, "y": 1}',
+        '{"action_type": "click", "x": "1", "y": 1}',
+        '{"action_type": "click", "x": 1e999, "y": 1}',
+        '{"action_type": "click", "x": NaN, "y": 1}',
+        '{"action_type": "click", "x": {"a": [1]}, "y": 1}',
+        '{"action_type": "scroll"}',
+        '{"action_type": "scroll", "direction": "sideways"}',
+        '{"action_type": "scroll", "direction": ["up"]}',
+        '{"action_type": "input_text", "text": 4}',
+        '{"action_type": "wait", "more": ' + "[" * 9_000 + "]" * 9_000 + "}",
+        '{"action_type": ["click"]}',
+    ],
+)
+def test_an_action_that_cannot_be_read_is_one_line(
+    action: str, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = tfrecords.glob("android_control*")
+    file.write_bytes(record(message({**WHOLE, "actions": [action.encode()]})))
+    assert agentcpm.main([str(tfrecords), str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and "record 1" in told
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\0" * 50_000_000,
+        b"\1" * 99,
+        struct.pack("<Q", 1 << 29) + struct.pack("<I", masked(crc32c(struct.pack("<Q", 1 << 29)))),
+        record(b"")[:-1],
+        record(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
+        record(b"\x0b"),
+        record(piece(1, piece(1, piece(1, b"\xff") + piece(2, b"")))),
+        gzip.compress(b"\0" * 50_000_000),
+        gzip.compress(record(b"x"))[:-9],
+        b"\x1f\x8b" + b"\xff" * 50,
+    ],
+    ids=range(10),
+)
+def test_bytes_that_are_no_records_are_one_line(
+    data: bytes, tfrecords: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (file,) = tfrecords.glob("android_control*")
+    file.write_bytes(data)
+    assert agentcpm.main([str(tfrecords), str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1 and str(file) in told and len(told) < 500
 
 
 def test_the_check_sum_is_castagnolis() -> None:
