@@ -86,10 +86,13 @@ def failure_of(
 
 def failure_inside(plain: object) -> object:
     """Return the error that came in place of an answer, None for an answer."""
+    if isinstance(plain, list) and plain:
+        plain = plain[0]
     if not isinstance(plain, dict) or any(plain.get(name) for name in _ANSWERS):
         return None
-    is_error = plain.get("error") or "error" in (plain.get("object"), plain.get("type"))
-    return plain if is_error else None
+    is_named = plain.get("error") or "error" in (plain.get("object"), plain.get("type"))
+    # Gateways also write the error's own fields.
+    return plain if is_named or (plain.get("code") and _message(plain)) else None
 
 
 def status_of(error: object) -> int:
@@ -188,8 +191,7 @@ def _said(plain: object, depth: int) -> tuple[str, list[str], str]:
     error = _inner(plain)
     if not isinstance(error, dict):
         return (_text(error) if error is not None else ""), [], ""
-    told = error.get("message") or error.get("detail") or ""
-    message = told if isinstance(told, str) else ""
+    message = _message(error)
     codes = _codes(error)
     param = error.get("param")
     within = [error[name].get("raw") for name in ("metadata",) if isinstance(error.get(name), dict)]
@@ -202,6 +204,11 @@ def _said(plain: object, depth: int) -> tuple[str, list[str], str]:
         codes = [*codes, *further]
         param = param or named
     return message or _text(error), codes, param if isinstance(param, str) else ""
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    told = (error.get(name) for name in ("message", "detail", "msg", "error_msg"))
+    return next((text for text in told if text and isinstance(text, str)), "")
 
 
 def _codes(error: Mapping[str, Any]) -> list[str]:

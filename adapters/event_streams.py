@@ -79,7 +79,8 @@ def chat_answer(stream: Iterable[Json]) -> Json:
             if event.get(name) is not None:
                 answer[name] = event[name]
         for part in _objects(event.get("choices")):
-            if part.get("index") not in (0, None):
+            index = part.get("index")
+            if isinstance(index, int) and index > 0:
                 continue
             choice |= {n: part[n] for n in ("finish_reason", "error") if part.get(n) is not None}
             said = part.get("delta") or part.get("message")

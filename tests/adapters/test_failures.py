@@ -76,6 +76,9 @@ def refusal(provider: Provider, answer: Answer) -> str:
         (Answer(raw=b'{"type": "error", "error": {"type": "overloaded_error"}}'), "server"),
         (Answer(raw=b'{"object": "error", "message": "late", "code": 504}'), "timeout"),
         (Answer(raw=b'{"error": "upstream is gone"}'), "server"),
+        (Answer(raw=b'[{"error": {"code": 503, "message": "busy"}}]'), "server"),
+        (Answer(raw=b'{"code": 429, "msg": "too many requests"}'), "rate_limit"),
+        (Answer(raw=b'{"code": "rate_limit_exceeded", "message": "wait"}'), "rate_limit"),
     ],
 )
 def test_what_may_pass_is_a_fault_and_is_tried_once(
