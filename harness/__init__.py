@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from harness.runs import Run, open_run
-    from harness.runs.finding import list_runs
     from harness.session.evaluate import aevaluate, evaluate
     from harness.session.run_options import RunOptions
 
 __version__ = "0.1.0"
-__all__ = ["Run", "RunOptions", "__version__", "aevaluate", "evaluate", "list_runs", "open_run"]
+__all__ = ["Run", "RunOptions", "__version__", "aevaluate", "evaluate", "open_run"]
 
 HELD: list[str] = []
 """Beginnings of the names of threads that nobody waits for, although they may never end."""
@@ -37,7 +36,6 @@ _MODULES = {
     "RunOptions": "harness.session.run_options",
     "aevaluate": "harness.session.evaluate",
     "evaluate": "harness.session.evaluate",
-    "list_runs": "harness.runs.finding",
     "open_run": "harness.runs",
 }
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from reports.frames.runs import runs_frame
     from reports.frames.steps import steps_frame
     from reports.frames.tasks import tasks_frame
+    from reports.listing import list_runs
     from reports.load import open_runs
     from reports.prefixes import prefix_table
     from reports.published.beside import published_beside, published_table
@@ -38,6 +39,7 @@ _HOMES = {
     "by_table": "reports.tables",
     "clean": "reports.formats",
     "cost_table": "reports.costs",
+    "list_runs": "reports.listing",
     "prefix_table": "reports.prefixes",
     "published_beside": "reports.published.beside",
     "published_table": "reports.published.beside",
@@ -56,6 +58,7 @@ __all__ = [
     "by_table",
     "clean",
     "cost_table",
+    "list_runs",
     "main_table",
     "open_runs",
     "prefix_table",

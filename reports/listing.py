@@ -46,13 +46,34 @@ def list_command(
 
     Without a FOLDER these are runs/ and sweeps/. Shards of a run are listed, too.
     """
-    table = runs_listed(folders or FOLDERS, where, sort)
+    table = _listed(folders or FOLDERS, where, sort)
     emit(table, form, out, note=str(table.attrs["note"]))
     return 0
 
 
-def runs_listed(folders: Iterable[Path | str], where: Sequence[str], sort: str) -> pd.DataFrame:
-    """Return the frame of `harness.list_runs`."""
+def list_runs(
+    folders: Path | str | Iterable[Path | str] = "runs",
+    *,
+    where: Sequence[str] = (),
+    sort: str = "path",
+) -> pd.DataFrame:
+    """Return a pandas frame with a row per run below some folders, as `vlm-eval list` prints it.
+
+    Columns: `path`, `model`, `benchmark`, `split`, `protocol`, `state` (complete, running, waiting
+    for a provider, incomplete, not started), `settled` of `units`, the main `measure` with its
+    `score` (a share) and its interval, `spent` (US dollars), `created`, and `setting.NAME` for
+    every setting. Raises `RunError` for folders that do not exist, and for a setting in `where`
+    that no run has.
+    """
+    from harness.runs import RunError
+
+    try:
+        return _listed([folders] if isinstance(folders, (Path, str)) else folders, where, sort)
+    except click.UsageError as error:
+        raise RunError(error.format_message()) from error
+
+
+def _listed(folders: Iterable[Path | str], where: Sequence[str], sort: str) -> pd.DataFrame:
     from reports.grid import Field, described, interval
 
     records, notes, note = _runs_below([Path(path) for path in folders])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import tomllib
 from collections.abc import Iterator
@@ -53,6 +54,58 @@ def test_every_module_is_named_as_core_or_leaf() -> None:
     modules = {name for name in modules if not name.endswith((".__init__", ".kinds"))}
     # The data of the sample is the core's, and its builder is a leaf.
     assert modules - {*CORE["source_modules"], *LEAVES} == {"harness.sample"}
+
+
+LOWER = {"adapters": ("harness", "reports"), "parsers": ("harness", "reports")}
+LOWER["harness"] = ("reports",)
+
+
+def _imported_by_name(tree: ast.AST) -> Iterator[str]:
+    """Texts that a call of `import_module` or `__import__` gets, or may take from a table."""
+    tables = {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func
+            name = name.id if isinstance(name, ast.Name) else name
+            if name not in ("import_module", "__import__"):
+                continue
+            for part in (one for argument in node.args for one in ast.walk(argument)):
+                places = [part, *ast.walk(tables.get(getattr(part, "id", ""), part))]
+                yield from (
+                    str(one.value)
+                    for one in places
+                    if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                )
+
+
+@pytest.mark.parametrize("layer", LOWER)
+def test_no_layer_imports_a_higher_one_by_name(layer: str) -> None:
+    found = [
+        (path.relative_to(ROOT).as_posix(), name)
+        for path in sorted((ROOT / layer).rglob("*.py"))
+        for name in _imported_by_name(ast.parse(path.read_text("utf-8")))
+        if name.partition(".")[0] in LOWER[layer]
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import_module('reports.listing')",
+        "importlib.import_module('reports' + '.x')",
+        "__import__(f'reports.{x}')",
+        "HOMES = {'a': 'reports.load'}\nimport_module(HOMES[name])",
+    ],
+)
+def test_imports_by_name_are_seen(code: str) -> None:
+    assert any(one.startswith("reports") for one in _imported_by_name(ast.parse(code)))
 
 
 @pytest.fixture

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from harness.errors import RunError, UserError
+from harness.errors import RunError
 from harness.runs.directory import manifest_before
 from harness.runs.lock import is_in_use
 from harness.runs.manifest import MANIFEST
 from harness.runs.on_record import read_cost
 from harness.runs.run import Run, open_run
 from harness.settings import Settings, from_record
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def settings_of(run: Run) -> Settings:
@@ -90,26 +85,3 @@ def spent_by(run: Run) -> float:
     redone = run.manifest.redone
     taken_over = redone.cost if redone else 0.0
     return max(0.0, read_cost(run.path) - taken_over + run.manifest.unrecorded)
-
-
-def list_runs(
-    folders: Path | str | Iterable[Path | str] = "runs",
-    *,
-    where: Sequence[str] = (),
-    sort: str = "path",
-) -> pd.DataFrame:
-    """Return a pandas frame with a row per run below some folders, as `vlm-eval list` prints it.
-
-    Columns: `path`, `model`, `benchmark`, `split`, `protocol`, `state` (complete, running, waiting
-    for a provider, incomplete, not started), `settled` of `units`, the main `measure` with its
-    `score` (a share) and its interval, `spent` (US dollars), `created`, and `setting.NAME` for
-    every setting. Raises `UserError` for folders that do not exist, and for a setting in `where`
-    that no run has.
-    """
-    import click
-
-    make: Callable[..., pd.DataFrame] = import_module("reports.listing").runs_listed
-    try:
-        return make([folders] if isinstance(folders, (Path, str)) else folders, where, sort)
-    except click.UsageError as error:
-        raise UserError(error.format_message()) from error
