@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -90,6 +91,7 @@ def _carry_out(
         model = chosen["model"]
         for line in _heading(one, (name, *words), changed):
             say(line)
+        _check_prepared(one, words)
         code = run.invoke(started)
     directory = Path(started.params["out"])
     if dry_run or not (directory / "manifest.json").is_file() or not is_begun(directory):
@@ -99,6 +101,15 @@ def _carry_out(
     note = guarding_notes([directory])
     say("\n" + render(grid, width=terminal_width(), note=note), nl=False)
     return int(code or 0)
+
+
+def _check_prepared(one: Reproduction, words: Sequence[str]) -> None:
+    """Raise `UsageError` if the run takes a file that a command beforehand has to make."""
+    for command in one.needs.prepare:
+        parts = shlex.split(command)
+        made = parts[parts.index("-o") + 1] if "-o" in parts else ""
+        if made in words and not Path(made).exists():
+            raise click.UsageError(f"there is no {made}; give this first: {command}")
 
 
 def _sibling(context: click.Context, name: str) -> click.Command:

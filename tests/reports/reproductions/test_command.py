@@ -232,3 +232,18 @@ def test_released_replies_give_the_figure_that_is_declared(
     assert figure.low is not None and figure.high is not None
     interval = f"[{100 * figure.low:.1f}, {100 * figure.high:.1f}]"
     assert f"Step SR 36.8 {100 * figure.value:.1f} {interval}" in one_line(done.out)
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, one in reproductions().items() if "rank convert" in str(one.needs.prepare)]
+)
+def test_a_run_without_the_file_of_the_step_before_it_names_that_step(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "no-real-key-0123456789")
+    done = call("reproduce", name, "--limit", "1")
+    assert done.code == 2
+    [step] = reproductions()[name].needs.prepare
+    assert done.complaint.endswith(f"give this first: {step}")
+    assert not Path("runs").exists()
