@@ -74,7 +74,7 @@ class Deployment:
         self._say = say
         ended = [one.prediction.status for one in before if one.calls and one.prediction]
         self._without = sum(status in UNDELIVERED for status in ended)
-        self._answered = len(ended) > self._without
+        self._answered = any(status not in {*UNDELIVERED, Status.NO_REPLY} for status in ended)
         self._held: list[_Failed] = []
         self._units = 0
         self._example: dict[Status, Outcome] = {}
