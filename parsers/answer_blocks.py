@@ -252,7 +252,8 @@ def _alias(name: str) -> Key | None:
 
 
 def _ending(name: str) -> Key | None:
-    return "ELEMENT" if name.strip().lower().endswith(_ENDINGS) else None
+    name = name.strip().lower()
+    return "ANSWER" if name.endswith("answer") else "ELEMENT" if name.endswith(_ENDINGS) else None
 
 
 def answer_in(reply: Source) -> Source | None:

@@ -22,6 +22,7 @@ from parsers.lexicon import (
     SPECIES,
 )
 from parsers.option_text import begins_with_text
+from parsers.plans import declares
 from parsers.wording import QUOTES, Token, before, is_correction, rejected, tokens_of
 
 NONE = ""
@@ -138,7 +139,9 @@ class LetterTokens:
             touches = following is not None and following.start == self.tokens[place].end
             return touches and self.low(place + 1) in ".):]},;\"'*`"
         last = self.at(self.behind(place))
-        return (last is None or not last.word) and before(self.tokens, place).named
+        if last is not None and last.word:
+            return False
+        return before(self.tokens, place).named or declares(self.tokens, place)
 
     def _is_glued(self, place: int) -> bool:
         """Return True if marks make one word or name of the token and its neighbours."""

@@ -283,7 +283,7 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
         elif low in BEST and linked:
             return True
         elif low in _CONSEQUENT:
-            return at == place - 1 or linked
+            return tokens[at + 1].low not in BEING and (at == place - 1 or linked)
         elif (low in ENDING and low != "\n") or (
             tokens[at].word and low not in (FILLING | NAMING if linked else _SURE)
         ):
@@ -300,7 +300,8 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
         return False
     for token in tokens[at + 1 : at + 5]:
         if token.low in BEST | ANSWERING:
-            return True
+            _, last = _sentence(tokens, place)
+            return not any(one.low in ("if", "unless") for one in tokens[at:last])
         if token.low not in FILLING:
             return False
     return False
@@ -345,7 +346,7 @@ def _begins(tokens: Sequence[Token], place: int) -> bool:
     if place >= len(tokens) or tokens[place - 1].low in ENDING:
         return True
     further = tokens[place + 1].low if place + 1 < len(tokens) else ""
-    return tokens[place].low in _CONSEQUENT and further != "that"
+    return tokens[place].low in _CONSEQUENT and further != "that" and further not in BEING
 
 
 def _concludes(words: Sequence[str]) -> bool:
