@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from parsers.conclusions import declares
 from parsers.lexicon import (
     BEING,
     CONTRASTING,
@@ -22,7 +23,6 @@ from parsers.lexicon import (
     SPECIES,
 )
 from parsers.option_text import begins_with_text
-from parsers.plans import declares
 from parsers.wording import QUOTES, Token, before, is_correction, rejected, tokens_of
 
 NONE = ""
