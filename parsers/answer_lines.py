@@ -149,7 +149,10 @@ def read_fields(reply: Source, layout: Layout = LETTERED) -> list[Field]:
     fields = list(_scan(reply, layout))
     if "ELEMENT" not in layout.free:
         known = {field.key for field in fields}
-        missing = {"ACTION", "VALUE", *([] if "ANSWER" in known else ["ELEMENT"])} - known
+        needed: set[Key] = (
+            {"ACTION", "VALUE"} if "ANSWER" in known else {"ELEMENT", "ACTION", "VALUE"}
+        )
+        missing = needed - known
         missing = {
             key for key in missing if any(name in reply.shadow for name in NAMES[key].split("|"))
         }

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from parsers.answer_blocks import Block, as_lines, read_blocks
+from parsers.answer_blocks import Block, read_blocks
+from parsers.answer_markup import as_lines
 from parsers.elements import ElementReading, Labels, read_element, read_prose
 from parsers.operations import OperationReading, mentions_operation, operation_in_prose
 from parsers.option_text import is_letter, letters_for

@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 from parsers.answer_blocks import answer_in
 from parsers.letter_tokens import NONE
 from parsers.named_letters import Named, Names, named_letters
-from parsers.option_text import disagrees, option_shown, option_with_text, texts_as_letters
+from parsers.option_text import (
+    disagrees,
+    is_another,
+    option_shown,
+    option_with_text,
+    texts_as_letters,
+)
 from parsers.records import Status
 from parsers.reply_text import Source
 
@@ -32,6 +38,7 @@ _MARKED = re.compile(
     r"(?=\s(?i:(?:labell?ed|marked|named|with|(?:the\s)?(?:letter|label))\s){0,4}[\"'(*\u201c]{0,2}[A-Z]{1,2}\b)"
 )
 
+_BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
 _LONGEST_PROSE = 40_000
@@ -137,7 +144,10 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     if found.status is Status.NO_ELEMENT and not found.denied:
         lettered = texts_as_letters(shadow, labels.options, list(labels.index))
         found = read_prose(lettered, labels) if lettered != shadow else found
-        if found.status is Status.ANSWERED:
+        if found.option is not None:
+            other = {one for one in _BRACKETED.findall(shadow) if one in labels.index}
+            if other - {list(labels.index)[found.option]}:
+                return ElementReading(Status.PARSE_ERROR)
             return replace(found, flags=("by_text",))
     if found.status in (Status.NONE, Status.NO_ELEMENT) or "text_mismatch" in found.flags:
         return ElementReading(Status.PARSE_ERROR)
@@ -162,7 +172,12 @@ def _beside(named: Named, shadow: str, labels: Labels) -> ElementReading:
     rest = shadow[named.end : named.end + _LONGEST_LINE]
     own = _TAGS.sub(" ", labels.options[reading.option][:_LONGEST_LINE])
     paraphrase = says_none(rest.lstrip(" .)]:")) and not says_none(own.strip())
-    if paraphrase or disagrees(rest, reading.option, labels.options):
+    before = shadow[: named.end].rpartition("\n")[2].rpartition(named.letter)[0]
+    if (
+        paraphrase
+        or disagrees(rest, reading.option, labels.options)
+        or is_another(before, reading.option, labels.options)
+    ):
         return replace(reading, flags=(*reading.flags, "text_mismatch"))
     return reading
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from parsers.conclusions import declares
 from parsers.lexicon import (
     BEING,
     CONTRASTING,
@@ -138,7 +139,9 @@ class LetterTokens:
             touches = following is not None and following.start == self.tokens[place].end
             return touches and self.low(place + 1) in ".):]},;\"'*`"
         last = self.at(self.behind(place))
-        return (last is None or not last.word) and before(self.tokens, place).named
+        if last is not None and last.word:
+            return False
+        return before(self.tokens, place).named or declares(self.tokens, place)
 
     def _is_glued(self, place: int) -> bool:
         """Return True if marks make one word or name of the token and its neighbours."""

@@ -27,6 +27,7 @@ NAMING = _words(
 BEING = _words(
     "is was are be being been were would should must may might could seems looks appears matches",
     "fits corresponds represents remains becomes works",
+    "lautet luidt",
     "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
 )

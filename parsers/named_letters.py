@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from parsers.conclusions import concluded, declares
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
 from parsers.lexicon import BEING, CLAUSING, FILLING, JOINING, NAMING
 from parsers.option_text import shares_words
-from parsers.plans import concluded, declares
 from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
 
 _OPENING = QUOTES | frozenset("([*_")

@@ -154,15 +154,15 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     said = _words(quotation)
     if not said or said[: len(own)] == own:
         return False
-    phrases = [
-        _words(part)
-        for part in (line[_past(_LEADING, line) :], *_CLAUSE.findall(line)[:_MOST_CLAUSES])
-    ]
-    return any(
-        phrase and phrase != own and phrase == _parts(text)[0]
-        for phrase in phrases
-        for text in options
-    )
+    parts = (line[_past(_LEADING, line) :], *_CLAUSE.findall(line)[:_MOST_CLAUSES])
+    return any(is_another(part, option, options) for part in parts)
+
+
+def is_another(said: str, option: int, options: Sequence[str]) -> bool:
+    """Return True if a text is the visible text of another option, and not of this one."""
+    words = _words(said[-_ENOUGH:])
+    own = _parts(options[option])[0]
+    return bool(words) and words != own and any(words == _parts(text)[0] for text in options)
 
 
 def _past(pattern: re.Pattern[str], text: str) -> int:

@@ -1,4 +1,4 @@
-"""Prepare reply text for parsing: line ends, hidden reasoning, control tokens, other scripts.
+"""Prepare reply text for parsing: line ends, control and answer tokens, other scripts.
 
 Also detects replies that have nothing to parse and replies that decline to answer.
 """
@@ -9,32 +9,15 @@ import json
 import re
 import unicodedata
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from parsers.records import Status
+from parsers.thinking import outside_thinking
 
 _LINE_ENDS = re.compile("\r\n|[\r\u2028\u2029]")
 # What cannot be seen in a text; a joiner is part of its letter or emoji.
 _UNSEEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _HALVES = re.compile("[\ud800-\udfff]")
 _HIDDEN = re.compile(f"[{_UNSEEN}]")
-# The `other` tags may hold the answer itself.
-_THOUGHT = re.compile(
-    r"<(?P<close>/?)(?:(?:\w{1,9}[:_])?think(?:ing)?"
-    r"|(?P<other>thoughts?|reasoning|analysis|scratchpad|reflection|inner_monologue))>"
-    r"|\u25c1(?P<kimi>/?)think\u25b7|\[(?P<magistral>/?)THINK\]"
-    r"|<\|(?:begin|(?P<sky>end))_of_thought\|>|<\|channel>thought\b|(?P<gemma><channel\|>)",
-    re.IGNORECASE,
-)
-_THOUGHTS = re.compile("think|thought|reasoning|analysis|scratchpad|reflection|inner_mono", re.I)
-# The channels of gpt-oss, with their tokens and without.
-_TURN = r"(?:<\|start\|>assistant)?<\|channel\|>"
-_ANALYSIS = re.compile(
-    rf"{_TURN}analysis<\|message\|>(.*?)(?:<\|end\|>|(?=<\|start\|>|<\|channel\|>)|(\Z))", re.DOTALL
-)
-_CHANNEL = re.compile(rf"{_TURN}[^<>\n]{{1,80}}(?:<\|constrain\|>[^<>\n]{{1,40}})?<\|message\|>")
-_BARE_CHANNEL = re.compile(r"\s*+analysis(?![a-z:*])")
-_BARE_FINAL = "assistantfinal"
 # Tokens that chat templates put around turns and texts; places in pictures have theirs, too.
 _CONTROL = (
     r"<[|\uff5c](?!(?:box|point|quad|object_ref)_|(?:begin|end)_of_box)[^\s<>|\uff5c]{1,40}[|\uff5c]>"
@@ -149,80 +132,6 @@ def _shadow(text: str) -> str:
     return text.translate(table)
 
 
-def without_thinking(text: str) -> str:
-    """Remove what is between tags of thinking.
-
-    An opening tag counts at the start of a line; if it is not closed, all that follows is thinking.
-    A closing tag without an opening one (some chat templates write the opening tag themselves) ends
-    thinking that began with the text; it counts at the start or end of its line and only if
-    something follows: a typed value may contain the tag.
-
-    >>> without_thinking("<think>ELEMENT: C</think>ELEMENT: H")
-    'ELEMENT: H'
-    """
-    return _outside_thinking(text).said
-
-
-def ends_in_thought(text: str) -> bool:
-    """Return True if a thought of the reply is never closed."""
-    return _outside_thinking(text).cut
-
-
-class _Outside(NamedTuple):
-    """A text without its thinking, whether it ends in the middle of a thought, and the last thought
-    that may hold the answer if nothing else does."""
-
-    said: str
-    cut: bool = False
-    thought: str = ""
-
-
-def _outside_thinking(text: str) -> _Outside:
-    if _BARE_CHANNEL.match(text) and (_BARE_FINAL in text or text.lstrip()[8:9].isupper()):
-        thought, final, said = text.rpartition(_BARE_FINAL)
-        thought = thought or said
-        return _Outside(said if final else "", not final, thought.lstrip()[len("analysis") :])
-    if "<|channel|>" in text:
-        found = [match.group(1, 2) for match in _ANALYSIS.finditer(text)]
-        said = _CHANNEL.sub("\n", _ANALYSIS.sub("\n", text))
-        thought, end = found[-1] if found else ("", None)
-        return _Outside(said, end is not None, thought)
-    if not _THOUGHTS.search(text):
-        return _Outside(text)
-    kept: list[str] = []
-    position = 0
-    opened: re.Match[str] | None = None
-    thought = ""
-    end = len(text.rstrip())
-    for tag in _THOUGHT.finditer(text):
-        if not any(tag.group("close", "kimi", "magistral", "sky", "gemma")):
-            if opened is None and _starts_line(text, tag.start(), position):
-                opened = tag
-                kept.append(text[position : tag.start()])
-        elif opened is not None and (opened["other"] or "").lower() == (tag["other"] or "").lower():
-            thought = text[opened.end() : tag.start()] if opened["other"] else ""
-            opened, position = None, tag.end()
-        elif (not tag["other"] or opened is None) and (
-            tag.end() < end
-            and (_starts_line(text, tag.start(), position) or _ends_line(text, tag.end()))
-        ):
-            opened, kept, position = None, [], tag.end()
-    if opened is None:
-        kept.append(text[position:])
-    return _Outside("".join(kept), opened is not None, thought)
-
-
-def _starts_line(text: str, place: int, floor: int) -> bool:
-    # Looking back a bounded distance keeps this linear; no tag is indented by more.
-    floor = max(floor, place - 80)
-    start = text.rfind("\n", floor, place) + 1
-    return (start > 0 or floor + 80 > place) and not text[max(start, floor) : place].strip()
-
-
-def _ends_line(text: str, place: int) -> bool:
-    return not text[place : place + 80].partition("\n")[0].strip()
-
-
 def rewritten(reply: Reply, text: str) -> Reply:
     """Return the reply with another text."""
     return replace(reply, text=text, shadow=_shadow(text))
@@ -282,7 +191,7 @@ def _without_ending(line: str, opened: set[str]) -> str:
     here: set[str] | None = None
     while found := _ENDS_LINE.search(line, max(0, end - _LONGEST_TOKEN), end):
         if mark := found["mark"]:
-            if line.count(mark, 0, end) % 2 == 0:
+            if line.count(mark, 0, end) % 2 == 0 or line.strip() == "`":
                 break
         elif found["tag"]:
             here = {name.lower() for name in _OPENED.findall(line)} if here is None else here
@@ -343,7 +252,7 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     if finish in ENDED:
         return Nothing(ENDED[finish])
     whole = tidy(text)
-    kept, thinking, thought = _outside_thinking(whole)
+    kept, thinking, thought = outside_thinking(whole)
     flags: tuple[str, ...] = ()
     if not thinking and thought.strip() and not without_tokens(kept).strip():
         kept, flags = thought, ("in_thought",)

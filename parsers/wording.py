@@ -114,6 +114,7 @@ _JOINTS = frozenset(",;/|&+:.?>\u2192\u3001\uff0f\u2026") | {"->", "=>", "...", 
 _JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
+_LISTING = frozenset((",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
 
@@ -194,7 +195,7 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
                 break
             if tokens[at].low in ("or", "oder", "ou", "nor", "/"):
                 return True
-            if tokens[at].low == "," and 0 < at + step < len(tokens):
+            if tokens[at].low in _LISTING and 0 <= at + step < len(tokens):
                 further = tokens[at + step]
                 return len(further.text) == 1 and further.text.isupper() and further.text != "I"
             if tokens[at].word:

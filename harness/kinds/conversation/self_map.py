@@ -26,7 +26,8 @@ from harness.protocols.texts import history_lines
 from harness.records import Choice, Step
 from parsers.mindact import spell
 from parsers.records import Prediction
-from parsers.reply_text import ENDED, without_thinking, without_tokens
+from parsers.reply_text import ENDED, without_tokens
+from parsers.thinking import without_thinking
 
 EMBEDDING = Role("embedding", "finds what is most like the current step", kind="embed")
 _AS_IT_IS = "not-rewritten"

@@ -1,0 +1,192 @@
+"""What a text comes to: the mention that it declares the answer, or concludes with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parsers.lexicon import (
+    ANSWERING,
+    BEFOREHAND,
+    BEING,
+    BEST,
+    CHOOSING,
+    CONTRASTING,
+    FILLING,
+    FINAL,
+    HEDGING,
+    NAMING,
+    WEIGHED,
+)
+from parsers.wording import ENDING, Mention, Token, joins_another
+
+_LONGEST_SENTENCE = 80
+_BACK = 14
+_SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed"))
+_CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
+_SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's"))
+_CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
+_AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
+
+
+def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | None:
+    """Return which of several mentions a text comes to; None if it leaves them open.
+
+    A mention that is declared the answer counts, of several different ones the one that is called
+    final. Without any, the last sentence with words of conclusion counts if it names one thing. In
+    both cases no later sentence with another mention may hedge.
+
+    >>> from parsers.wording import tokens_of
+    >>> tokens = tokens_of("C is a menu. The best match is H.")
+    >>> concluded(tokens, [Mention(0, "C"), Mention(8, "H")])
+    1
+    """
+    said = [number for number, one in enumerate(mentions) if declares(tokens, one.place)]
+    if len({mentions[number].name for number in said}) > 1:
+        finals = [one for one in said if _is_final(tokens, mentions[one].place)]
+        said = finals if len({mentions[one].name for one in finals}) == 1 else []
+        if not said:
+            return None
+    end = len(mentions)
+    while end:
+        place = mentions[end - 1].place
+        first, last = _sentence(tokens, place)
+        begin = end
+        while begin and mentions[begin - 1].place >= first:
+            begin -= 1
+        if any(begin <= one < end for one in said):
+            rest = tokens[mentions[said[-1]].place : place]
+            return None if any(token.low == "or" for token in rest) else said[-1]
+        words = _words(tokens[first:last])
+        hedges = not HEDGING.isdisjoint(words) or words[-1] == "?"
+        other = (
+            any(one.name != mentions[said[-1]].name for one in mentions[begin:end])
+            if said
+            else True
+        )
+        if other and (hedges or words[0] in _AFTERWARDS):
+            return None
+        if not said and _concludes(words):
+            return end - 1 if len({mention.name for mention in mentions[begin:end]}) == 1 else None
+        end = begin
+    return None
+
+
+def declares(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if the text declares the mention at a place the answer: "the answer is B", "I
+    choose B", "B is correct", `\\boxed{B}`, or B alone on the first or the last line."""
+    if _is_alone(tokens, place):
+        return True
+    first, last = _sentence(tokens, place)
+    words = _words(tokens[first:last])
+    if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
+        return False
+    if words[-1] == "?" or joins_another(tokens, place):
+        return False
+    return _is_declared(tokens, place) or _is_called_best(tokens, place)
+
+
+def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
+    """Return the words of a clause up to a place."""
+    words: set[str] = set()
+    for token in reversed(tokens[first:place]):
+        if token.low in CONTRASTING or token.low in (",", "so"):
+            break
+        words.add(token.low)
+    return words
+
+
+def _is_declared(tokens: Sequence[Token], place: int) -> bool:
+    """Return True for words before a mention that declare it."""
+    linked = spoken = False
+    for at in range(place - 1, max(-1, place - 1 - _BACK), -1):
+        low = tokens[at].low
+        if tokens[at].text == "A" and at > place - 6:
+            return False
+        if spoken:
+            if low in _SPEAKERS:
+                return True
+            if low not in FILLING:
+                return False
+        elif low in ANSWERING:
+            return linked or low.startswith("\\") or not low.isascii()
+        elif low in ("it's", "that's") or (low in ("it", "this") and linked):
+            return True
+        elif low in CHOOSING and tokens[at].word:
+            spoken = True
+        elif low in BEING or low in (":", "=", "\u2014", "-", "is"):
+            linked = True
+        elif low in BEST and linked:
+            return True
+        elif low in _CONSEQUENT:
+            return tokens[at + 1].low not in BEING and (at == place - 1 or linked)
+        elif (low in ENDING and low != "\n") or (
+            tokens[at].word and low not in (FILLING | NAMING if linked else _SURE)
+        ):
+            return False
+    return False
+
+
+def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
+    """Return True for words behind a mention that declare it: "B is the right choice"."""
+    at = place + 1
+    while at < len(tokens) and tokens[at].low in _CLOSING:
+        at += 1
+    if at >= len(tokens) or tokens[at].low not in BEING:
+        return False
+    for token in tokens[at + 1 : at + 5]:
+        if token.low in BEST | ANSWERING:
+            _, last = _sentence(tokens, place)
+            return not any(one.low in ("if", "unless") for one in tokens[at:last])
+        if token.low not in FILLING:
+            return False
+    return False
+
+
+def _is_alone(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if nothing else stands on the line of a mention, and no other line before it or
+    none behind it."""
+    begin, end = place, place + 1
+    while begin and not tokens[begin - 1].word and place - begin < _BACK:
+        begin -= 1
+    while end < len(tokens) and not tokens[end].word and end - place < _BACK:
+        end += 1
+    before = begin == 0 or any(token.low == "\n" for token in tokens[begin:place])
+    behind = end == len(tokens) or any(token.low == "\n" for token in tokens[place:end])
+    return before and behind and (begin == 0 or end == len(tokens))
+
+
+def _words(tokens: Sequence[Token]) -> list[str]:
+    """Return tokens in lower case, but not the name of a month: "9 May"."""
+    return [token.text if token.text == "May" else token.low for token in tokens]
+
+
+def _is_final(tokens: Sequence[Token], place: int) -> bool:
+    first, last = _sentence(tokens, place)
+    words = {token.low for token in tokens[max(0, first - 3) : last]}
+    return not words.isdisjoint(FINAL)
+
+
+def _sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
+    """Return the span of the sentence around a place, bounded on both sides."""
+    first, last = place, place + 1
+    while first and not _begins(tokens, first) and place - first < _LONGEST_SENTENCE:
+        first -= 1
+    while not _begins(tokens, last) and last - place < _LONGEST_SENTENCE:
+        last += 1
+    return first, last
+
+
+def _begins(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if a sentence, or a clause that concludes, begins at a place."""
+    if place >= len(tokens) or tokens[place - 1].low in ENDING:
+        return True
+    further = tokens[place + 1].low if place + 1 < len(tokens) else ""
+    return tokens[place].low in _CONSEQUENT and further != "that" and further not in BEING
+
+
+def _concludes(words: Sequence[str]) -> bool:
+    if not WEIGHED.isdisjoint(words):
+        return True
+    if not _SPEAKERS.isdisjoint(words) and not CHOOSING.isdisjoint(words):
+        return True
+    return any(word in BEST for word in words) and not BEING.isdisjoint(words)
