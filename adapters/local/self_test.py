@@ -234,7 +234,7 @@ class Conversations:
         if len(steps) < TOKENS:
             kind = type(self._loaded.model).__name__
             raise Fatal(f"the replies of {kind} cannot be checked: {ELSEWHERE}")
-        if any(len(step) != len(rows) for step in steps):
+        if len(rows) > 1 and any(len(step) != len(rows) for step in steps):
             return None
         return [
             Exchange(

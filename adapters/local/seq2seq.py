@@ -29,7 +29,7 @@ from adapters.conversation import END_TOKEN, Conversation, Finish, Reply, Text, 
 from adapters.local.batching import BatchAdapter, BatchRules
 from adapters.local.checkpoint import Checkpoint
 from adapters.local.contract import Work
-from adapters.local.options import full_precision, line
+from adapters.local.options import full_precision, line, model_failed
 from adapters.local.tensors import check_report
 
 if TYPE_CHECKING:
@@ -79,7 +79,13 @@ class Seq2SeqAdapter(BatchAdapter):
         self._notices: list[str] = []
         self._info = info
         together = settings.batch_size > 1
-        share = rows_may_share(self._tried, self._in_full, self._model, together=together)
+        try:
+            share = rows_may_share(self._tried, self._in_full, self._model, together=together)
+        except Fatal:
+            raise
+        except Exception as error:
+            # The first call of a model that may be untested here.
+            raise Fatal(model_failed(self._device, error)) from error
         self._ends_at, self._cut = self._end, 0
         self._notices = notices + ([alone_notice(info.name)] if together and not share else [])
         super().__init__(info, BatchRules(settings.batch_size if share else 1))
@@ -244,8 +250,8 @@ class Seq2SeqAdapter(BatchAdapter):
     def _reply(self, request: Request, prompt: list[int], row: list[int], seconds: float) -> Reply:
         ids = row[: request.generation.max_tokens]
         ended = self._ends_at in ids
-        if self._ends_at in ids:
-            ids = ids[: ids.index(self._ends_at) + 1]
+        if ended:
+            ids = ids[: ids.index(self._end) + 1]
         generation = request.generation
         sent: dict[str, object] = {"max_new_tokens": generation.max_tokens, "do_sample": False}
         if generation.temperature:

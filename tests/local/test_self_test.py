@@ -250,6 +250,25 @@ def test_encoder_decoder_models_are_tried_in_the_same_way(
         seq2seq(folder)
 
 
+def test_a_model_that_cannot_be_called_is_told_in_one_line(
+    folder: Path,  # noqa: F811
+    checkpoint: Checkpoint,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(forward: Call) -> Call:
+        @functools.wraps(forward)
+        def changed(self: Any, *args: Any, **given: Any) -> Any:
+            raise AttributeError("no attribute 'image_outputs'")
+
+        return changed
+
+    patched(monkeypatch, "T5ForConditionalGeneration", failing)
+    patched(monkeypatch, KINDS["llava"], failing)
+    for name in (f"seq2seq:{folder}", f"hf:{checkpoint('llava')}"):
+        with pytest.raises(Fatal, match=r"^the model failed on cpu: .*no attribute 'image"):
+            make(name, devices="cpu")
+
+
 def cache_shifted_in_both(forward: Call) -> Call:
     @functools.wraps(forward)
     def changed(self: Any, *args: Any, **given: Any) -> Any:
