@@ -108,7 +108,10 @@ class ApiClient(ABC, Generic[Info]):
         """
         while True:
             left_out = frozenset(self._refused)
-            body, sent = self._filled(*await compose())
+            content, wanted = await compose()
+            if self._streams:
+                wanted = {**wanted, **self.streaming}
+            body, sent = self._filled(content, wanted)
             call = self._send(body)
             started = time.monotonic()
             response = await self.attempt(call, self._timeout_s)
@@ -169,8 +172,6 @@ class ApiClient(ABC, Generic[Info]):
 
     def _filled(self, content: Json, wanted: Json) -> tuple[Json, Json]:
         """Return the request's body and the parameters in it that were not refused."""
-        if self._streams:
-            wanted = {**wanted, **self.streaming}
         names = {name: self._name(name) for name in wanted}
         sent = {names[n]: value for n, value in wanted.items() if names[n] not in self._refused}
         return self._body(content, sent), sent

@@ -248,11 +248,8 @@ class OpenLane(Generic[P, A]):
             retry, attempts, elapsed_s, fault.retry_after_s, self._chance.random()
         )
         if wait_s is None:
-            if (
-                full
-                and may_move
-                and (other := self._choice.give_up(asyncio.get_running_loop().time()))
-            ):
+            now = asyncio.get_running_loop().time()
+            if full and may_move and (other := self._choice.give_up(now)):
                 self._observer.notice(
                     f"no capacity after {attempts} tries in {elapsed_s:,.0f} s: calls are sent on "
                     f"{other}, and now and then one as before"
@@ -269,8 +266,6 @@ class OpenLane(Generic[P, A]):
     async def _in_time(self, call: Awaitable[T]) -> T:
         limit = self._timeout_s
         try:
-            if limit is None:
-                return await call
             async with asyncio.timeout(limit):
                 return await call
         except TimeoutError as error:

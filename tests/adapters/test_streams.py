@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from adapters import Fatal, Finish, Usage
 from adapters.event_streams import events
-from tests.adapters.support import adapter_for, ask, request
+from tests.adapters.support import Pictures, adapter_for, ask, request
 from tests.adapters.test_ends import chunks
 from tests.adapters.test_failures import fault
 from tests.adapters.test_malformed_replies import body
@@ -58,6 +59,21 @@ def test_a_demand_for_streams_is_learnt_once(words: str, status: int) -> None:
     assert server.asks[-1].body["stream_options"] == {"include_usage": True}
     [notice] = adapter.notices()
     assert "answers in streams only" in notice
+
+
+def test_requests_in_batches_ask_for_no_streams() -> None:
+    async def learnt(adapter: Any) -> bytes:
+        await adapter.ask(request(), Pictures())
+        body, _ = await adapter.body(request(), Pictures())
+        await adapter.close()
+        return bytes(body)
+
+    def react(ask: Ask) -> Answer:
+        fine = stream(said({"content": "fine"}))
+        return fine if ask.body.get("stream") else error(400, DEMANDS[0])
+
+    with WireServer(react) as server:
+        assert b'"stream' not in asyncio.run(learnt(adapter_for("openai", server)))
 
 
 def test_a_server_without_usage_in_streams_is_asked_for_none() -> None:
