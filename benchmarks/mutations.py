@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import ast  # noqa: TID251 -- reads our own source
 import json
+import os
 import random
 import subprocess
 import sys
@@ -209,10 +210,19 @@ def attempt(
 
 
 def _outcome(command: list[str], folder: Path, timeout_s: float) -> tuple[str, str]:
-    """`caught`, `not caught` or `broken`, with what the command printed about it."""
+    """`caught`, `not caught` or `broken`, with what the command printed about it.
+
+    The packages in the folder go before those that are installed.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
     try:
         done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=timeout_s
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
         )
     except subprocess.TimeoutExpired:
         return "caught", f"no end after {timeout_s:g} s"

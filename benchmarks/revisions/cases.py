@@ -324,11 +324,10 @@ KILLED: Mapping[str, tuple[int, ...]] = {
     "openai-screens": (20,),
     "openai-mt": (30,),
     "openai-prompts": (7,),
-    "openai-miniwob": (4,),
     "openai-seeact-two-rounds-votes": (30,),
     "openai-repeats": (40,),
 }
-"""Runs killed after so many calls of the server."""
+"""Runs killed after so many calls of the server. No episodes: an interrupted one begins anew."""
 
 AGAIN = (
     *("random", "random-scoring", "lexical-mindact", "openai-seeact-two-rounds", "openai-mt"),

@@ -115,7 +115,15 @@ class Comparison:
             self.unlike.append(name)
 
     def each(self, names: Iterable[str], act: Callable[[str], None]) -> None:
-        for _ in self.pool.map(act, list(names)):
+        """Do something with each case; one that cannot be read is a failure of that case."""
+
+        def attempt(name: str) -> None:
+            try:
+                act(name)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+                self.fail(name, f"{type(error).__name__}: {error}")
+
+        for _ in self.pool.map(attempt, list(names)):
             pass
 
 

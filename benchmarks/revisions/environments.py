@@ -75,7 +75,8 @@ class Revision:
         except queue.Empty:
             free = Forks(self)
         yield free
-        self.idle.put(free)
+        if free.alive:
+            self.idle.put(free)
 
     def close(self) -> None:
         while not self.idle.empty():
@@ -95,6 +96,11 @@ class Forks:
             env=revision.environment("", revision.home),
             start_new_session=True,
         )
+
+    @property
+    def alive(self) -> bool:
+        """False after a command that was killed."""
+        return self._process.poll() is None
 
     def __call__(self, job: Mapping[str, Any], patience_s: float) -> int:
         """Carry out a command and return its exit code; it is killed after `patience_s`."""
