@@ -31,8 +31,8 @@ from adapters.conversation import (
 )
 from harness.errors import UserError
 from harness.protocols.contract import StepProtocol
+from harness.question_options import History
 from harness.records import Earlier, Step
-from harness.settings import History
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
