@@ -10,7 +10,7 @@ import msgspec
 
 from harness.errors import suggestion
 from parsers.declaration import Declaration, Measure
-from parsers.metrics import Interval
+from parsers.rates import Interval
 
 
 @dataclass(frozen=True, slots=True)
