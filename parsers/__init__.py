@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from parsers.clusters import cluster_t, t_interval
     from parsers.declaration import Average, Declaration, Group, Level, Measure
     from parsers.metrics import (
-        FEW,
         AggregationRules,
         Counts,
         Estimate,
-        Interval,
         InvalidPolicy,
         Metrics,
         ParentMetrics,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
         UnitMetrics,
     )
     from parsers.option_text import index_of, letter, letters_for
-    from parsers.rates import clopper_pearson, mean_interval
+    from parsers.rates import FEW, Interval, clopper_pearson, mean_interval
     from parsers.records import (
         F1_VARIANTS,
         OPERATIONS,
@@ -124,11 +122,11 @@ _NAMES = {
     "parsers.declaration": "Average Declaration Group Level Measure",
     "parsers.clusters": "cluster_t t_interval",
     "parsers.option_text": "index_of letter letters_for",
-    "parsers.metrics": "AggregationRules Counts Estimate FEW Interval InvalidPolicy Metrics "
+    "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics "
     "ParentMetrics ParentRate Rate Unattempted UnitMetrics",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
-    "parsers.rates": "clopper_pearson mean_interval",
+    "parsers.rates": "FEW Interval clopper_pearson mean_interval",
     "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "
     "ScoredUnit Scores Status",
     "parsers.scoring": "ELEMENT_ONLY MIND2WEB PointRule ScoringRules in_box score",

@@ -18,7 +18,6 @@ from parsers.metrics import (
     AggregationRules,
     Counts,
     Estimate,
-    Interval,
     Metrics,
     Quartiles,
     Rate,
@@ -32,7 +31,7 @@ from parsers.parents import (
     parent_outcomes,
     share,
 )
-from parsers.rates import cells_interval, mean, mean_interval
+from parsers.rates import Interval, cells_interval, mean, mean_interval
 from parsers.records import ScoredUnit, Scores, Status
 
 PARSE_FAILURES = frozenset({Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS})

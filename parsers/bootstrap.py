@@ -30,8 +30,7 @@ from parsers.clusters import (
     mean_and_error,
 )
 from parsers.declaration import Average
-from parsers.metrics import FEW, Interval
-from parsers.rates import Kind, check_level, moved, special
+from parsers.rates import FEW, Interval, Kind, check_level, moved, special
 
 DRAWS = 4_999
 """Resamples of bootstrap intervals, unless another number is given."""

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parsers.declaration import Average
-from parsers.metrics import FEW, Interval, Method
-from parsers.rates import Kind, check_level, moved, special
+from parsers.rates import FEW, Interval, Kind, Method, check_level, moved, special
 
 Floats = NDArray[np.float64]
 

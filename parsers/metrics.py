@@ -11,14 +11,9 @@ from statistics import quantiles
 from typing import Literal
 
 from parsers.declaration import Average, Declaration
+from parsers.rates import Interval
 from parsers.records import Status
 
-Method = Literal[
-    "wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "bootstrap-t", "bca"
-]
-FEW = 30
-"""Intervals with fewer clusters that have a success, or a failure, are marked; so are those of
-differences where fewer differ."""
 InvalidPolicy = Literal["valid", "fail"]
 """Treatment of invalid rows in headline measures: left out, or counted as failures."""
 Unattempted = Literal["exclude", "fail"]
@@ -57,25 +52,6 @@ class AggregationRules:
         variants = next((one.variants for one in declared.measures if one.variants), ("",))
         variant = self.variant if self.variant in variants else variants[0]
         return replace(self, variant=variant, cluster=self.cluster or declared.clusters[0])
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval, clipped to the values that are possible.
-
-    Attributes:
-        clusters: number of clusters (tasks, unless said otherwise) that it is based on.
-        few: whether it is marked, because fewer than `FEW` clusters have a success, or a failure
-            (of differences: differ). Exact intervals never are.
-        level: the confidence level, between 0 and 1.
-    """
-
-    low: float
-    high: float
-    method: Method
-    clusters: int
-    few: bool
-    level: float = 0.95
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,17 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from parsers.measure import Average
-from parsers.metrics import FEW, Interval
 
+Method = Literal[
+    "wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "bootstrap-t", "bca"
+]
+FEW = 30
+"""Intervals with fewer clusters that have a success, or a failure, are marked; so are those of
+differences where fewer differ."""
 Kind = Literal["rate", "difference"]
 """Rates lie between 0 and 1, differences of two rates between -1 and 1."""
 
@@ -35,6 +41,25 @@ WITHIN_TASKS, WITHIN_GROUPS = 0.25, 0.1
 clusters have a success or a failure: above those of most results. Set by simulation."""
 ASSUMED = 10
 """The number of clusters, with a success and a failure, that outweighs the assumption."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval, clipped to the values that are possible.
+
+    Attributes:
+        clusters: number of clusters (tasks, unless said otherwise) that it is based on.
+        few: whether it is marked, because fewer than `FEW` clusters have a success, or a failure
+            (of differences: differ). Exact intervals never are.
+        level: the confidence level, between 0 and 1.
+    """
+
+    low: float
+    high: float
+    method: Method
+    clusters: int
+    few: bool
+    level: float = 0.95
 
 
 def mean(values: Sequence[float]) -> float | None:

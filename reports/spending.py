@@ -11,8 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from harness.tables import NumberStyle
-from parsers.metrics import Interval
-from parsers.rates import special
+from parsers.rates import Interval, special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
 from reports.grid import interval as interval_fields

@@ -56,8 +56,12 @@ def test_every_module_is_named_as_core_or_leaf() -> None:
     assert modules - {*CORE["source_modules"], *LEAVES} == {"harness.sample"}
 
 
-LOWER = {"adapters": ("harness", "reports"), "parsers": ("harness", "reports")}
-LOWER["harness"] = ("reports",)
+LOWER: dict[str, tuple[str, ...]] = {
+    "adapters": ("harness", "reports"),
+    "parsers": ("harness", "reports"),
+    "harness": ("reports",),
+}
+"""The layers, with those above them."""
 
 
 def _imported_by_name(tree: ast.AST) -> Iterator[str]:
@@ -82,6 +86,15 @@ def _imported_by_name(tree: ast.AST) -> Iterator[str]:
                     for one in places
                     if isinstance(one, ast.Constant) and isinstance(one.value, str)
                 )
+
+
+@pytest.mark.parametrize("module", ["harness.protocols.seeact", "harness.benchmarks.mind2web"])
+def test_a_protocol_and_a_benchmark_load_neither_settings_nor_tables(module: str) -> None:
+    done = completed("-c", f"import sys, {module}; print(*sys.modules, sep='\\n')", fresh=True)
+    assert done.returncode == 0, done.stderr
+    loaded = done.stdout.split()
+    assert module in loaded
+    assert not [one for one in loaded if one.startswith(("harness.settings", "harness.tables"))]
 
 
 @pytest.mark.parametrize("layer", LOWER)

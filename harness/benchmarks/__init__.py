@@ -21,13 +21,13 @@ from harness.benchmarks.contract import Benchmark, Dataset, Filters, SplitSize
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
 from harness.errors import DataError
-from harness.settings import Settings
-from harness.tables import TEST_DATA_NOTE
+from harness.notes import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
     from harness.benchmarks.items import Items
     from harness.benchmarks.steps import SimpleBenchmark
+    from harness.settings import Settings
 
 __all__ = [
     "BENCHMARKS",

@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
 
 from harness.errors import DataError, suggestion
+from harness.notes import test_data_note
 from harness.runs.records import Unit
-from harness.settings import Settings, values
-from harness.tables import test_data_note
 from parsers.declaration import Declaration
 from parsers.records import Prediction, Scores
+
+if TYPE_CHECKING:
+    from harness.settings import Settings
 
 D = TypeVar("D")
 
@@ -266,6 +268,8 @@ class Benchmark(ABC):
 
         Raises `DataError` for an unknown option and for a value of another type.
         """
+        from harness.settings import values
+
         read: dict[str, Any] = {}
         for name, value in options:
             if name not in self.settable:

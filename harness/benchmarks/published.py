@@ -32,8 +32,9 @@ from harness.benchmarks.folders import Folder, set_folder
 from harness.benchmarks.hub import fetch
 from harness.benchmarks.items import Items
 from harness.errors import DataError, suggestion
+from harness.notes import test_data_note
 from harness.runs.records import Unit
-from harness.tables import counted, test_data_note
+from harness.tables import counted
 
 LOCAL_SPLIT = "local"
 """The split of files whose names contain none, unless the user asks for one."""

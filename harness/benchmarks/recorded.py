@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
@@ -18,12 +18,14 @@ from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import Address, Layout, StoredStep
 from harness.benchmarks.parquet import Record
 from harness.errors import DataError
+from harness.notes import TEST_DATA_NOTE
 from harness.page import Candidate, decode_candidates
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
-from harness.settings import Settings
-from harness.tables import TEST_DATA_NOTE
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
 from parsers.records import OPERATIONS, F1Variant, Operation, Scores
+
+if TYPE_CHECKING:
+    from harness.settings import Settings
 
 Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
 """Settings that stored data can fix: number and seed of sampled negatives, the listed choices,

@@ -39,9 +39,9 @@ from harness.benchmarks.parquet import Record, column_names
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.errors import DataError, suggestion
+from harness.notes import test_data_note
 from harness.page import NODE_ID
 from harness.records import Row
-from harness.tables import test_data_note
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

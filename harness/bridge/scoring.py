@@ -38,7 +38,7 @@ from harness.session.summary import aggregation_rules, plain
 from harness.settings import SETTINGS, Settings, field_of, read_settings
 from parsers import Declaration, Measure, Metrics
 from parsers.declaration import Average
-from parsers.metrics import Interval
+from parsers.rates import Interval
 from parsers.records import ScoredUnit, Status
 from parsers.repeats import aggregate_repeats
 

@@ -35,10 +35,10 @@ from adapters.contract import AdapterInfo
 from adapters.conversation import Message
 from harness.candidates import Form
 from harness.dialogue import Dialogue
+from harness.question_options import History
+from harness.question_options import NoneRule as NoneRule
+from harness.question_options import Source as Source
 from harness.records import Choice, Step
-from harness.settings import History
-from harness.settings import NoneRule as NoneRule
-from harness.settings import Source as Source
 from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Answer, Prediction, Status
 

@@ -40,8 +40,8 @@ from harness.protocols.texts import (
     history_of,
     with_earlier,
 )
+from harness.question_options import Source
 from harness.records import Choice, Earlier, Step
-from harness.settings import Source
 from parsers.points import (
     FIRST,
     FORMS,

@@ -22,8 +22,8 @@ from harness.page import Brackets
 from harness.protocols.contract import Needs, flagged, limit_of
 from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
 from harness.protocols.texts import PromptedProtocol
+from harness.question_options import Source
 from harness.records import Choice, Step
-from harness.settings import Source
 from parsers.records import Prediction, Status
 
 

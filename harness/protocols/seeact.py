@@ -37,8 +37,8 @@ from harness.protocols.texts import (
     history_of,
     with_earlier,
 )
+from harness.question_options import History, NoneRule, Source
 from harness.records import Choice, Earlier, Step
-from harness.settings import History, NoneRule, Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction
 from parsers.reply_text import ENDED

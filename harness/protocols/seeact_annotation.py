@@ -21,8 +21,8 @@ from harness.protocols.groups import Group
 from harness.protocols.seeact import ROUND_NEEDS, ROUND_TEXTS
 from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import MEMORY, Schema
+from harness.question_options import Source
 from harness.records import Choice, Scene, Step
-from harness.settings import Source
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from harness.protocols.contract import Lettering, Needs, flagged, to_prediction
 from harness.protocols.groups import Group, group_of, passed_over, passed_over_notes, unanswered
 from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol
+from harness.question_options import Source
 from harness.records import Choice, Scene, Step
-from harness.settings import Source
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction, Status
 

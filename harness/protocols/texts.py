@@ -32,8 +32,8 @@ from adapters.conversation import (
 from adapters.input_files import file_text
 from harness.errors import UserError
 from harness.protocols.contract import StepProtocol
+from harness.question_options import History
 from harness.records import Earlier, Step
-from harness.settings import History
 
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 

@@ -9,7 +9,7 @@ from typing import Any
 from adapters.decoding import convert_to
 from harness.errors import suggestion
 from parsers.declaration import Declaration, Measure
-from parsers.metrics import Interval
+from parsers.rates import Interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ reports all follow from the declarations: those of the core lie in `asking` and 
 each leaf next to it (`LEAVES`).
 """
 
-from harness.settings.asking import NoneRule, Source
 from harness.settings.declared import LEAVES, Settings
 from harness.settings.record import (
     FACTS,
@@ -43,7 +42,6 @@ from harness.settings.setting import (
     About,
     Setting,
 )
-from harness.settings.values import History
 
 __all__ = [
     "EARLIER",
@@ -62,12 +60,9 @@ __all__ = [
     "STEPS",
     "UNDER",
     "About",
-    "History",
-    "NoneRule",
     "PointRule",
     "Setting",
     "Settings",
-    "Source",
     "directory_name",
     "directory_of",
     "field_of",

@@ -9,13 +9,9 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from adapters.options import PathText, setting
+from harness.question_options import NoneRule, Source
 from harness.settings import values
 from harness.settings.setting import EARLIER, ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
-
-Source = Literal["snapshot", "ranker", "all"]
-"""Where the candidates of a step come from."""
-NoneRule = Literal["last", "first", "absent"]
-"""Where a list of choices offers "none of these"."""
 
 _model = partial(setting, group="Model", about="model")
 _question = partial(setting, group="Question", about="question", forbids_ranking=True)

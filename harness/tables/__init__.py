@@ -21,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from harness.notes import TEST_DATA_NOTE
 from harness.printing import say, terminal_width
 from harness.tables.data import json_content, to_csv, to_json, to_parquet
 from harness.tables.escape import clean
 from harness.tables.grid import (
     ABSENT,
     FEW_MARK,
-    TEST_DATA_NOTE,
     Cell,
     Column,
     Data,
@@ -45,7 +45,6 @@ from harness.tables.grid import (
     percent,
     rows_of,
     shown,
-    test_data_note,
 )
 from harness.tables.repeats import repeat_notes, repeat_rows, repeats_text
 from harness.tables.results import (
@@ -147,7 +146,6 @@ __all__ = [
     "say",
     "shown",
     "terminal_width",
-    "test_data_note",
     "to_json",
     "to_parquet",
 ]

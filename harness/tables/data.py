@@ -7,8 +7,9 @@ import io
 import json
 from typing import Any
 
+from harness.notes import TEST_DATA_NOTE
 from harness.tables.escape import csv_cell
-from harness.tables.grid import TEST_DATA_NOTE, Data, Grid
+from harness.tables.grid import Data, Grid
 
 
 def data_of(grid: Grid) -> Data:

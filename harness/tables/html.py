@@ -6,8 +6,9 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 
+from harness.notes import TEST_DATA_NOTE
 from harness.tables.escape import html as escaped
-from harness.tables.grid import TEST_DATA_NOTE, Cell, Column, Grid, Row, Section
+from harness.tables.grid import Cell, Column, Grid, Row, Section
 
 STYLE = """
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from harness.notes import TEST_DATA_NOTE
 from harness.tables.escape import clean
 from harness.tables.escape import latex as escaped
-from harness.tables.grid import TEST_DATA_NOTE, Cell, Grid, Row, Section
+from harness.tables.grid import Cell, Grid, Row, Section
 
 
 def latex(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:

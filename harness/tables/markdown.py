@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from harness.notes import TEST_DATA_NOTE
 from harness.tables.escape import markdown as escaped
-from harness.tables.grid import TEST_DATA_NOTE, Cell, Column, Grid, Row
+from harness.tables.grid import Cell, Column, Grid, Row
 
 
 def markdown(grids: Sequence[Grid], *, note: str = TEST_DATA_NOTE) -> str:

@@ -16,8 +16,9 @@ from typing import Literal
 from rich.console import Console
 from rich.table import Table
 
+from harness.notes import TEST_DATA_NOTE
 from harness.tables.escape import clean
-from harness.tables.grid import TEST_DATA_NOTE, Cell, Grid, Row, Section
+from harness.tables.grid import Cell, Grid, Row, Section
 
 WIDTH = 100
 """Width of text outside of a terminal."""

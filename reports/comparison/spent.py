@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from harness.tables import Cell, NumberStyle, Row, shown
-from parsers.metrics import Interval
+from parsers.rates import Interval
 from reports.frames.rows import RunRows
 from reports.spending import AMOUNTS, STYLES, per_success, ratio_difference, worked
 

@@ -37,8 +37,7 @@ from parsers.clusters import (
     mean_and_error,
     t_quantile,
 )
-from parsers.metrics import FEW
-from parsers.rates import moved, special
+from parsers.rates import FEW, moved, special
 
 
 @dataclass(frozen=True, slots=True)

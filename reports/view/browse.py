@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from harness.runs import RunError
 from harness.tables import clean, percent
-from reports.listing import runs_listed
+from reports.listing import list_runs
 from reports.view import POLICY
 from reports.view.serving import LEAST_PAUSE_S, Handler, Server, bound
 from reports.view.write import HERE, Page, template
@@ -46,7 +46,7 @@ class Browser:
 
     def _index(self) -> list[dict[str, Any]]:
         """Read the list of runs again, and the key of each."""
-        listed = runs_listed(self._folders, (), "created")
+        listed = list_runs(self._folders, sort="created")
         self.notes = [str(note) for note in listed.attrs["notes"]]
         records = listed.to_dict("records")
         self._paths = {_key(one["path"]): Path(one["path"]) for one in records}

@@ -10,7 +10,7 @@ import pytest
 
 from parsers import MIND2WEB, AggregationRules, Average, Metrics, ScoredUnit, aggregate
 from parsers.agreement import agreeing
-from parsers.metrics import Interval
+from parsers.rates import Interval
 from parsers.repeats import aggregate_repeats
 from tests.parsers.steps import scores, step
 

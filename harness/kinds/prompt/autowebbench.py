@@ -25,9 +25,9 @@ from harness.benchmarks.items import Items
 from harness.benchmarks.published import fetch_released
 from harness.errors import DataError, UserError
 from harness.kinds.prompt.kind import PromptDetail
+from harness.notes import test_data_note
 from harness.runs.records import Unit
 from harness.settings import Settings
-from harness.tables import test_data_note
 from parsers.autowebbench import WordsError, check_installed, gold_action, scores
 from parsers.autowebglm import FUNCTIONS
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure

@@ -23,9 +23,10 @@ from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
 from harness.protocols import AskingProtocol
+from harness.question_options import History
 from harness.records import Earlier, Item
 from harness.runs import Unit
-from harness.settings import EARLIER, RULES, History, Settings
+from harness.settings import EARLIER, RULES, Settings
 from harness.tables import counted
 from parsers import Counts
 from parsers.actions import Action

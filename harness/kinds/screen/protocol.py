@@ -30,8 +30,8 @@ from harness.pictures import Recipe
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
 from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
+from harness.question_options import History
 from harness.records import Earlier, Item
-from harness.settings import History
 from parsers.actions import Action
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import MOST

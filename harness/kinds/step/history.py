@@ -24,9 +24,9 @@ from harness.kinds.replies import PastReplies
 from harness.kinds.step.scene import PastScene
 from harness.page import Page, PageError
 from harness.pictures import PictureError, Screenshot, read_size
+from harness.question_options import History
 from harness.records import SEGMENT_ID, Earlier, Row, SeenAction
 from harness.runs.steps import turn_of
-from harness.settings import History
 from parsers.records import StepInfo, Turn
 
 Planned = Callable[[Screenshot], tuple[Picture, ...]]

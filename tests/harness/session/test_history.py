@@ -16,9 +16,10 @@ from harness.kinds.step.history import EarlierSteps
 from harness.kinds.step.questions import latest
 from harness.pictures import PicturePolicy, PictureStore, plan, read_size
 from harness.planning.data import open_data
+from harness.question_options import History
 from harness.records import Row
 from harness.runs.steps import info_of
-from harness.settings import History, read_settings
+from harness.settings import read_settings
 from tests.harness.commands.tool import Called, at, call, calls
 from tests.servers import Answer, Ask, WireServer
 
