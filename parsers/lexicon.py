@@ -14,7 +14,7 @@ def _words(*lines: str) -> frozenset[str]:
 
 NAMING = _words(
     "option options choice choices letter letters answer answers element elements candidate",
-    "candidates selection",
+    "candidates selection solution verdict ans",
     "wahl auswahl antwort buchstabe buchstaben lösung choix réponse lettre élément opción opciones",
     "elección respuesta letra elemento opção escolha resposta opzione scelta risposta lettera",
     "optie keuze antwoord alternativ alternativet svar svaret valet opcja opcję odpowiedź",
@@ -137,12 +137,12 @@ CLAUSING = _words(
 PRONOUNCED = _words(
     "cannot can't couldn't don't didn't won't wouldn't shouldn't mustn't needn't never avoid",
     "exclude eliminate reject ignore skip discard dismiss disregard forget drop",
-)
+) | {"rule out", "ruled out"}
 """Words of denial whose subject is a person: "I cannot tell" is about no letter."""
 FINAL = _words("therefore thus hence so final finally conclusion conclude")
 WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
-    "answer solution antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
+    "answer solution verdict ans antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
     "odpowiedź odpověď cevap yanıt jawaban jawabannya vastaus válasz răspunsul ответ",
     "答案 答え 正解 정답",
 ) | {"\\boxed"}

@@ -221,6 +221,7 @@ def _is_introduced(seen: LetterTokens, place: int, name: str) -> bool:
         or (led.labelled and not seen.closing(place) & QUOTES)
         or (_is_subject(seen, place) and _begins_clause(seen, place))
         or _is_sentence(seen, place)
+        or seen.low(seen.behind(place)) in ("if", "unless")
         or _is_foreign(seen, place)
         or _follows_text(seen, place, name)
     )

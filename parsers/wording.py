@@ -195,10 +195,13 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
                 break
             if tokens[at].low in ("or", "oder", "ou", "nor", "/"):
                 return True
-            if tokens[at].low in _LISTING and 0 <= at + step < len(tokens):
-                further = tokens[at + step]
-                return len(further.text) == 1 and further.text.isupper() and further.text != "I"
-            if tokens[at].word:
+            if tokens[at].low in _LISTING:
+                beyond = range(at + step, at + 4 * step, step)
+                named = (tokens[one] for one in beyond if 0 <= one < len(tokens))
+                further = next((one for one in named if one.low not in NAMING | {"the"}), None)
+                alone = further is not None and len(further.text) == 1
+                return alone and further.text.isupper() and further.text != "I"
+            if tokens[at].word and tokens[at].low not in NAMING:
                 break
     return False
 
