@@ -152,7 +152,7 @@ def test_what_no_score_depends_on_is_paid_for_once(odd: dict[str, object]) -> No
 def test_what_can_never_be_read_is_not_bought_eight_times() -> None:
     good = replying()
     with WireServer(good) as server:
-        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a", "--attempts", "8")
         server.react = lambda ask: (
             Answer(raw=json.dumps(body_of(ask, good(ask)) | {"choices": [NUMBER]}).encode())
             if ask.number == 1 or whole_text(ask) == whole_text(server.asks[0])
@@ -163,7 +163,7 @@ def test_what_can_never_be_read_is_not_bought_eight_times() -> None:
 
 
 NUMBER: dict[str, object] = {"message": {"content": 5}, "finish_reason": "stop"}
-FAILED: dict[str, object] = {"message": {"content": "EL"}, "finish_reason": "error"}
+FAILED: dict[str, object] = {"message": {"content": "EL"}, "error": {"code": 502}}
 
 
 @pytest.mark.parametrize("wrong", [{"choices": []}, {"choices": [NUMBER]}, {"choices": [FAILED]}])
