@@ -15,7 +15,6 @@ from adapters.conversation import Tier, Usage
 from adapters.prices import PriceSheet
 from harness.errors import UserError
 from harness.runs.callers import at_once
-from harness.settings import Settings
 from parsers import count_tokens
 
 UPPER_TEXT = 1.25
@@ -152,12 +151,12 @@ def unlisted(sheet: PriceSheet, info: AdapterInfo, tier: Tier) -> str | None:
     )
 
 
-def tier_lines(settings: Settings, info: AdapterInfo, sheet: PriceSheet) -> list[str]:
-    """The tier of a run for the user, and what is not known of its price."""
-    if not settings.tier:
+def tier_lines(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> list[str]:
+    """Return the tiers of a run for the user, and what is not known of their prices."""
+    if not tiers:
         return []
-    lines = [f"{'tier:':<9} {', then '.join(settings.tier)}"]
-    for tier in settings.tier:
+    lines = [f"{'tier:':<9} {', then '.join(tiers)}"]
+    for tier in tiers:
         if line := unlisted(sheet, info, tier):
             lines.append(f"{'':<9} {line}")
         # Every model is served as usual, and calls that cost nothing are answered by the user.
