@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks.mutations import Mutation, mutations_of
+from benchmarks.revisions.environments import ROOT, prepared
 from benchmarks.revisions.equality import Intended, differences, summary_values
 from benchmarks.revisions.rows import rows_of
 from benchmarks.same_results import TABLES
@@ -118,6 +119,29 @@ def test_an_intended_difference_names_issue_reason_and_keys(left_out: str) -> No
     del table[left_out]
     with pytest.raises(ValueError, match="issue, reason and keys"):
         Intended.of([table])
+
+
+def test_commands_in_forked_processes_end_as_they_do_alone(tmp_path: Path) -> None:
+    revision = prepared("head", str(ROOT), None, tmp_path)
+    lines = ("policies", "run -m oracel -b sample", "run -b sample --limit 1 -m oracle -o out")
+    with revision.forks() as carry_out:
+        for number, line in enumerate((*lines, lines[0])):
+            told, alone = tmp_path / f"{number}.out", tmp_path / f"{number}.err"
+            job = {
+                "arguments": line.split(),
+                "folder": str(tmp_path),
+                "environment": revision.environment("client", tmp_path),
+                "out": str(told),
+                "err": str(alone),
+            }
+            code = carry_out(job, 120)
+            if line == lines[2]:
+                assert code == 0 and (tmp_path / "out" / "summary.json").exists()
+                continue
+            called = call(*line.split())
+            assert (code, told.read_text("utf-8")) == (called.code, called.out)
+            assert alone.read_text("utf-8") == called.err
+    revision.close()
 
 
 def test_an_intended_difference_covers_its_key_alone() -> None:
