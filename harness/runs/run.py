@@ -149,8 +149,10 @@ class Run:
             return ""
         records = self.records() if records is None else records
         config = self.manifest.config
-        times = [config.get(name) or 1 for name in ("repeats", "shuffles")]
-        rows = math.prod([self.manifest.dataset.get("rows") or 0, *times])
+        factors = [self.manifest.dataset.get("rows", 0)]
+        factors += [config.get(name, 1) for name in ("repeats", "shuffles")]
+        # A manifest of somebody else's may hold anything.
+        rows = math.prod(factors) if all(isinstance(one, int) for one in factors) else 0
         done = sum(record.settled or record.invalid is not None for record in records)
         total = f" of {max(len(records), rows):,}" if not config.get("shard") else ""
         return f"INCOMPLETE: {done:,}{total} {self.manifest.declaration.units}"

@@ -127,7 +127,8 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             picture = built_in_picture() if plan.pictures.name != "none" else None
             reply = await engine.preflight(picture)
             if reply.finish is Finish.TOO_LONG and deployment.weighs:
-                raise Fatal(f"the first call: {advice(plan, Status.TOO_LONG, reply)}")
+                why = advice(plan, Status.TOO_LONG, reply)
+                raise Fatal(f"the first call: {why}; --score-failures goes on all the same")
             if warning := preflight_warning(reply, limits_of(settings)):
                 say(warning)
 
