@@ -75,8 +75,10 @@ class Judging(SessionObserver):
         if isinstance(error, asyncio.CancelledError):
             for task in self._tasks:
                 task.cancel()
-        ended = await asyncio.gather(*self._tasks, return_exceptions=True)
-        FEEDS.pop(self._path, None)
+        try:
+            ended = await asyncio.gather(*self._tasks, return_exceptions=True)
+        finally:
+            FEEDS.pop(self._path, None)
         for one in ended:
             if isinstance(one, BaseException) and error is None:
                 raise one

@@ -149,7 +149,7 @@ def test_other_processes_use_a_server_that_is_lent_to_them(
         ("", "needs a command"),
         ("vllm serve 'x --port {port}", "No closing quotation"),
         ("vllm serve {model} --port 8000", "must say where the port goes"),
-        ("A=1 vllm serve {model} --port {port}", "write env A=1"),
+        ("A=1 vllm serve {model} --port {port}", r"write env A=\.\.\."),
         ("vllm serve --api-key s3cr3t --port {port}", r"holds a key \(api-key\)"),
         ("vllm serve --hf-token=s3cr3t --port {port}", r"holds a key \(hf-token\)"),
         ("env HF_TOKEN=s3cr3t vllm serve --port {port}", r"holds a key \(HF_TOKEN\)"),
