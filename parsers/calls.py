@@ -220,6 +220,7 @@ class Written:
 
 
 _ANY_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
+_LOOSE = re.compile(r"[ \t]*+(\w{1,40})[ \t]*+=[ \t]*+(['\"])(.*)\2[ \t]*+\)[ \t]*+$", re.MULTILINE)
 CALLED = re.compile(
     r"<function=[\"']?(?P<function>[\w.-]{1,60})[\"']?>"
     r"|<invoke name=[\"'](?P<invoke>[\w.-]{1,60})[\"']>"
@@ -254,6 +255,12 @@ def written_calls(reply: Source, pattern: re.Pattern[str]) -> Iterator[Written]:
             end = reader.position
             yield Written(match[1], fields, frozenset(quoted), match.start(), end)
             break
+        else:
+            # Quotes inside of the only text, as UI-TARS' reader takes them.
+            if loose := _LOOSE.match(reply.text, match.end(), match.end() + LONGEST):
+                end = loose.end()
+                key = loose[1].lower()
+                yield Written(match[1], {key: loose[3]}, frozenset((key,)), match.start(), end)
 
 
 def _argument(reader: Literals, fields: dict[str, object], quoted: set[str]) -> None:

@@ -142,7 +142,8 @@ PRONOUNCED = _words(
 FINAL = _words("therefore thus hence so final finally conclusion conclude")
 WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
-    "answer solution verdict ans antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
+    "answer solution verdict ans",
+    "antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
     "odpowiedź odpověď cevap yanıt jawaban jawabannya vastaus válasz răspunsul ответ",
     "答案 答え 正解 정답",
 ) | {"\\boxed"}

@@ -93,14 +93,14 @@ class Family:
 
 
 _TARS = (
-    Said("click", "click", at="start_box point"),
-    Said("long_press", "long_press", at="start_box point"),
-    Said("left_double", "double_click", at="start_box point"),
-    Said("right_single", "right_click", at="start_box point"),
+    Said("click", "click", at="start_box point start_point"),
+    Said("long_press", "long_press", at="start_box point start_point"),
+    Said("left_double", "double_click", at="start_box point start_point"),
+    Said("right_single", "right_click", at="start_box point start_point"),
     Said("drag", "drag", at="start_box start_point", to="end_box end_point"),
     Said("scroll", "scroll", at="start_box point start_point", to="end_box end_point"),
     Said("type", "type", "content"),
-    Said("hotkey", "hotkey", "key"),
+    Said("hotkey", "hotkey", "key hotkey"),
     Said("press_back", "back"),
     Said("press_home", "home"),
     Said("press_enter", "enter"),
@@ -110,6 +110,12 @@ _TARS = (
     Said("finished", "complete", "content"),
     Said("call_user", "call_user", "content"),
 )
+
+
+def _points_first(keys: str) -> str:
+    """Return keys of places with `point` before `start_box`, the first of which is written."""
+    return " ".join(sorted(keys.split(), key=lambda key: (key.endswith("_box"), len(key))))
+
 
 CALL_FAMILIES: tuple[Family, ...] = (
     Family(
@@ -128,12 +134,7 @@ CALL_FAMILIES: tuple[Family, ...] = (
         "ui-tars-1.5",
         "calls",
         "absolute",
-        tuple(
-            one._replace(
-                at=" ".join(reversed(one.at.split())), to=" ".join(reversed(one.to.split()))
-            )
-            for one in _TARS
-        ),
+        tuple(one._replace(at=_points_first(one.at), to=_points_first(one.to)) for one in _TARS),
         ("ui-tars-1.5", "seed-1.5"),
         opening="Action: ",
         newline=True,

@@ -35,7 +35,8 @@ Fields = Mapping[str, object]
 
 _MOST_CALLS = 48
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?|[-+]?\.\d{1,20}")
-_WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b")
+# In small letters only with nothing but arguments behind, since prose may begin so.
+_WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b|[A-Za-z][A-Za-z_]{1,30}\b(?=\s*+(?:$|[\[<(]))")
 _MARKS = " \t*`#>-"
 _BESIDE = ("STATUS", "duration")
 """AgentCPM-GUI's fields that modify an action, and are one where they stand alone."""
@@ -126,7 +127,7 @@ def _scopes(reply: Reply, family: Family) -> Iterator[Reply]:
     if (inside := reply.inside) is not None:
         yield inside
     if mark := family.opening.strip():
-        at_start = re.search(rf"^[^\w\n]{{0,8}}{re.escape(mark)}", reply.text, re.MULTILINE)
+        at_start = re.search(rf"^[^\w\n]{{0,8}}{re.escape(mark)}", reply.text, re.M | re.I)
         start = at_start.end() if at_start else reply.text.find(mark) + len(mark)
         if start >= len(mark):
             yield reply.behind(start)
@@ -144,7 +145,8 @@ def _within(actions: list[Action]) -> list[Action]:
 
 
 def _objects(reply: Reply, family: Family) -> Iterator[_Entry]:
-    natives = [said.native for said in family.actions]
+    # Of two fields of one action, AgentCPM-GUI's evaluator takes the text.
+    natives = [said.native for said in sorted(family.actions, key=lambda said: not said.text)]
 
     def read(content: dict[str, object]) -> tuple[str, Fields] | None:
         fields = flat(content)
@@ -195,7 +197,7 @@ def _words(reply: Reply, family: Family) -> Iterator[_Entry]:
 
 def _tabs(reply: Reply, family: Family) -> Iterator[_Entry]:
     fields = {}
-    for part in reply.text.split("\t"):
+    for part in reply.text.split("\t" if "\t" in reply.text else "\n"):
         key, colon, value = part.strip().partition(":")
         if colon:
             fields[key.strip().rpartition("\n")[2]] = value
@@ -228,7 +230,7 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
     start, end = _ends(said, fields)
     arguments: dict[str, Value] = {}
     if said.text:
-        text = _text(fields.get(said.text))
+        text = _text(next((fields[key] for key in said.text.split() if key in fields), None))
         if text is None and said.name in ("type", "open_app", "answer", "key", "hotkey"):
             return None
         if text is not None and said.name == "type" and family.newline and text.endswith("\n"):

@@ -74,7 +74,7 @@ def _fields(
     text, moved = text_of(action), gesture(action)
     if said.text and (text is not None or said.name in ("type", "open_app")):
         text = (text or "") + ("\n" if family.newline and action.arguments.get("submit") else "")
-        fields[said.text] = text if plain else quote(text)
+        fields[said.text.split()[0]] = text if plain else quote(text)
     if said.at and said.at == said.to:
         if moved is None:
             return None

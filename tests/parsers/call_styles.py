@@ -49,6 +49,15 @@ SCREENS = [
     Call("ui-tars", "Action: ", "type(content='New York')", "", TYPE),
     Call("ui-tars-1.5", "Action: ", "click(point='<point>504 801</point>')", "", CLICK),
     Call("ui-tars-1.5", "Action: ", "press_back()", "", BACK),
+    Call("ui-tars-1.5", "Action: ", "click(start_point='<point>504 801</point>')", "", CLICK),
+    Call("ui-tars", "Action: ", "hotkey(hotkey='ctrl c')", "", ("hotkey", None, "ctrl c")),
+    Call(
+        "ui-tars",
+        "Action: ",
+        "type(content='say 'hi' twice')",
+        "",
+        ("type", None, "say 'hi' twice"),
+    ),
     Call("ui-venus-navi", "<action>", "Click(box=(504,801))", "</action>", CLICK),
     Call("ui-venus-navi", "<action>", "Type(content='New York')", "</action>", TYPE),
     Call(
@@ -65,6 +74,7 @@ SCREENS = [
     Call("agentcpm-gui", "", '{"TYPE":"New York","STATUS":"finish"}', "", TYPE),
     Call("agentcpm-gui", "", '{"PRESS":"BACK","STATUS":"need_feedback"}', "", BACK),
     Call("agentcpm-gui", "", '{"PRESS":"BACK","duration":200}', "", BACK),
+    Call("agentcpm-gui", "", '{"POINT":[504,801],"TYPE":"New York"}', "", TYPE),
     Call("agentcpm-gui", "", '{"STATUS":"finish"}', "", ("complete", None, "")),
     Call("agentcpm-gui", "", '{"STATUS":"satisfied"}', "", ("complete", None, "")),
     Call("agentcpm-gui", "", '{"STATUS":"impossible"}', "", ("impossible", None, "")),
@@ -103,6 +113,7 @@ SCREENS = [
     Call("mai-ui", *_TAGS[:1], tool("click", coordinate=[504, 801]), _TAGS[1], CLICK),
     Call("os-atlas-pro", "actions:\n", "CLICK <point>[[504,801]]</point>", "", CLICK),
     Call("os-atlas-pro", "actions:\n", "TYPE [New York]", "", TYPE),
+    Call("os-atlas-pro", "Actions: ", "click <point>[[504,801]]</point>", "", CLICK),
 ]
 """Replies of families as they publish them."""
 
