@@ -199,8 +199,8 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
                 beyond = range(at + step, at + 4 * step, step)
                 named = (tokens[one] for one in beyond if 0 <= one < len(tokens))
                 further = next((one for one in named if one.low not in NAMING | {"the"}), None)
-                alone = further is not None and len(further.text) == 1
-                return alone and further.text.isupper() and further.text != "I"
+                text = further.text if further is not None else ""
+                return len(text) == 1 and text.isupper() and text != "I"
             if tokens[at].word and tokens[at].low not in NAMING:
                 break
     return False
