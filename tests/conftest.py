@@ -40,53 +40,49 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH_BYTES:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
-CORE = (
-    *("test_house.py", "test_core_and_leaves.py", "harness/test_settings.py"),
-    *("harness/test_dialogue.py", "harness/candidates/", "harness/engine/", "harness/pictures/"),
-    *("harness/policies/", "harness/runs/", "harness/tables/", "harness/page/test_page.py"),
-    *("harness/page/test_candidates.py", "harness/page/test_against_literal.py"),
-    *("harness/commands/test_front.py", "harness/commands/test_bad_input.py"),
-    *("harness/protocols/test_two_rounds.py", "harness/protocols/test_seeact_choice.py"),
-    *("harness/protocols/test_spelling.py", "harness/protocols/test_secrecy.py"),
-    *("harness/session/test_whole_runs.py", "harness/session/test_measures.py"),
-    *("harness/session/test_secrecy.py", "harness/session/test_refused_prompts.py"),
-    *("adapters/test_openai.py", "adapters/test_anthropic.py", "adapters/test_google.py"),
-    *("adapters/test_prices.py", "adapters/test_registry.py", "adapters/test_secrets.py"),
-    *("parsers/test_answers.py", "parsers/test_aggregate.py", "parsers/test_intervals.py"),
-    *("parsers/test_letters.py", "parsers/test_lines.py", "parsers/test_measures.py"),
-    *("parsers/test_scoring.py", "parsers/test_values.py", "parsers/test_declaration.py"),
-    *("reports/errors/", "reports/test_frames.py", "reports/test_tables.py"),
-    *("reports/test_declared.py", "reports/test_keys.py"),
-)
-"""Tests of the core, below `tests/`: what a hosted model or a baseline on recorded steps needs."""
-NOT_CORE = ("test_kill_protocols.py", "test_kill_roles.py", "test_batch_properties.py")
 LONGEST = ("test_tutorials.py", "docs/test_site.py", "test_build.py", "extensions/test_killed")
 """Tests of half a minute, below `tests/`: they start first, so that nobody waits for them last."""
-HERE = Path(__file__).parent
 
 
-def _below(path: Path) -> str:
-    """The path below `tests/`; empty for one elsewhere."""
-    return path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="run every test (tests/division.py)")
+    parser.addoption(
+        "--record-durations", action="store_true", help="write tests/durations.json, with --whole"
+    )
 
 
-def _is_core(path: Path) -> bool:
-    return _below(path).startswith(CORE) and path.name not in NOT_CORE
+def pytest_configure(config: pytest.Config) -> None:
+    """Run all of what somebody names. Workers of xdist get the options of their controller."""
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        config.option.whole = True
+    if config.option.record_durations and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Recorder())
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out other modules where the core alone is asked for: importing all takes 20 seconds."""
-    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    left_out = config.option.markexpr == "core" and is_test and not _is_core(collection_path)
-    return True if left_out else None
+class _Recorder:
+    """Records how long each test takes, its fixtures included."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, float]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.taken.append((report.nodeid, report.duration))
+
+    def pytest_sessionfinish(self) -> None:
+        from tests import division
+
+        division.record(self.taken)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of the core; skip what takes minutes, unless it is asked for; order the rest."""
-    for item in items:
-        if _is_core(item.path):
-            item.add_marker(pytest.mark.core)
-    items.sort(key=lambda item: not _below(item.path).startswith(LONGEST))
+    """Leave out what does not run by default, and what takes minutes; order the rest."""
+    from tests import division
+
+    if not config.option.whole:
+        out = division.left_out([item.nodeid for item in items])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in out])
+        items[:] = [item for item in items if item.nodeid not in out]
+    items.sort(key=lambda item: not division.function_of(item.nodeid)[0].startswith(LONGEST))
     if "slow" not in config.option.markexpr:
         for item in items:
             if item.get_closest_marker("slow"):
