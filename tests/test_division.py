@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -114,40 +115,39 @@ json.dump([int(code), Reasons.errors, sorted(set(Reasons.reasons))], open(out, "
 """
 
 
-def of_extra(extra: str) -> set[str]:
-    """The distributions that this one needs with an extra."""
+def plain(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def needed(distribution: str, extra: str = "") -> set[str]:
+    """The installed distributions that one needs, itself included, with or without an extra."""
     seen: set[tuple[str, str]] = set()
-    found = [(DISTRIBUTION, ""), (DISTRIBUTION, extra)]
+    found = [(distribution, ""), (distribution, extra)]
     while found:
         name, of = found.pop()
         if (name, of) in seen:
             continue
         seen.add((name, of))
-        for line in metadata.requires(name) or ():
-            wanted = Requirement(line)
-            if wanted.marker is None or wanted.marker.evaluate({"extra": of}):
-                one = wanted.name.lower().replace("_", "-")
-                try:
-                    metadata.distribution(one)
-                except metadata.PackageNotFoundError:
-                    continue
-                found += [(one, ""), *((one, inner) for inner in wanted.extras)]
-    return {name.lower().replace("_", "-") for name, _ in seen}
+        with suppress(metadata.PackageNotFoundError):
+            for wanted in map(Requirement, metadata.requires(name) or ()):
+                if wanted.marker is None or wanted.marker.evaluate({"extra": of}):
+                    one = plain(wanted.name)
+                    found += [(one, ""), *((one, inner) for inner in wanted.extras)]
+    return {plain(name) for name, _ in seen}
 
 
 def test_an_environment_of_the_light_install_collects_and_skips_for_good_reasons(
     tmp_path: Path,
 ) -> None:
     """Packages that [test] does not bring are hidden from the process that collects."""
-    light = of_extra("test")
-    # Those that pytest or hypothesis load by themselves cannot be hidden from them.
+    light = needed(DISTRIBUTION, "test")
+    # With what they need, those stay that pytest and hypothesis load by themselves.
     points = [one for group in LOADED for one in metadata.entry_points(group=group)]
-    loaded = {one.dist.name for one in points if one.dist is not None}
+    kept = light.union(*(needed(one.dist.name) for one in points if one.dist is not None))
     absent = [
         module
         for module, names in metadata.packages_distributions().items()
-        if not any(name.lower().replace("_", "-") in light for name in names)
-        and loaded.isdisjoint(names)
+        if not any(plain(name) in kept for name in names)
         and module not in ("pip", "setuptools", "pkg_resources", "_distutils_hack")
     ]
     assert {"torch", "inspect_ai", "rapidocr", "mkdocs"}.isdisjoint(light)
