@@ -25,7 +25,15 @@ WANTED = (
 MINUTES = 3.2
 """The default run on two cores without its installation."""
 DISTRIBUTION = "vlm-web-eval"
-REASONS = ("extra", "Chromium", "GPU", "CUDA", "VLM_EVAL_TEST_DATA", "takes minutes")
+REASONS = (
+    "extra",
+    "Chromium",
+    "chromedriver",
+    "GPU",
+    "CUDA",
+    "VLM_EVAL_TEST_DATA",
+    "takes minutes",
+)
 """Words of the reasons for which a test may be skipped on Linux in an environment of [test]."""
 LOADED = ("hypothesis", "pytest11")
 """Groups of entry points that they load at their start."""
@@ -85,16 +93,16 @@ def test_a_slow_function_runs_some_of_its_cases_and_the_same_ones_each_time(
 
 COLLECT = """
 import json, sys
-from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder
 
 import pytest
 
 absent, out = set(json.loads(sys.argv[1])), sys.argv[2]
 
-class Absent(MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name in absent:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name in absent else PathFinder.find_spec(name, path, target)
 
 class Reasons:
     errors, reasons = [], []
@@ -109,7 +117,7 @@ class Reasons:
                 if mark.args and mark.args[0] is True:
                     self.reasons.append(mark.kwargs["reason"])
 
-sys.meta_path.insert(0, Absent())
+sys.meta_path[:] = [Without if one is PathFinder else one for one in sys.meta_path]
 code = pytest.main(["--collect-only", "--whole", "-q", "-p", "no:xdist"], plugins=[Reasons()])
 json.dump([int(code), Reasons.errors, sorted(set(Reasons.reasons))], open(out, "w"))
 """
