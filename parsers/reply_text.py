@@ -191,7 +191,7 @@ def _without_ending(line: str, opened: set[str]) -> str:
     here: set[str] | None = None
     while found := _ENDS_LINE.search(line, max(0, end - _LONGEST_TOKEN), end):
         if mark := found["mark"]:
-            if line.count(mark, 0, end) % 2 == 0 or line.strip() == "`":
+            if line.count(mark, 0, end) % 2 == 0:
                 break
         elif found["tag"]:
             here = {name.lower() for name in _OPENED.findall(line)} if here is None else here
