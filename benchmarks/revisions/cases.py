@@ -20,7 +20,10 @@ CHROMIUM = any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome
 
 DATA = "-b sample --split dev --limit 2"
 QUIET = "--progress off --yes --workers 1"
-RANKED = "seeact-choice seeact-annotation mindact-choice mindact-generate classify seq2seq".split()
+RANKED = (
+    *("seeact-choice", "seeact-annotation", "mindact-choice", "mindact-generate", "classify"),
+    "seq2seq",
+)
 PROTOCOLS = {
     "seeact-two-rounds": "--protocol seeact-two-rounds",
     "seeact-attributes": "--protocol seeact-attributes",
@@ -207,6 +210,7 @@ JSON = "--format json"
 STEP = "b5f9d3c4-14ee-572d-95c4-227cb2815da6_37773f5a"
 """The first step of the sample."""
 HOSTED = "../openai-seeact-two-rounds"
+ASKED = ("grounding", "questions", "screens", "mt", "prompts")
 READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
@@ -289,14 +293,8 @@ READS: Cases = {
         f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --invalid fail "
         "--cluster website",
     ),
-    "errors-families": tuple(
-        f"errors ../openai-{name}/runs/* {JSON}"
-        for name in ("grounding", "questions", "screens", "mt", "prompts")
-    ),
-    "score-families": tuple(
-        f"score ../openai-{name}/runs/* --json"
-        for name in ("grounding", "questions", "screens", "mt", "prompts")
-    ),
+    "errors-families": tuple(f"errors ../openai-{name}/runs/* {JSON}" for name in ASKED),
+    "score-families": tuple(f"score ../openai-{name}/runs/* --json" for name in ASKED),
     "read-live": (
         f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
         f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON} "
