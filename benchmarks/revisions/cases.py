@@ -11,18 +11,17 @@ right answers, and sometimes one of them in the wrong place.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 
 Cases = Mapping[str, tuple[str, ...]]
+CHROMIUM = any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+"""Without it there are no cases of live pages."""
 
 DATA = "-b sample --split dev --limit 2"
 QUIET = "--progress off --yes --workers 1"
 RANKED = (
-    "seeact-choice",
-    "seeact-annotation",
-    "mindact-choice",
-    "mindact-generate",
-    "classify",
+    *("seeact-choice", "seeact-annotation", "mindact-choice", "mindact-generate", "classify"),
     "seq2seq",
 )
 PROTOCOLS = {
@@ -78,8 +77,8 @@ FAMILIES = {
     "repeats": "-b sample --limit 3 --only domain=Travel --repeats 3",
 }
 """Other benchmarks, and protocols with actions of their own: oracle, `random`, a hosted model."""
-GRID = {"grounding": "absolute", "screens": "absolute", "miniwob": "absolute"}
-"""The coordinates that a hosted model is asked for."""
+POINTS = ("grounding", "screens", "miniwob")
+"""Families in which a hosted model is told that points are in pixels."""
 
 
 def run(options: str, data: str = DATA) -> str:
@@ -87,16 +86,16 @@ def run(options: str, data: str = DATA) -> str:
 
 
 def _families() -> dict[str, tuple[str, ...]]:
-    openai = MODELS["openai"]
+    openai, absolute = MODELS["openai"], "--protocol-option coordinates=absolute"
     cases: dict[str, tuple[str, ...]] = {}
     for name, data in FAMILIES.items():
-        grid = f" --protocol-option coordinates={GRID[name]}" if name in GRID else ""
+        if name == "miniwob" and not CHROMIUM:
+            continue
         cases[f"oracle-{name}"] = (run("-m oracle", data),)
         cases[f"random-{name}"] = (run("-m random", data),)
         if name != "repeats":
-            cases[f"openai-{name}"] = (run(f"{openai}{grid}", data),)
+            cases[f"openai-{name}"] = (run(f"{openai} {absolute * (name in POINTS)}", data),)
     seeded = f"{openai} --temperature 0.7 --model-seed 5"
-    absolute = "--protocol-option coordinates=absolute"
     screens, grounding = FAMILIES["screens"], FAMILIES["grounding"]
     votes = "--samples 3 --vote majority"
     longer = f"run {QUIET} --redo truncated --from runs/* --out longer --max-tokens 9000 "
@@ -211,6 +210,7 @@ JSON = "--format json"
 STEP = "b5f9d3c4-14ee-572d-95c4-227cb2815da6_37773f5a"
 """The first step of the sample."""
 HOSTED = "../openai-seeact-two-rounds"
+ASKED = ("grounding", "questions", "screens", "mt", "prompts")
 READS: Cases = {
     "merge": ("merge ../shards/runs/* -o merged", f"report merged {JSON}"),
     "score-other-rules": (
@@ -281,7 +281,6 @@ READS: Cases = {
         f"report ../openai-screens/runs/* ../repeat-screens/runs/* {JSON} --by action",
         f"report ../openai-mt/runs/* ../random-mt/runs/* {JSON} --by turn",
         f"report ../openai-prompts/runs/* ../random-prompts/runs/* {JSON}",
-        f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
         f"report ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
         f"report ../lexical-whole/runs/* {JSON} --cluster website",
     ),
@@ -290,20 +289,20 @@ READS: Cases = {
         "--vary samples --vary vote",
         f"compare ../openai-questions/runs/* ../random-questions/runs/* {JSON}",
         f"compare ../openai-screens/runs/* ../openai-screens-turns/runs/* {JSON}",
-        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON} "
-        "--vary protocol_options.coordinates --vary protocol_options.form",
         f"compare ../openai-repeats/runs/* ../random-repeats/runs/* {JSON}",
         f"compare ../lexical-whole/runs/* ../lexical-strict/runs/* {JSON} --invalid fail "
         "--cluster website",
     ),
-    "errors-families": tuple(
-        f"errors ../openai-{name}/runs/* {JSON}"
-        for name in ("grounding", "questions", "screens", "mt", "prompts", "miniwob")
-    ),
-    "score-families": tuple(
-        f"score ../openai-{name}/runs/* --json"
-        for name in ("grounding", "questions", "screens", "mt", "prompts", "miniwob")
-    ),
+    "errors-families": tuple(f"errors ../openai-{name}/runs/* {JSON}" for name in ASKED),
+    "score-families": tuple(f"score ../openai-{name}/runs/* --json" for name in ASKED),
+    "read-live": (
+        f"report ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON}",
+        f"compare ../openai-miniwob/runs/* ../oracle-miniwob/runs/* {JSON} "
+        "--vary protocol_options.coordinates --vary protocol_options.form",
+        f"errors ../openai-miniwob/runs/* {JSON}",
+        "score ../openai-miniwob/runs/* --json",
+    )
+    * CHROMIUM,
     "list": (f"list ../openai-*/runs ../random/runs {JSON}",),
     "recall": (f"recall --ranker lexical {DATA} {JSON}",),
 }
