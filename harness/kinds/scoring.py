@@ -10,6 +10,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Protocol
 
 from harness.benchmarks import declared
@@ -48,6 +49,11 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
     check_variant(settings, declaration)
     names = declaration.scores
 
+    @cache
+    def measures() -> dict[str, Measure]:
+        listed = found.declared.measures if found else ()
+        return {name: measure for measure in listed for name in measure.scores}
+
     def score(prediction: Prediction, detail: Any) -> Scores:
         if found is None:
             return step_scores(prediction, detail, settings)
@@ -59,9 +65,9 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
             raise ScoringError(
                 f"the scorer of {settings.benchmark} raised {raised(error)}"
             ) from error
-        if problem := _problem(scores, found.declared):
+        if problem := _problem(scores, measures()):
             raise UserError(f"{settings.benchmark} {problem}")
-        if unscored := [name for name in found.declared.scores if name not in scores]:
+        if unscored := [name for name in measures() if name not in scores]:
             raise UserError(f"{settings.benchmark} declares {unscored[0]} and does not score it")
         # The measures are those of the run's manifest: its benchmark may declare more by now.
         return {name: scores.get(name) for name in names}
@@ -100,22 +106,22 @@ def check_variant(settings: Settings, declaration: Declaration) -> None:
             )
 
 
-def _problem(scores: Scores, declaration: Declaration) -> str:
-    """Describe what is wrong with the scores of a unit; "" if nothing is."""
-    averaged = {name for measure in declaration.of_units for name in measure.scores}
-    binary = {name for _, name, measure in declaration.columns if measure.binary}
+def _problem(scores: Scores, measures: Mapping[str, Measure]) -> str:
+    """Describe what is wrong with the scores of a unit; "" if nothing is.
+
+    measures: by the names of their scores.
+    """
     for name, value in scores.items():
-        if name not in declaration.scores:
-            return (
-                f"scores {name}, which it does not declare: {suggestion(name, declaration.scores)}"
-            )
+        measure = measures.get(name)
+        if measure is None:
+            return f"scores {name}, which it does not declare: {suggestion(name, measures)}"
         if value is None:
             continue
         if not math.isfinite(value):
             return f"scores {name} with {value}, which is not finite"
-        if name in averaged and not 0 <= value <= 1:
+        if measure.averages and not 0 <= value <= 1:
             return f"scores {name} with {value}: what is averaged lies between 0 and 1"
-        if name in binary and value not in (0, 1):
+        if measure.binary and value not in (0, 1):
             return f"scores {name} with {value}: a measure that is not 0 or 1 has binary=False"
     return ""
 
