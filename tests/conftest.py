@@ -53,7 +53,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Run all of what somebody names. Workers of xdist get the options of their controller."""
-    if config.args_source is pytest.Config.ArgsSource.ARGS:
+    named = config.args_source is pytest.Config.ArgsSource.ARGS
+    if named or config.option.keyword or config.option.markexpr:
         config.option.whole = True
     if config.option.record_durations and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Recorder())
