@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
-from adapters.contract import Adapter, Described, Fatal
+from adapters.contract import Adapter, Described, UnknownOption
 from adapters.embedding import Embedder
 from adapters.options import read_options
 from adapters.registry import Registry, UnknownName
@@ -179,7 +179,7 @@ class Catalog(Generic[T]):
     def accepted(self, spec: AdapterSpec, options: Mapping[str, object]) -> dict[str, object]:
         """Return the options that were given, as the types that are declared for them.
 
-        Raises `Fatal` for one that is not taken, and for a value of another type.
+        Raises `UnknownOption` for one that is not taken, `Fatal` for a value of another type.
         """
         allowed = self._taken(spec)
         kinds = {p.kind for p in self.registry.parameters(spec.provider).values()}
@@ -192,7 +192,7 @@ class Catalog(Generic[T]):
                 near = difflib.get_close_matches(key, allowed, n=1)
                 listed = ", ".join(allowed) or "none"
                 hint = f"did you mean '{near[0]}'?" if near else f"it takes: {listed}"
-                raise Fatal(f"'{spec.provider}' takes no option '{key}' ({hint})")
+                raise UnknownOption(key, f"'{spec.provider}' takes no option '{key}' ({hint})")
             accepted[key] = value
         return read_options(self.registry.get(spec.provider), accepted)
 

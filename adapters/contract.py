@@ -67,6 +67,14 @@ class Fatal(Exception):
     """
 
 
+class UnknownOption(Fatal):
+    """A model does not take an option. `option` is its name."""
+
+    def __init__(self, option: str, message: str) -> None:
+        self.option = option
+        super().__init__(message)
+
+
 @dataclass(frozen=True, slots=True)
 class Generation:
     """Generation parameters as the user asked for them.

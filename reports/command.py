@@ -15,7 +15,9 @@ from reports.kinds.step import STEP_GROUPS
 from reports.output import (
     AVERAGE,
     CLUSTER,
+    PLOT,
     RUNS,
+    draw,
     emit,
     emit_grids,
     format_options,
@@ -100,6 +102,7 @@ class _Report(click.Command):
     is_flag=True,
     help="Count only the steps for which all runs have an outcome.",
 )
+@PLOT
 def report(
     runs: tuple[Path, ...],
     kind: str,
@@ -112,6 +115,7 @@ def report(
     published: Literal["alike", "all"] | None,
     compact: bool,
     common: bool,
+    plot: Path | None,
     out: Path | None,
 ) -> int:
     """Print the results of every RUN (a run directory), finished or not.
@@ -121,9 +125,9 @@ def report(
     """
     runs = _begun(runs)
     if kind != "main":
-        if key or published or compact or common or average != "macro":
+        if key or published or compact or common or plot or average != "macro":
             raise click.UsageError(
-                "--by, --average, --published, --compact and --common are for --table main"
+                "--by, --average, --published, --compact, --common and --plot are for --table main"
             )
         if (invalid or f1 or cluster) and kind != "prefix":
             raise click.UsageError(
@@ -145,8 +149,14 @@ def report(
         common=common,
         spending=compact,
     )
+    drawn = table
     if compact:
         table = leaderboard(table, average)
+        drawn = drawn if "fields" in table.attrs else table
+    if plot:
+        from reports.figures import results
+
+        draw(lambda frame: results(frame, average), drawn, plot)
     if published:
         everything = published == "all"
         _beside_published(table, runs, form, out, average, invalid, f1, key or "", everything)

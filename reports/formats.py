@@ -71,10 +71,10 @@ def grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
         return described_grid(table)
     if "leaderboard" in table.attrs:
         return leaderboard_grid(table, average)
-    blocks = _blocks(table)
-    if len(blocks) < 2:
+    parts = blocks(table)
+    if len(parts) < 2:
         return results_grid(table, average)
-    arranged = [results_grid(block, average) for block in blocks]
+    arranged = [results_grid(block, average) for block in parts]
     notes = dict.fromkeys(note for one in arranged for note in one.footnotes)
     return replace(arranged[0], data=_data(table, tuple(notes)))
 
@@ -89,10 +89,10 @@ def grids(table: pd.DataFrame, average: Average = "macro") -> list[Grid]:
         from reports.board import board
 
         of_models = [described_grid(board(table, average))]
-    blocks = _blocks(table)
-    if len(blocks) < 2:
+    parts = blocks(table)
+    if len(parts) < 2:
         return [grid(table, average), *of_models]
-    first, *others = (results_grid(block, average) for block in blocks)
+    first, *others = (results_grid(block, average) for block in parts)
     return [first, *(replace(one, above=()) for one in (*others, *of_models))]
 
 
@@ -101,17 +101,17 @@ def _is_by_split(table: pd.DataFrame) -> bool:
     return table.attrs.get("key") == SPLIT and bool(benchmarks_of(table))
 
 
-def _blocks(table: pd.DataFrame) -> list[pd.DataFrame]:
+def blocks(table: pd.DataFrame) -> list[pd.DataFrame]:
     """Return the rows of the runs whose benchmarks declare the same, for every such declaration."""
     declared = table.attrs.get("declarations", {})
-    blocks: list[list[str]] = []
+    found: list[list[str]] = []
     for label, one in declared.items():
-        known = next((block for block in blocks if declared[block[0]] == one), None)
+        known = next((block for block in found if declared[block[0]] == one), None)
         if known is None:
-            blocks.append([label])
+            found.append([label])
         else:
             known.append(label)
-    return [_block(table, labels) for labels in blocks] if len(blocks) > 1 else [table]
+    return [_block(table, labels) for labels in found] if len(found) > 1 else [table]
 
 
 def _block(table: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
@@ -234,6 +234,7 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
         "unranked": list(attrs["unranked"]),
         "changed": list(attrs["changed"]),
         "corrupt": list(attrs["corrupt"]),
+        "disagreeing": list(attrs["disagreeing"]),
         "notes": list(footnotes),
     }
     return frame_data(table, facts, (*about(attrs), *footnotes))

@@ -13,6 +13,7 @@ from parsers import Average
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from harness.tables import Grid
 
@@ -79,9 +80,21 @@ CLUSTER = click.option(
     "generalises to new tasks on these websites, website to new websites.  "
     "[default: the first one, mostly task]",
 )
+SUFFIXES = (".png", ".svg", ".pdf")
+
+
+def _plot_file(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    if path is not None and path.suffix.lower() not in SUFFIXES:
+        raise click.BadParameter(f"{path} should end in one of {', '.join(SUFFIXES)}")
+    return path
+
+
 PLOT = click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
+    callback=_plot_file,
     help="Also draw a figure into this file (.png, .svg or .pdf).",
 )
 
@@ -150,6 +163,16 @@ def note_of_command() -> str:
             value = context.params.get(str(parameter.name))
             named += value if isinstance(value, (tuple, list)) else filter(None, [value])
     return guarding_notes(named) if named else TEST_DATA_NOTE
+
+
+def draw(figure: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, plot: Path) -> None:
+    """Write the figure of a frame into a file, for `PLOT`."""
+    from reports.figures import save
+
+    try:
+        save(figure, frame, plot)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {plot}: {error.strerror or error}") from error
 
 
 def put(content: str | bytes, out: Path | None) -> None:

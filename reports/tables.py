@@ -12,6 +12,7 @@ from harness.tables import POOLED, QUARTILES, main_column, partly_measured, resu
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated
+from reports.frames.agreement import disagreement
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
 from reports.frames.units import Column, Kind, typed, union
@@ -157,6 +158,8 @@ def by_tables(
                 raise RunError(message) from error
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
     counted = {rows.label: rows.frame[rows.declared.id_column].nunique() for rows in evaluated}
+    own_rules = f1 is None and invalid is None and not cluster
+    disagreeing = [*filter(None, map(disagreement, evaluated))] if own_rules else []
     if common:
         evaluated = common_rows(evaluated)
     settings = attrs_of(opened)
@@ -170,6 +173,7 @@ def by_tables(
         "variants": {rows.label: rows.rules.variant for rows in evaluated},
         "unranked": unranked(settings["differences"], common=common),
         "unfinished": unfinished_lines(opened),
+        "disagreeing": disagreeing,
         "common": [_common_line(evaluated, counted)] if common else [],
         "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
     }

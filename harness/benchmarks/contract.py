@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
 
-from harness.errors import DataError, suggestion
+from harness.errors import DataError, WithoutEffect, suggestion
 from harness.notes import test_data_note
 from harness.runs.records import Unit
 from parsers.declaration import Declaration
@@ -266,7 +266,7 @@ class Benchmark(ABC):
     def with_options(self, options: Iterable[tuple[str, Any]]) -> Self:
         """Return the benchmark with options of a run, as text or as values.
 
-        Raises `DataError` for an unknown option and for a value of another type.
+        Raises `WithoutEffect` for an unknown option, `DataError` for a value of another type.
         """
         from harness.settings import values
 
@@ -274,7 +274,8 @@ class Benchmark(ABC):
         for name, value in options:
             if name not in self.settable:
                 known = ", ".join(self.settable) or "none"
-                raise DataError(f"--benchmark-option {name}: unknown; {self.name} has {known}")
+                message = f"--benchmark-option {name}: unknown; {self.name} has {known}"
+                raise WithoutEffect("benchmark_options", message, name)
             try:
                 kind = get_type_hints(type(self), include_extras=True)[name]
                 read[name] = values.read(kind, value)

@@ -20,12 +20,12 @@ from adapters import (
     describe,
     resolve,
 )
-from adapters.contract import Generation
+from adapters.contract import Generation, UnknownOption
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
 from harness.engine import Caller, Lane, Pricing
-from harness.errors import UserError
+from harness.errors import UserError, WithoutEffect
 from harness.planning.pricing import (
     UPPER_TEXT,
     Tariff,
@@ -185,6 +185,8 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
         described = describe(settings.model, loads=asks and here, **options)
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
+    except UnknownOption as error:
+        raise WithoutEffect("adapter_options", str(error), error.option) from error
     info = described.info
     if wrapper is not None:
         # It is started for the run, and so the user's own.

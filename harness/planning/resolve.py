@@ -8,7 +8,7 @@ from dataclasses import replace
 from adapters import AdapterInfo
 from adapters.contract import Generation
 from harness.benchmarks import Benchmark
-from harness.errors import UserError
+from harness.errors import UserError, WithoutEffect
 from harness.kinds.contract import unit_kind
 from harness.kinds.protocols import check_asks
 from harness.pictures import PicturePolicy
@@ -83,14 +83,14 @@ def complete(
 def refuse_without_effect(given: Collection[str], missing: Mapping[str, str]) -> None:
     """Reject settings that were given but need a feature that the run lacks.
 
-    `missing` says of each such feature where it is missing and what to do. Raises `UserError`.
+    `missing` says of each such feature where it is missing and what to do. Raises `WithoutEffect`.
     """
     for name, setting in SETTINGS.items():
         if name not in given:
             continue
         for feature in (*setting.needs, setting.selects):
             if feature in missing:
-                raise UserError(f"{written(name)} has no effect {missing[feature]}")
+                raise WithoutEffect(name, f"{written(name)} has no effect {missing[feature]}")
 
 
 def _missing(
@@ -119,9 +119,10 @@ def check_model(
     """Reject a model that cannot answer this protocol, or whose samples would all be alike."""
     decoding = Generation(temperature=settings.temperature, effort=settings.effort)
     if (settings.samples or 1) > 1 and info.greedy(decoding):
-        raise UserError(
+        raise WithoutEffect(
+            "samples",
             f"--samples has no effect on {info.name} at temperature 0, where all replies are "
-            "alike; add --temperature 0.7, say, or leave it out"
+            "alike; add --temperature 0.7, say, or leave it out",
         )
     if policy.name != "none" and not info.takes_pictures:
         hint = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.errors import UserError
+from harness.errors import UserError, WithoutEffect
 from harness.planning.plan import Plan
 from harness.planning.pricing import tier_lines
 from harness.runs.callers import at_once, caller_named
@@ -92,7 +92,7 @@ def check_cost_limit(plan: Plan) -> None:
     if plan.settings.max_cost is None:
         return
     if plan.model.policy is not None:
-        raise UserError("--max-cost has no effect on a policy; leave it out")
+        raise WithoutEffect("max_cost", "--max-cost has no effect on a policy; leave it out")
     for name, model in (("", plan.model), *plan.roles.items()):
         if not model.can_be_limited:
             role = f" (role {name})" if name else ""

@@ -22,7 +22,7 @@ from typing import Any, get_args, get_type_hints
 from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
 from harness.dialogue import Dialogue
-from harness.errors import UserError
+from harness.errors import UserError, WithoutEffect
 from harness.protocols.contract import AskingProtocol, StepProtocol
 from harness.settings import SETTINGS, unknown, values, written
 from parsers.actions import ActionSpace, Counterparts
@@ -154,14 +154,15 @@ def open_protocol(
                 value = _history_of(name, value, kinds[key])
             filled[key] = _read(SETTINGS[key].written(value), value, kinds[key])
         elif key != "max_tokens":
-            raise UserError(f"{written(key)} has no effect on '{name}'; leave it out")
+            raise WithoutEffect(key, f"{written(key)} has no effect on '{name}'; leave it out")
     for key, value in options.items():
         if key in SHARED:
             raise UserError(f"--protocol-option {key}: use {written(key)} instead")
         if key not in kinds:
             has = ", ".join(options_of(name)) or "none"
             wrong = unknown("key", key, options_of(name))
-            raise UserError(f"--protocol-option: {wrong} ('{name}' has {has})")
+            message = f"--protocol-option: {wrong} ('{name}' has {has})"
+            raise WithoutEffect("protocol_options", message, key)
         filled[key] = _read(f"--protocol-option {key}={value}", value, kinds[key])
     complete = getattr(PROTOCOLS.get(name), "for_model", None)
     if model is not None and complete is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from parsers.records import Choice, Gold, PastAction, Prediction, StepInfo, Turn
 
 STEP = "step"
 """The kind of units that are recorded steps."""
+LINES = b"lines"
+"""Metadata of `steps.parquet`: the SHA-256 of the lines that it was made from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,17 +139,27 @@ def _collector_paused() -> Iterator[None]:
 
 
 def write_table(steps: Path, table: Path, declared: Declaration, note: str = "") -> None:
-    """Write the table of the steps file, `note` in its metadata. Raises `RunError`, `DiskFull`."""
+    """Write the table of the steps file. Raises `RunError`, `DiskFull`.
+
+    Its metadata have the digest of the steps file under `LINES`, and `note`.
+    """
     import pyarrow.parquet as pq
 
     content = arrow_table([_row(record, declared) for record in latest_steps(steps)])
     # Of a relative path with a colon, pyarrow takes the beginning for the name of a file system.
     new = table.with_name(table.name + ".new").absolute()
     try:
-        pq.write_table(content.replace_schema_metadata({"note": note} if note else None), new)
+        about = {LINES: lines_digest(steps), **({b"note": note} if note else {})}
+        pq.write_table(content.replace_schema_metadata(about), new)
         new.replace(table)
     except OSError as error:
         raise write_error(table, error) from error
+
+
+def lines_digest(steps: Path) -> bytes:
+    """Return the SHA-256 of the steps file, in hexadecimal digits."""
+    with steps.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
 def _order(record: Unit[Any]) -> tuple[str, str, int, str, int]:

@@ -18,7 +18,7 @@ from harness.errors import UserError
 from harness.printing import say, terminal
 
 if TYPE_CHECKING:
-    from harness.sweep.file import CellPlan, Expansion, SweepFile
+    from harness.sweep.file import Cell, CellPlan, SweepFile
     from harness.tables import Grid
 
 
@@ -72,15 +72,14 @@ def sweep(
     if status:
         return _status(file, folder, only)
 
-    from harness.sweep.file import Expansion, read_expansion, read_sweep
+    from harness.sweep.file import read_expansion, read_sweep
     from harness.sweep.planning import plan_cells
 
     described = read_sweep(file)
     if dry_run:
         return _dry_run(described, folder, only)
-    cells = plan_cells(described, folder, _note, before=read_expansion(folder))
-    expansion = Expansion(file=file, cells=cells, max_cost_total=described.max_cost_total)
-    return _run(described, expansion, folder, only, jobs, wait)
+    planned = plan_cells(described, folder, _note, before=read_expansion(folder))
+    return _run(planned, described, folder, only, jobs, wait)
 
 
 def several(options: Mapping[str, Any], *, dry_run: bool) -> int:
@@ -89,7 +88,7 @@ def several(options: Mapping[str, Any], *, dry_run: bool) -> int:
     `out` is the folder of the runs, `max-cost` the most that all of them may cost together.
     Returns the exit code as `sweep`.
     """
-    from harness.sweep.file import Expansion, read_expansion, sweep_of_options
+    from harness.sweep.file import read_expansion, sweep_of_options
     from harness.sweep.planning import plan_cells
 
     given = dict(options)
@@ -98,9 +97,8 @@ def several(options: Mapping[str, Any], *, dry_run: bool) -> int:
     folder = Path(out) if out else Path("sweeps") / _name(given)
     if dry_run:
         return _dry_run(described, folder, ())
-    cells = plan_cells(described, folder, _note, before=read_expansion(folder))
-    expansion = Expansion(file=described.path, cells=cells, max_cost_total=described.max_cost_total)
-    return _run(described, expansion, folder, (), None, bool(wait))
+    planned = plan_cells(described, folder, _note, before=read_expansion(folder))
+    return _run(planned, described, folder, (), None, bool(wait))
 
 
 def _name(options: Mapping[str, Any]) -> str:
@@ -113,8 +111,8 @@ def _name(options: Mapping[str, Any]) -> str:
 
 
 def _run(
+    planned: Sequence[tuple[Cell, CellPlan]],
     described: SweepFile,
-    expansion: Expansion,
     folder: Path,
     only: tuple[str, ...],
     jobs: int | None,
@@ -123,14 +121,19 @@ def _run(
     import asyncio
 
     from adapters.processes import available_cpus
-    from harness.sweep.file import owned
+    from harness.sweep.file import Expansion, owned
     from harness.sweep.planning import estimated, to_confirm
     from harness.sweep.schedule import Schedule
     from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
     from harness.tables import counted
 
+    expansion = Expansion(
+        file=described.path,
+        cells=tuple(plan for _, plan in planned),
+        max_cost_total=described.max_cost_total,
+    )
     chosen = _chosen(expansion.cells, only)
-    cells = dict(zip((plan.directory for plan in expansion.cells), described.cells, strict=True))
+    cells = {plan.directory: cell for cell, plan in planned}
     standings = [(plan, standing_of(plan, folder)) for plan in chosen]
     left = [plan for plan, standing in standings if standing.state != "complete"]
     _note(f"{counted(len(chosen), 'run')} in {folder}, {len(chosen) - len(left)} complete")
@@ -191,8 +194,8 @@ def _dry_run(described: SweepFile, folder: Path, only: tuple[str, ...]) -> int:
     from harness.sweep.planning import Counted, estimate_grid, plan_cells
 
     counted: list[Counted] = []
-    cells = plan_cells(described, folder, _note, counted=counted)
-    chosen = {plan.directory for plan in _chosen(cells, only)}
+    planned = plan_cells(described, folder, _note, counted=counted)
+    chosen = {plan.directory for plan in _chosen([plan for _, plan in planned], only)}
     _print(estimate_grid([one for one in counted if one.plan.directory in chosen]))
     return 0
 

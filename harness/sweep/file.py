@@ -58,14 +58,33 @@ class Cell:
     options: Mapping[str, Any]
     settings: Settings
 
+    def without(self, name: str, key: str) -> Cell | None:
+        """Return the cell without a setting, or without one key of it; None if it has none."""
+        setting, left = SETTINGS[name], dict(self.options)
+        option = setting.key.replace("_", "-")
+        if option not in left:
+            return None
+        value = left.pop(option)
+        if key:
+            pairs = dict(config_value(setting, value))
+            if pairs.pop(key, None) is None:
+                return None
+            left |= {option: pairs} if pairs else {}
+        return replace(self, options=left, settings=_settings_of(left))
+
 
 @dataclass(frozen=True)
 class SweepFile:
-    """A sweep's cells, and the most that they may cost together in US dollars."""
+    """The cells of a sweep.
+
+    max_cost_total: the most that they may cost together in US dollars.
+    shared: whether all have the same options, of which each leaves out those without effect on it.
+    """
 
     path: str
     cells: tuple[Cell, ...]
     max_cost_total: float | None = None
+    shared: bool = False
 
 
 @dataclass
@@ -104,9 +123,11 @@ def sweep_of_options(
 ) -> SweepFile:
     """Return the sweep of one table of options, whose lists multiply, as a file would have it.
 
-    `max_cost` is for all its runs together. Raises `UserError` as `read_sweep`.
+    `max_cost` is for all its runs together; an option without effect on some runs is left out
+    there. Raises `UserError` as `read_sweep`.
     """
-    return _described(path, {MAX_COST_TOTAL: max_cost}, {"every run": options})
+    described = _described(path, {MAX_COST_TOTAL: max_cost}, {"every run": options})
+    return replace(described, shared=True)
 
 
 def _described(
@@ -182,12 +203,16 @@ def _cells(path: str, tables: Sequence[_Table]) -> Iterator[Cell]:
             values.setdefault((label["model"], key), set()).add(repr(label.get(key)))
     for (place, options), label in zip(expanded, shown, strict=True):
         try:
-            settings = read_settings({k.replace("-", "_"): v for k, v in options.items()})
+            settings = _settings_of(options)
         except ValueError as error:
             raise UserError(f"{path}: {place}: {error}") from error
         varied = (key for key in label if len(values[label["model"], key]) > 1)
         differs = (f"{key}={_label_text(label[key])}" for key in varied)
         yield Cell(" ".join([settings.model, *differs]), place, options, settings)
+
+
+def _settings_of(options: Mapping[str, Any]) -> Settings:
+    return read_settings({key.replace("-", "_"): value for key, value in options.items()})
 
 
 def _multiplied(table: _Table) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adapters import Fatal, UnknownName
 from adapters.prices import source
-from harness.errors import UserError
+from harness.errors import UserError, WithoutEffect
 from harness.planning.estimate import Estimate, estimate
 from harness.planning.estimated_calls import EXPECTED_REPLY
 from harness.planning.plan import Plan, plan_run
@@ -18,6 +18,7 @@ from harness.planning.spending import CONFIRM_FROM, check_cost_limit
 from harness.runs import RunError
 from harness.serve import ServerSettings
 from harness.session.observers import SessionObserver, open_observers
+from harness.settings import written
 from harness.sweep.file import Cell, CellPlan, Cost, Expansion, SweepFile, shown_options
 from harness.sweep.standing import Standing
 from harness.tables import Column, Grid, rows_of
@@ -45,8 +46,11 @@ def plan_cells(
     *,
     before: Expansion | None = None,
     counted: list[Counted] | None = None,
-) -> tuple[CellPlan, ...]:
+) -> list[tuple[Cell, CellPlan]]:
     """Check every cell of a file: its settings, key, prices and data.
+
+    Cells that share their options are returned without those that have no effect on them, and a
+    line says which; an option has to have an effect on one cell at least.
 
     Costs are estimated where money is divided or has to be confirmed; `before` has the estimates of
     an earlier start. With `counted` every cell is estimated anew and added there, and no key is
@@ -54,6 +58,7 @@ def plan_cells(
     """
     known = {cell.directory: cell for cell in before.cells} if before else {}
     planned: dict[str, tuple[Cell, CellPlan]] = {}
+    left_out: dict[str, dict[str, WithoutEffect]] = {}
     last_shown = time.monotonic()
     for number, cell in enumerate(file.cells, 1):
         if time.monotonic() - last_shown > TELL_S:
@@ -61,9 +66,7 @@ def plan_cells(
             say(f"planning {number} of {len(file.cells)}: {cell.label}")
         where = f"{file.path}: {cell.place} ({cell.label})"
         try:
-            open_observers(cell.settings, SessionObserver())
-            plan = plan_run(cell.settings, asks=counted is None, starts=False, folder=folder)
-            _check_money(plan, file.max_cost_total)
+            cell, plan = _fitting(cell, file, folder, left_out, asks=counted is None)
             own = _cell_plan(cell, plan)
             if own.directory in planned:
                 raise UserError(_same(cell, planned[own.directory][0]))
@@ -72,7 +75,38 @@ def plan_cells(
         except (UserError, Fatal, UnknownName, RunError) as error:
             raise UserError(f"{where}: {error}") from error
         planned[own.directory] = cell, own
-    return tuple(own for _, own in planned.values())
+    for option, reasons in left_out.items():
+        if len(reasons) == len(file.cells):
+            raise UserError(f"{file.path}: {next(iter(reasons.values()))} (as in every other run)")
+        say(f"without {option}, which has no effect there: {', '.join(reasons)}")
+    return list(planned.values())
+
+
+def _fitting(
+    cell: Cell,
+    file: SweepFile,
+    folder: Path,
+    left_out: dict[str, dict[str, WithoutEffect]],
+    *,
+    asks: bool,
+) -> tuple[Cell, Plan]:
+    """Plan a cell; of a file with shared options, without those that have no effect on it.
+
+    Adds the reason to `left_out`, by option and label. Raises as `plan_run`.
+    """
+    while True:
+        try:
+            open_observers(cell.settings, SessionObserver())
+            plan = plan_run(cell.settings, asks=asks, starts=False, folder=folder)
+            _check_money(plan, file.max_cost_total)
+            return cell, plan
+        except WithoutEffect as error:
+            fewer = cell.without(error.setting, error.key) if file.shared else None
+            if fewer is None:
+                raise
+            option = f"{written(error.setting)} {error.key}".strip()
+            left_out.setdefault(option, {})[cell.label] = error
+            cell = fewer
 
 
 def _same(cell: Cell, other: Cell) -> str:

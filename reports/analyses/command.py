@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reports.output import AVERAGE, PLOT, RUN, RUNS, emit, format_options
+from reports.output import AVERAGE, PLOT, RUN, RUNS, draw, emit, format_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,11 +137,6 @@ def _show(frame: pd.DataFrame, form: str, out: Path | None, plot: Path | None, n
     if plot is not None:
         from reports.analyses import plots
 
-        try:
-            plots.save(getattr(plots, name), frame, plot)
-        except ValueError as error:
-            raise click.BadParameter(str(error), param_hint="--plot") from error
-        except OSError as error:
-            raise click.UsageError(f"cannot write {plot}: {error.strerror or error}") from error
+        draw(getattr(plots, name), frame, plot)
     emit(frame, form, out)
     return 0

@@ -1,71 +1,30 @@
-"""Plots of the analyses, one function each, from the frames that they return.
-
-Marks and line styles vary with the colours, so a print in grey can be read.
-matplotlib is imported when something is drawn, and without a display.
-"""
+"""Plots of the analyses, one function each, from the frames that they return."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from harness.tables import exact
 from reports.analyses.units import choice_measure
+from reports.figures import (
+    CAP,
+    COLOURS,
+    DARK,
+    GREY,
+    LIGHT,
+    LINES,
+    MARKS,
+    MIDDLE,
+    error_bars,
+    new_figure,
+    percent_axis,
+)
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from parsers import Declaration, Measure
-
-SUFFIXES = (".png", ".svg", ".pdf")
-DARK, MIDDLE, LIGHT, GREY = "#12436d", "#28a197", "#f46a25", "#6f6f6f"
-COLOURS = (DARK, LIGHT, MIDDLE, "#801650", "#3d3d3d")
-MARKS = ("o", "s", "^", "D", "v")
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-CAP = 3
-
-
-def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path) -> None:
-    """Draw a frame into a file. Raises `ValueError` for another suffix, `OSError`."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{path} should end in one of {', '.join(SUFFIXES)}")
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "vlm-eval", "svg.fonttype": "path"}):
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        draw(frame).savefig(path, dpi=150, metadata=metadata)
-
-
-def _figure(
-    width: float, height: float, columns: int = 1, rows: int = 1
-) -> tuple[Figure, list[Axes]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
-    for panel in axes:
-        panel.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def _percent(axes: Axes, axis: str = "y") -> None:
-    value_axis = axes.yaxis if axis == "y" else axes.xaxis
-    value_axis.set_major_formatter(lambda value, _: exact(100 * value))
-    axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
-    axes.set_axisbelow(True)
-
-
-def _errors(frame: pd.DataFrame, name: str) -> Any:
-    """Distances to the ends of the interval; missing (and not drawn) where there is none."""
-    low = (frame[name] - frame[f"{name}_low"]).clip(lower=0)
-    high = (frame[f"{name}_high"] - frame[name]).clip(lower=0)
-    return [low.to_numpy(), high.to_numpy()]
 
 
 def _said(measure: Measure) -> str:
@@ -81,7 +40,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
     declared: Declaration = frame.attrs["declared"]
     chosen, main = choice_measure(declared), declared.main_of_units
 
-    figure, panels = _figure(9, 3.9, 2)
+    figure, panels = new_figure(9, 3.9, 2)
     numbers = sorted(set(frame["distractors"]))
     models = list(dict.fromkeys(frame["model"]))
     for axes, measure in zip(panels, (chosen, main), strict=True):
@@ -94,7 +53,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
             axes.errorbar(
                 curve["distractors"].astype(float) * shift,
                 curve[metric],
-                _errors(curve, metric),
+                error_bars(curve, metric),
                 marker=MARKS[style],
                 linestyle=LINES[style],
                 color=COLOURS[style],
@@ -111,7 +70,7 @@ def distractors(frame: pd.DataFrame) -> Figure:
         axes.set_xlabel("Distractors listed with the right element")
         axes.set_ylabel(_said(measure))
         axes.set_ylim(0, 1)
-        _percent(axes)
+        percent_axis(axes)
     panels[0].legend(frameon=False)
     units, parents = declared.units, declared.innermost.many
     counts = [int(frame[name].iloc[0]) if len(frame) else 0 for name in (units, parents)]
@@ -126,7 +85,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     """Share of picks by position against chance, and accuracy if the answer is there."""
     runs = list(dict.fromkeys(frame["run"]))
     places = frame[frame["run"] == runs[0]] if runs else frame
-    figure, panels = _figure(max(5.5, 0.36 * len(places) + 1.2), 6, rows=2)
+    figure, panels = new_figure(max(5.5, 0.36 * len(places) + 1.2), 6, rows=2)
     xs = list(range(len(places)))
     panels[0].bar(
         xs, places["share"], color="#9db8d2", edgecolor=DARK, linewidth=0.8, label="picked"
@@ -134,7 +93,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     panels[0].errorbar(
         xs,
         places["share"],
-        _errors(places, "share"),
+        error_bars(places, "share"),
         fmt="none",
         color=DARK,
         capsize=CAP,
@@ -152,7 +111,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     panels[0].set_ylim(bottom=0)
     panels[0].legend(frameon=False, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))
     panels[1].errorbar(
-        xs, places["accuracy"], _errors(places, "accuracy"), fmt="s", color=DARK, capsize=CAP
+        xs, places["accuracy"], error_bars(places, "accuracy"), fmt="s", color=DARK, capsize=CAP
     )
     declared: Declaration = frame.attrs["declared"]
     panels[1].set_ylabel(f"{_said(choice_measure(declared))},\nright element there")
@@ -160,7 +119,7 @@ def positions(frame: pd.DataFrame) -> Figure:
     for axes in panels:
         axes.set_xticks(xs, list(places["letter"]))
         axes.set_xlim(-0.7, len(xs) - 0.3)
-        _percent(axes)
+        percent_axis(axes)
     panels[1].set_xlabel("Place in the list")
     panels[0].set_title(
         f"{runs[0] if runs else ''}: {int(places['picked'].sum()):,} picks, "
@@ -175,7 +134,7 @@ def picture(frame: pd.DataFrame) -> Figure:
     """Differences in points, with intervals, by group of units."""
     declared: Declaration = frame.attrs["declared"]
     groups = list(dict.fromkeys(frame["group"]))
-    figure, (axes,) = _figure(7.5, 1.4 + 0.55 * max(1, len(groups)))
+    figure, (axes,) = new_figure(7.5, 1.4 + 0.55 * max(1, len(groups)))
     counts = frame.drop_duplicates("group").set_index("group")[declared.units]
     heads = [measure.head for measure in declared.in_tables]
     colours = (DARK, MIDDLE, LIGHT, *COLOURS[3:])
@@ -186,7 +145,7 @@ def picture(frame: pd.DataFrame) -> Figure:
         axes.errorbar(
             effects["difference"],
             ys,
-            xerr=_errors(effects, "difference"),
+            xerr=error_bars(effects, "difference"),
             fmt=mark,
             color=colour,
             markersize=5,
@@ -200,7 +159,7 @@ def picture(frame: pd.DataFrame) -> Figure:
     axes.set_ylim(max(1, len(groups)) - 0.5, -0.5)
     clusters = declared.level(declared.clusters[0]).many
     axes.set_xlabel(f"With the picture minus without it (points, 95 % intervals by {clusters})")
-    _percent(axes, "x")
+    percent_axis(axes, "x")
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure
 
@@ -212,12 +171,12 @@ def independence(frame: pd.DataFrame) -> Figure:
     runs = list(dict.fromkeys(frame["run"]))
     whole = f"all {parents}"
     bands = frame[(frame["run"] == runs[0]) & (frame["group"] != whole)] if runs else frame
-    figure, (axes,) = _figure(7, 4.2)
+    figure, (axes,) = new_figure(7, 4.2)
     xs = list(range(len(bands)))
     axes.errorbar(
         xs,
         bands["observed"],
-        _errors(bands, "observed"),
+        error_bars(bands, "observed"),
         fmt="o",
         color="black",
         markersize=7,
@@ -249,7 +208,7 @@ def independence(frame: pd.DataFrame) -> Figure:
     measure = next(one for one in declared.of_parents if not declared.rank(one.over))
     axes.set_ylabel(_said(measure))
     axes.set_ylim(-0.02, 1.02)
-    _percent(axes)
+    percent_axis(axes)
     axes.legend(frameon=False)
     axes.set_title(f"{runs[0] if runs else ''}, 95 % intervals", fontsize=10)
     return figure
@@ -261,7 +220,7 @@ def ceiling(frame: pd.DataFrame) -> Figure:
     groups = list(dict.fromkeys(names))
     bounds = list(dict.fromkeys(frame["bound"]))
     rows = len(groups) * len(bounds)
-    figure, (axes,) = _figure(8, 1.6 + 0.3 * max(2, rows))
+    figure, (axes,) = new_figure(8, 1.6 + 0.3 * max(2, rows))
     hatches = ("", "///", "...", "xx", "\\\\\\")
     height = 0.8 / max(1, len(groups))
     for place, group in enumerate(groups):
@@ -271,7 +230,7 @@ def ceiling(frame: pd.DataFrame) -> Figure:
             ys,
             shares["steps_possible"],
             height * 0.9,
-            xerr=_errors(shares, "steps_possible"),
+            xerr=error_bars(shares, "steps_possible"),
             color="#c9d8e6",
             edgecolor=DARK,
             hatch=hatches[place % len(hatches)],
@@ -284,6 +243,6 @@ def ceiling(frame: pd.DataFrame) -> Figure:
     axes.set_ylim(max(1, len(bounds)) - 0.5, -0.5)
     axes.set_xlim(0, 1.02)
     axes.set_xlabel("Can succeed (%; steps: macro over tasks, 95 % intervals)")
-    _percent(axes, "x")
+    percent_axis(axes, "x")
     figure.legend(loc="outside upper center", ncols=3, frameon=False)
     return figure

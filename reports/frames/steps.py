@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from harness.runs import Run, RunError
+from harness.runs.files import STEPS
+from harness.runs.steps import LINES, lines_digest
 from parsers import Declaration
 from reports.frames.units import Column, Kind, union, unit_columns
 from reports.load import RunLike, declarations, open_runs, without_table
@@ -61,6 +63,8 @@ def _read(run: Run, texts: bool) -> pa.Table:
         outcome = frozenset(one.column.name for one in known.outcome)
         try:
             table = from_table(run.path / TABLE, described, outcome, known.parts)
+            if table is not None:
+                _check_lines(run.path)
         except RunError as error:
             without_table(run, error)
             table = None
@@ -72,6 +76,14 @@ def _read(run: Run, texts: bool) -> pa.Table:
         return from_values(values, described)
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise RunError(f"{run.path} holds a line that cannot be read: {error}") from error
+
+
+def _check_lines(run: Path) -> None:
+    """Raise `RunError` if the lines are not those that the table was made from."""
+    lines, table = run / STEPS, run / TABLE
+    made_from = (pq.read_schema(table).metadata or {}).get(LINES)
+    if lines.is_file() and made_from != lines_digest(lines):
+        raise RunError(f"{table} was made from other lines than steps.jsonl has")
 
 
 ARROW: dict[Kind, Any] = {

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from harness.benchmarks import benchmark
 from harness.tables import exact
-from reports.analyses.plots import _percent
+from reports.figures import percent_axis
 from reports.view import plots
 
 
@@ -23,7 +23,7 @@ def number(label: str) -> float:
 def test_ticks_of_shares_are_exact(ends: tuple[float, float], axis: str) -> None:
     axes = Figure().subplots()
     getattr(axes, f"set_{axis}lim")(*ends)
-    _percent(axes, axis)
+    percent_axis(axes, axis)
     shown = getattr(axes, f"{axis}axis")
     places = shown.get_ticklocs()
     labels = [number(shown.get_major_formatter()(place)) for place in places]

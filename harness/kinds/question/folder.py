@@ -92,7 +92,10 @@ def read_schema(root: Path) -> Schema:
     """Read the settings in a folder. Raises `DataError`."""
     path = root / SCHEMA
     if not path.is_file():
-        raise DataError(f"{root} has no {SCHEMA}, which names the set and its metric")
+        raise DataError(
+            f"{root} has no {SCHEMA}, which names the set and its metric, and no questions.jsonl, "
+            ".json, .csv, .tsv or .parquet"
+        )
     schema = decoded_toml(path, Schema, check=_refuse_unknown)
     for name in (schema.metric, *(m for each in schema.metric_of.values() for m in each.values())):
         check_metric(name, SCHEMA)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.benchmarks import Benchmark
 from harness.benchmarks.files import DataFile, fingerprint
@@ -23,6 +23,7 @@ from harness.errors import DataError
 from harness.kinds.question.folder import SCHEMA, Pictures, Schema, read_schema
 from harness.kinds.question.items import Item, grouped, items_of
 from harness.kinds.question.rows import rows_of
+from harness.kinds.question.usual import FILES, question_file, usual_rows
 from harness.runs import Unit
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, QuestionDetail
@@ -101,6 +102,19 @@ def declaration(
     )
 
 
+class Questions(NamedTuple):
+    """Questions as read.
+
+    assumed: what was assumed of a file without settings, in a line.
+    """
+
+    schema: Schema
+    items: list[Item]
+    pictures: Pictures
+    files: list[DataFile]
+    assumed: str
+
+
 @dataclass(frozen=True)
 class QuestionItems(Benchmark):
     """The user's own questions.
@@ -117,11 +131,13 @@ class QuestionItems(Benchmark):
     guarded = False
 
     def holds(self, data: Path) -> bool:
-        return self.data is None and (data / SCHEMA).is_file()
+        if self.data is not None:
+            return False
+        return (data / SCHEMA).is_file() or any((data / name).is_file() for name in FILES)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
-        """Open a folder of questions. Raises `DataError` for the first problem."""
-        schema, items, pictures, files = self._read(data, splits)
+        """Open a folder of questions, or a file alone. Raises `DataError` for the first problem."""
+        schema, items, pictures, files, assumed = self._read(data, splits)
         problem = next((item.problem for item in items if item.problem), None)
         if problem is not None:
             raise DataError(problem[1])
@@ -142,14 +158,14 @@ class QuestionItems(Benchmark):
             whole=schema.cluster or "picture",
             origin={"origin": self.origin, "set": schema.name, "files": fingerprint(files)},
             pictures=lambda unit: [pictures.read(name) for name in named[unit.unit_id]],
+            notices=[assumed] if assumed else (),
             remarks=list(_remarks(items)),
         )
         return replace(opened, declared=declared)
 
     def problems(self, data: Path | None) -> list[str]:
         """Return every problem once, with the number of items that have it and the first one."""
-        _, items, _, _ = self._read(data, None)
-        return grouped(items)
+        return grouped(self._read(data, None).items)
 
     def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
         """Return the score, also as that of the question's metric; None where no answer is
@@ -159,18 +175,22 @@ class QuestionItems(Benchmark):
         own = ("score", measure_of(detail.asked.metric))
         return {name: found if name in own else None for name in self.declared.scores}
 
-    def _read(
-        self, data: Path | None, splits: Sequence[str] | None
-    ) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
-        """Return the settings, the items of these splits at least, their pictures, and the files
-        that they are from."""
+    def _read(self, data: Path | None, splits: Sequence[str] | None) -> Questions:
+        """Read the questions of these splits at least, in a folder or a file alone."""
         root = self.data or data
         if root is None:
             raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
-        schema = read_schema(root)
-        path = root / schema.questions
+        alone, assumed = question_file(root), ""
+        if alone is not None:
+            schema, rows, assumed = usual_rows(alone)
+            root, path, sources = alone.parent, alone, [alone]
+        else:
+            root = root.parent if root.is_file() else root
+            schema = read_schema(root)
+            path = root / schema.questions
+            rows, sources = list(rows_of(path, schema)), [root / SCHEMA, path]
         pictures = Pictures(root)
-        items = list(items_of(rows_of(path, schema), schema, pictures, schema.questions))
+        items = list(items_of(rows, schema, pictures, schema.questions))
         if not items:
             raise DataError(f"{path} holds no questions")
         repeated = [
@@ -180,9 +200,9 @@ class QuestionItems(Benchmark):
             raise DataError(f"two items have the id {repeated[0]}")
         files = [
             DataFile(one, None, one.relative_to(root).as_posix(), one.stat().st_size)
-            for one in (root / SCHEMA, path)
+            for one in sources
         ]
-        return schema, items, pictures, files
+        return Questions(schema, items, pictures, files, assumed)
 
     def _units(self, items: Sequence[Item], schema: Schema) -> Iterator[Unit[QuestionDetail]]:
         shown: dict[str, dict[str, None]] = {}

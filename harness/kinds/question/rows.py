@@ -171,11 +171,19 @@ csv.field_size_limit(2**28)  # Cells may hold pictures.
 def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
     """Yield the rows of a file by our names of columns, each with its place (`, line 3`).
 
+    Raises `DataError` as `read_file`.
+    """
+    rows = ((where, _renamed(row, schema.columns)) for where, row in read_file(path))
+    yield from read_as(schema.preset, rows) if schema.preset else rows
+
+
+def read_file(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a file as they are, each with its place.
+
     Raises `DataError` for a file that cannot be read, and for a row that is not an object.
     """
     try:
-        rows = ((where, _renamed(row, schema.columns)) for where, row in _read(path))
-        yield from read_as(schema.preset, rows) if schema.preset else rows
+        yield from _read(path)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:

@@ -32,8 +32,8 @@ from harness.kinds.grounding.sample_pages import (
     views,
 )
 from harness.kinds.question.folder import Pictures, Schema
-from harness.kinds.question.items import Item, items_of
-from harness.kinds.question.own import QuestionItems
+from harness.kinds.question.items import items_of
+from harness.kinds.question.own import QuestionItems, Questions
 from harness.kinds.question.rows import Read, Row
 from harness.page import decode_candidates
 
@@ -268,9 +268,7 @@ class QuestionSample(QuestionItems):
     def holds(self, data: Path) -> bool:
         return False
 
-    def _read(
-        self, data: Path | None, splits: Sequence[str] | None
-    ) -> tuple[Schema, list[Item], Pictures, list[DataFile]]:
+    def _read(self, data: Path | None, splits: Sequence[str] | None) -> Questions:
         """Refuse `data`."""
         from harness.sample import files
 
@@ -283,7 +281,9 @@ class QuestionSample(QuestionItems):
             path = files()[split]
             read.append(DataFile(path, None, path.name, path.stat().st_size))
             rows += questions_of(path)
-        return SCHEMA, list(items_of(rows, SCHEMA, pictures, self.name)), pictures, read
+        return Questions(
+            SCHEMA, list(items_of(rows, SCHEMA, pictures, self.name)), pictures, read, ""
+        )
 
 
 BENCHMARK = QuestionSample()

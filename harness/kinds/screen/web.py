@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from adapters.contract import AdapterInfo
 from adapters.conversation import Reply, user
 from harness.dialogue import Dialogue
-from harness.errors import UserError
+from harness.errors import WithoutEffect
 from harness.kinds.screen.protocol import ScreenAgent
 from harness.protocols import Around, AskingProtocol, Needs, open_protocol
 from harness.protocols.coordinates import Coordinates
 from harness.protocols.pointing import one_picture
 from harness.protocols.seeact import FIRST, SECOND, TwoRounds, described_first
 from harness.records import Earlier, Item, Step
+from harness.settings import SETTINGS
 from parsers.actions import Action, Value
 from parsers.records import Operation, Prediction, Status, StepInfo
 from parsers.screen import KIND, SCREEN, Past, Task, text_of
@@ -63,8 +64,11 @@ class OnScreens(Around):
         usual = TwoRounds()
         for one in fields(TwoRounds):
             if one.name not in _USED and getattr(self.inner, one.name) != getattr(usual, one.name):
-                raise UserError(
-                    f"--protocol-option {one.name} has no effect on screens, which list no elements"
+                raise WithoutEffect(
+                    one.name if one.name in SETTINGS else "protocol_options",
+                    f"--protocol-option {one.name} has no effect on screens, which list no "
+                    "elements",
+                    key=one.name,
                 )
 
     @property

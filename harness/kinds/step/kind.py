@@ -19,7 +19,7 @@ from harness.benchmarks import (
     step_benchmark,
 )
 from harness.candidates import check_distractors
-from harness.errors import DataError, UserError
+from harness.errors import DataError, UserError, WithoutEffect
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.step.extras import StepsExtras
 from harness.kinds.step.listing import step_of, unlisted
@@ -75,9 +75,10 @@ class RecordedSteps(UnitKind):
         source = step_benchmark(settings.benchmark)
         for name, setting in SETTINGS.items():
             if name in settings.given and setting.fixed_as in source.fixes:
-                raise UserError(
+                raise WithoutEffect(
+                    name,
                     f"{written(name)} has no effect on {settings.benchmark}, whose data fixes it; "
-                    "leave it out"
+                    "leave it out",
                 )
         if not source.fixes:
             return settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.benchmarks import step_benchmark
-from harness.errors import UserError
+from harness.errors import UserError, WithoutEffect
 from harness.kinds.contract import picture_policy
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, StepProtocol
@@ -50,9 +50,10 @@ def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PictureP
     if has:
         return
     if settings.lost_rows:
-        raise UserError(
+        raise WithoutEffect(
+            "lost_rows",
             f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
-            "rows are asked about; leave it out"
+            "rows are asked about; leave it out",
         )
     if has is False:
         check_seen(name, protocol, policy)
@@ -81,7 +82,9 @@ def check_stored(name: str, candidates: Source | None, protocol: StepProtocol) -
             "and needs multimodal-mind2web"
         )
     if "choices" in fixes and candidates not in (None, "snapshot"):
-        raise UserError(f"--candidates has no effect on {name}, whose data fixes the choices")
+        raise WithoutEffect(
+            "candidates", f"--candidates has no effect on {name}, whose data fixes the choices"
+        )
 
 
 def check_history(

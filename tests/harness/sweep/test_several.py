@@ -47,6 +47,69 @@ def test_other_options_are_those_of_every_run(place: Path) -> None:
     assert [one["config"]["seed"] for one in found] == [7, 7]
 
 
+MIXED = ("run", "-m", "random", "-m", "oracle", "-b", "sample", "-b", "sample-grounding")
+
+
+@pytest.mark.parametrize(
+    ("option", "written", "where"),
+    [
+        (("--distractors", "3"), "--distractors", "sample-grounding"),
+        (("--history", "none"), "--history", "sample-grounding"),
+        (("--protocol-option", "pack=seeclick"), "--protocol-option pack", "sample"),
+        (("--scoring-option", "step_rule=exact"), "--scoring-option step_rule", "sample-grounding"),
+    ],
+)
+def test_an_option_is_left_out_where_it_has_no_effect(
+    place: Path, option: tuple[str, ...], written: str, where: str
+) -> None:
+    done = call(*MIXED, *option, "--dry-run")
+    assert done.code == 0, done.err
+    labels = f"random benchmark={where}, oracle benchmark={where}"
+    assert f"without {written}, which has no effect there: {labels}\n" in done.err
+
+
+def test_of_pairs_the_ones_with_an_effect_are_kept(place: Path) -> None:
+    pairs = ("--protocol-option", "pack=seeclick", "--protocol-option", "order=text-first")
+    done = call(*MIXED, *pairs, "--limit", "1", "--out", "here", "--progress", "off")
+    assert done.code == 0, done.err
+    found = [json.loads(path.read_text()) for path in (place / "here").glob("*/manifest.json")]
+    options = {one["config"]["benchmark"]: one["config"]["protocol_options"] for one in found}
+    assert {name: one["order"] for name, one in options.items()} == dict.fromkeys(
+        ("sample", "sample-grounding"), "text-first"
+    )
+    assert options["sample-grounding"]["pack"] == "seeclick" and "pack" not in options["sample"]
+    assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--temperature", "0.5"), "--temperature has no effect on the policy 'lexical'"),
+        (("--protocol-option", "zoom=crop"), "unknown key 'zoom'"),
+        (("--benchmark-option", "size=3"), "--benchmark-option size: unknown"),
+    ],
+)
+def test_an_option_has_to_have_an_effect_on_one_of_them(words: tuple[str, str], said: str) -> None:
+    done = call(*TWO, *words)
+    assert done.code == 2 and said in done.complaint
+    assert done.complaint.endswith("(as in every other run)")
+
+
+def test_options_of_models_are_left_out_of_others(place: Path) -> None:
+    words = ("-m", "gpt-5.4", "-m", "claude-sonnet-5-5", "--adapter-option", "detail=low")
+    done = call("run", *words, "-b", "sample", "--limit", "1", "--dry-run")
+    assert done.code == 0, done.err
+    assert "without --adapter-option detail, which has no effect there: claude" in done.err
+
+
+def test_a_file_has_no_option_without_effect(place: Path) -> None:
+    (place / "s.toml").write_text(
+        '[[run]]\nmodel = "random"\nbenchmark = ["sample", "sample-grounding"]\ndistractors = 3\n'
+    )
+    done = call("sweep", "s.toml", "--dry-run")
+    assert done.code == 2 and "--distractors has no effect on sample-grounding" in done.complaint
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -232,7 +232,7 @@ def test_what_is_wrong_with_the_settings_is_said(toml: str, reason: str) -> None
 
 
 def test_files_that_cannot_be_read_are_refused_in_one_line() -> None:
-    assert "set has no questions.toml, which names the set and its metric" in check()
+    assert "set has no questions.toml, which names the set and its metric, and no" in check()
     write(ROW, ROW)
     assert check() == "two items have the id q7"
     write()

@@ -1,0 +1,207 @@
+"""Figures for files: how they are drawn and written, and that of a table of results.
+
+Marks and line styles vary with the colours, so a print in grey can be read.
+matplotlib is imported when something is drawn, and without a display.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from harness.tables import average_of, clean, exact
+from parsers import Average, Declaration
+from reports.formats import blocks
+from reports.grid import plain_records
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DARK, MIDDLE, LIGHT, GREY = "#12436d", "#28a197", "#f46a25", "#6f6f6f"
+COLOURS = (DARK, LIGHT, MIDDLE, "#801650", "#3d3d3d")
+MARKS = ("o", "s", "^", "D", "v")
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+CAP = 3
+MOST_GROUPS = 40
+LONGEST_LABEL = 32
+PANELS = 4
+"""Panels next to each other."""
+
+
+def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path) -> None:
+    """Draw a frame into a file of the format that its suffix names. Raises `OSError`."""
+    from matplotlib import rc_context
+
+    with (
+        warnings.catch_warnings(),
+        rc_context({"svg.hashsalt": "vlm-eval", "svg.fonttype": "path"}),
+    ):
+        warnings.simplefilter("ignore")  # glyphs missing from the font are drawn as boxes
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+        draw(frame).savefig(path, dpi=150, metadata=metadata)
+
+
+def new_figure(
+    width: float, height: float, columns: int = 1, rows: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """Return an empty figure, in inches, with its panels."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def percent_axis(axes: Axes, axis: str = "y") -> None:
+    """Label shares in per cent, with a grid."""
+    value_axis = axes.yaxis if axis == "y" else axes.xaxis
+    value_axis.set_major_formatter(lambda value, _: exact(100 * value))
+    axes.grid(axis="y" if axis == "y" else "x", color="#dddddd", linewidth=0.7)
+    axes.set_axisbelow(True)
+
+
+def error_bars(frame: pd.DataFrame, name: str) -> Any:
+    """Distances to the ends of the interval; missing (and not drawn) where there is none."""
+    low = (frame[name] - frame[f"{name}_low"]).clip(lower=0)
+    high = (frame[f"{name}_high"] - frame[name]).clip(lower=0)
+    return [low.to_numpy(), high.to_numpy()]
+
+
+def results(table: pd.DataFrame, average: Average = "macro") -> Figure:
+    """Draw a table of `reports.tables`: a panel per measure, with 95 % intervals.
+
+    A line is a group, with a mark for each run; where every run has one group, a line is a run. Of
+    many groups, the `MOST_GROUPS` with most units are drawn. Runs of benchmarks that declare
+    different measures have panels of their own.
+    """
+    from matplotlib.gridspec import GridSpec
+
+    runs = list(dict.fromkeys(table["run"]))
+    rows: list[tuple[_Lines, list[tuple[str, str]]]] = []
+    for block in blocks(table):
+        lines, panels = _lines(block, runs), _panels(block.attrs["declared"], average)
+        rows += [(lines, panels[at : at + PANELS]) for at in range(0, len(panels), PANELS)]
+    columns = max(len(panels) for _, panels in rows)
+    heights = [
+        0.8 + (max(0.35, 0.16 * len(runs)) if lines.by_group else 0.35) * len(lines.names)
+        for lines, _ in rows
+    ]
+    figure, _ = new_figure(1.6 + 2.2 * columns, 0.5 + sum(heights), rows=0)
+    grid = GridSpec(len(rows), columns, figure, height_ratios=heights)
+    for row, (lines, panels) in enumerate(rows):
+        for column, (name, head) in enumerate(panels):
+            axes = figure.add_subplot(grid[row, column])
+            _panel(axes, lines, name, head)
+            axes.tick_params(axis="y", length=0, labelleft=column == 0)
+    if any(lines.by_group for lines, _ in rows):
+        unfinished = set(table.loc[~table["complete"].astype(bool), "run"])
+        _legend(figure, [_run_label(run, run not in unfinished) for run in runs])
+    notes = dict.fromkeys(lines.note for lines, _ in rows)
+    figure.supxlabel("; ".join(["95 % intervals", *filter(None, notes)]), fontsize=8)
+    return figure
+
+
+class _Lines(NamedTuple):
+    """The lines of panels.
+
+    names: what stands at each, from the top.
+    marks: line, run and records of a table of results.
+    by_group: whether lines are groups, not runs.
+    note: how many groups are left out, if any.
+    """
+
+    names: list[str]
+    marks: list[tuple[float, int, dict[str, Any]]]
+    by_group: bool
+    note: str
+
+
+def _lines(block: pd.DataFrame, runs: Sequence[str]) -> _Lines:
+    """Place the headlines of a block of a table."""
+    key, units = block.attrs["key"], block.attrs["declared"].units
+    records = [one for one in plain_records(block) if one["headline"]]
+    of_runs = list(dict.fromkeys(one["run"] for one in records))
+    if len(of_runs) == len(records):
+        names = [_run_label(one["run"], one["complete"]) for one in records]
+        marks = [(float(at), runs.index(one["run"]), one) for at, one in enumerate(records)]
+        return _Lines(names, marks, by_group=False, note="")
+    sizes: dict[str, int] = {}
+    for one in records:
+        sizes[str(one[key])] = max(sizes.get(str(one[key]), 0), int(one[units]))
+    kept = set(sorted(sizes, key=lambda name: -sizes[name])[:MOST_GROUPS])
+    groups = [name for name in sizes if name in kept]
+    marks = []
+    for one in records:
+        if str(one[key]) in kept:
+            shift = (of_runs.index(one["run"]) - (len(of_runs) - 1) / 2) * 0.7 / len(of_runs)
+            marks.append((groups.index(str(one[key])) + shift, runs.index(one["run"]), one))
+    left_out = len(sizes) - len(groups)
+    note = f"{len(groups)} groups with most {units}, {left_out} left out" if left_out else ""
+    return _Lines([_short(group) for group in groups], marks, by_group=True, note=note)
+
+
+def _panels(declared: Declaration, average: Average) -> list[tuple[str, str]]:
+    """Return column and title of every measure."""
+    averages = [(one, average_of(one, average)) for one in declared.in_tables]
+    return [
+        *((f"{one.result}_{mean}", f"{one.head}, {mean} (%)") for one, mean in averages),
+        *((one.result, f"{one.head} (%)") for one in declared.of_parents),
+    ]
+
+
+def _panel(axes: Axes, lines: _Lines, name: str, head: str) -> None:
+    for place, run, record in lines.marks:
+        value = record.get(name)
+        if value is None:
+            continue
+        colour, mark = COLOURS[run % len(COLOURS)], _mark(run)
+        low, high = record.get(f"{name}_low"), record.get(f"{name}_high")
+        if low is not None and high is not None:
+            axes.plot([low, high], [place, place], color=colour, linewidth=2, alpha=0.6)
+        axes.plot([value], [place], mark, color=colour, markersize=5, clip_on=False)
+    axes.set_title(head, fontsize=9, loc="left", parse_math=False)
+    axes.set_yticks(range(len(lines.names)), lines.names, fontsize=8, parse_math=False)
+    axes.set_ylim(max(1, len(lines.names)) - 0.5, -0.5)
+    axes.set_xlim(0, 1)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.tick_params(axis="x", labelsize=8)
+    percent_axis(axes, "x")
+
+
+def _legend(figure: Figure, labels: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    marks = [
+        Line2D([], [], linestyle="none", marker=_mark(at), color=COLOURS[at % len(COLOURS)])
+        for at in range(len(labels))
+    ]
+    # matplotlib leaves labels out that begin with a low line.
+    shown = [f" {label}" if label.startswith("_") else label for label in labels]
+    legend = figure.legend(
+        marks, shown, loc="outside upper left", ncols=3, frameon=False, fontsize=8
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _mark(run: int) -> str:
+    """Return the mark of a run, shifted whenever the colours repeat."""
+    return MARKS[(run + run // len(COLOURS)) % len(MARKS)]
+
+
+def _run_label(run: str, complete: bool) -> str:
+    return _short(run) + ("" if complete else " (INCOMPLETE)")
+
+
+def _short(text: object) -> str:
+    label = clean(text)
+    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
