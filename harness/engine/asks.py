@@ -43,10 +43,15 @@ class Asking:
 
     def key(self, pending: Pending) -> str:
         """Hash of everything that the reply depends on."""
+        ask = _ask(pending)
+        lane = self._lane(pending.dialogue, ask)
+        greedy = lane.info.greedy(_generation(lane, pending.dialogue, ask))
+        return self._key(pending, "" if greedy else f"{pending.unit_id}\n{ask.name}")
+
+    def _key(self, pending: Pending, of: str = "") -> str:
         ask, dialogue = _ask(pending), pending.dialogue
         lane = self._lane(dialogue, ask)
         generation = _generation(lane, dialogue, ask)
-        of = "" if lane.info.greedy(generation) else f"{pending.unit_id}\n{ask.name}"
         return request_key(
             lane.key(generation), pending.digest, dialogue.job.repeat, pending.trial, ask.sample, of
         )
@@ -68,7 +73,8 @@ class Asking:
             job.repeat,
             ask.sample,
             ask.name,
-            id=f"{pending.id}\n{key}",
+            # A model that refuses a temperature is greedy no longer: its calls stay the same ones.
+            id=f"{pending.id}\n{self._key(pending)}",
             about=ask.about,
         )
         kept, answered = await self._answer(pending, lane, request, key)

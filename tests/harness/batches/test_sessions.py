@@ -60,6 +60,17 @@ def test_repeats_share_a_wave_and_each_gets_its_own_reply(place: Path) -> None:
     assert len(provider.requests) == len(calls(run.path))
 
 
+@pytest.mark.parametrize("refuses_temperature", [True, False])
+def test_a_model_that_turns_out_not_to_be_greedy_is_asked_nothing_twice(
+    place: Path, refuses_temperature: bool
+) -> None:
+    provider = Provider()
+    # Each session learns of it by its own first call at once, and some make none.
+    provider.refuses_temperature = refuses_temperature
+    run = to_the_end(provider)
+    assert len(provider.requests) == len(calls(run.path))
+
+
 def test_a_pack_has_no_more_than_the_provider_takes(place: Path) -> None:
     provider = Provider()
     provider.limits = PackLimits(requests=4, bytes=1_000_000, open=2)
