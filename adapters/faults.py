@@ -250,9 +250,9 @@ def refused(
 ) -> list[str]:
     """Return the parameters that the server refuses.
 
-    `sent` gives for each parameter the spellings under which a server may name it. A value that the
-    user asked for is refused by words for that only: out of range, it is the user's mistake. Any
-    complaint about one of the `defaults`, which nobody asked for, refuses it.
+    `sent` gives for each parameter the spellings under which a server may name it. Any complaint
+    about one of the `defaults` refuses it, and only words for that another one: its value may be
+    out of range.
     """
     if failure.status not in {400, 422}:
         return []

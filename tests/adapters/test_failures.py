@@ -233,7 +233,8 @@ def test_a_refused_parameter_is_left_out_from_then_on_and_reported_once(
     names = ("topP", "top_p"), ("temperature", "temperature")
     with WireServer(refusing(*(n for pair in names for n in pair), status=status)) as server:
         adapter = adapter_for(provider, server)
-        replies = ask(adapter, *[request(temperature=0.5, top_p=0.9)] * 2)
+        own = request(temperature=0.5, top_p=0.9, by_protocol=["temperature", "top_p"])
+        replies = ask(adapter, own, own)
     # Google's wire names are its own; three requests to learn, one more for the second call.
     assert server.count == 4
     assert [dict(reply.sent).keys() & {"temperature", "top_p"} for reply in replies] == [set()] * 2

@@ -61,7 +61,6 @@ class Provider:
 
     refuses_temperature: bool | None = None
 
-
     def __init__(self) -> None:
         self.batches: dict[str, dict[str, Any]] = {}
         self.uploads: dict[str, tuple[str, bytes]] = {}
