@@ -180,6 +180,7 @@ def test_what_will_not_pass_ends_the_run_in_one_line(provider: Provider, answer:
         ("openai", error(400, "This model's maximum context length is 4096 tokens. However...")),
         ("openai", error(400, "the request exceeds the available context size")),
         ("openai", error(400, "The decoder prompt is longer than the maximum model length")),
+        ("openai", error(400, "The input has 5000 tokens; the context window is 4096 tokens.")),
         ("anthropic", error(400, "prompt is too long: 210000 tokens > 200000 maximum")),
         ("google", error(400, "The input token count (2) exceeds the maximum number of tokens")),
         ("openai", error(413, "large")),
