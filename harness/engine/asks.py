@@ -132,6 +132,8 @@ class Asking:
         if is_greedy and (equal := await self._log.equal(key)) is not None:
             kept = Kept(equal.reply, equal.reused_from)
         elif lane.answerer.reuses:
+            if caller is not None and not lane.answerer.kept_as(key):
+                await caller.prepare()
             kept = await self.kept(pending, key)
         if kept is not None:
             return kept, Answered(kept.reply, 0, 0.0)
