@@ -120,10 +120,15 @@ class ApiAdapter(ApiClient[AdapterInfo]):
         refusal = error_line(failure, self.speaker, self.clean)
         return Reply("", finish, sent=sent, refusal=refusal)
 
-    async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
+    def note(self, request: Request) -> None:
+        """Note what the user asks for, which no call is made without."""
         for field, names in _NAMES_OF.items():
-            if getattr(request.generation, field) is not None:
+            value = getattr(request.generation, field)
+            if value is not None and field not in request.by_protocol:
                 self._asked_for.update(names)
+
+    async def _wanted(self, request: Request, pictures: PictureSource) -> tuple[Json, Json]:
+        self.note(request)
         content = await self._compose(request, pictures)
         if request.tier:
             content[self.tier_field] = self.tier_words[request.tier]

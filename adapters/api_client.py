@@ -154,7 +154,16 @@ class ApiClient(ABC, Generic[Info]):
         verdict = judge(failure, self.speaker, self.clean, parameters)
         if verdict in (Finish.TOO_LONG, Finish.CONTENT_FILTER):
             return verdict
-        return None if self._learn(failure, sent, left_out) else verdict
+        if self._learn(failure, sent, left_out):
+            return None
+        given = {name: self.spellings.get(name, ()) for name in sent if name in self._asked_for}
+        if isinstance(verdict, Fatal) and (names := refused(failure, given, defaults=given)):
+            # A run without it would not be the one that was asked for.
+            asked = ", ".join(names)
+            return Fatal(
+                f"{str(verdict).rstrip('.')}; change or leave out what you asked for: {asked}"
+            )
+        return verdict
 
     def failed(
         self, status: int, body: object, headers: Mapping[str, str] = MappingProxyType({})
@@ -201,9 +210,9 @@ class ApiClient(ABC, Generic[Info]):
             self._streams = True
             self._notify(f"{self._info.name} answers in streams only: it is asked for them")
             return True
-        there = {*sent, *(self.content_fields - left_out)}
+        there = {*sent, *(self.content_fields - left_out)} - self._asked_for
         candidates = {name: words for name, words in self.spellings.items() if name in there}
-        new = refused(failure, candidates, defaults=candidates.keys() - self._asked_for)
+        new = refused(failure, candidates, defaults=candidates)
         for name in new:
             self._refused.add(name)
             value = f"={sent[name]!r}" if name in sent else ""

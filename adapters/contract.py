@@ -124,6 +124,9 @@ class Request:
     """Key of the call, unique in its run even among equal calls."""
     about: Any = field(default=None, compare=False, repr=False)
     """Context for baselines if a unit is asked about step by step; models never see it."""
+    by_protocol: frozenset[str] = frozenset()
+    """Parameters of `generation` that the protocol asks for, not the user; a model that refuses
+    them is asked without."""
     tier: Tier | Literal[""] = ""
     """The tier it is to be served on, one of `AdapterInfo.tiers`; "" leaves it to the provider. It
     changes no reply, and is in no key and not in `Reply.sent`."""

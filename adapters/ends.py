@@ -27,7 +27,8 @@ _ENDS = {
     Finish.REFUSAL: ("refusal",),
 }
 ALIKE = 3
-"""A run stops if so many first replies of a model end with the same unknown word."""
+"""A run stops if so many first replies of a model end with the same unknown word; one that ends as
+usual does not count, since the call that tries a model out asks for a single word."""
 
 
 def _plain(word: str) -> str:
@@ -46,7 +47,7 @@ _CONTEXT_FULL = {_plain("model_length"), _plain("model_context_window_exceeded")
 class UnknownEnd(Exception):
     """A reply ended with a word that is not known to be an end.
 
-    is_final: true if all replies so far, at least `ALIKE`, ended with it.
+    is_final: true if all replies so far but one, and at least `ALIKE`, ended with it.
     """
 
     def __init__(self, word: str, is_final: bool) -> None:
@@ -63,9 +64,8 @@ class Ends:
 
     def __init__(self, declared: Iterable[str] = ()) -> None:
         self._table = _TABLE | dict.fromkeys(map(_plain, declared), Finish.STOP)
-        self._first: str | None = None
-        self._alike = 0
-        self._others = False
+        self._known = 0
+        self._unknown: list[str] = []
 
     def finish(self, word: str | None, text: str) -> Finish | None:
         """Return why a reply with this text ended, None if its provider gives no reason.
@@ -77,9 +77,9 @@ class Ends:
         if finish is Finish.LENGTH and plain in _CONTEXT_FULL and not text:
             finish = Finish.TOO_LONG
         if finish is not None or not plain:
-            self._others = True
+            self._known += 1
             return finish
-        self._alike += 1
-        self._first = plain if self._first is None else self._first
-        self._others = self._others or plain != self._first
-        raise UnknownEnd(word or "", not self._others and self._alike >= ALIKE)
+        if len(self._unknown) < ALIKE:
+            self._unknown.append(plain)
+        alike = self._unknown == [plain] * ALIKE
+        raise UnknownEnd(word or "", alike and self._known <= 1)

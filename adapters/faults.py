@@ -57,8 +57,8 @@ _INPUT = re.compile(
 )
 _LIMIT = re.compile(
     r"\b(max(imum)?|limit(ed|s)?|exceed\w*|over|longer|larger|greater|"
-    r"(more|less|fewer) than|at most|too \w+|range|reduce|shorten|truncate|fits?|capacity|"
-    r"allowed|supports?( only)? up to)\b|<=?|>=?|≤|≥",
+    r"(more|less|fewer) than|at most|too \w+|range|(window|length|size) (is|of) \d+|"
+    r"reduce|shorten|truncate|fits?|capacity|allowed|supports?( only)? up to)\b|<=?|>=?|≤|≥",
     re.IGNORECASE,
 )
 # Tokens of something else: of the reply, of a rate or a key; and the length of a side.
@@ -81,23 +81,27 @@ _FILTERED = re.compile(
 # What a server says about a prompt and a limit of the reply that do not fit together.
 _NUMBER = r"(\d{1,3}(?:,\d{3})+|\d{1,9})(?!\d|\.\d)"
 _LIMITS = tuple(
-    re.compile(pattern + _NUMBER, re.IGNORECASE)
+    re.compile(pattern.replace("N", _NUMBER), re.IGNORECASE)
     for pattern in (
-        r"max(?:imum)? (?:\w+ ){0,4}(?:length|size|window|number)[^\d.]{0,30}",
-        r"(?:<=?|>=?|\bat most|\bup to|\bexceeds?(?: the)?(?: \w+){0,4} limit of) *",
-        r"(?:context|limit|window)\b[^\d.]{0,30}",
+        r"max(?:imum)? (?:\w+ ){0,4}(?:length|size|window|number)[^\d.]{0,30}N",
+        r"(?:<=?|>=?|\bat most|\bup to|\bless than|\bexceeds?(?: the)?(?: \w+){0,4} limit of"
+        r"|\bcannot exceed) *N",
+        r"N (?:tokens )?max(?:imum)?\b|\[\d+, *N\]",
+        r"(?:context|limit|window)\b[^\d.]{0,30}N",
     )
 )
 _PROMPTS = re.compile(
-    rf"{_NUMBER} (?:input|prompt) tokens"
+    rf"{_NUMBER} `?(?:inputs?|prompt)`? tokens"
     rf"|{_NUMBER} (?:tokens )?(?:in|from) the (?:messages|input|prompt)"
-    rf"|prompt \(length {_NUMBER}|request(?: contains)? \(?{_NUMBER} tokens|too long: {_NUMBER}"
-    rf"|token count \({_NUMBER}|limit: {_NUMBER} \+",
+    rf"|(?<!max )(?<!maximum )\b(?:inputs?|prompts?|messages|request)\b[ (]*"
+    rf"(?:(?:has|have|is|contains?|length|tokens|of|resulted in)[ (]+){{0,2}}{_NUMBER}"
+    rf"|too long: {_NUMBER}|token count \({_NUMBER}|limit: {_NUMBER} \+"
+    rf"|\b(?:given:?|received) {_NUMBER}(?! `?(?:max|inputs))",
     re.IGNORECASE,
 )
 _OF_REPLY = re.compile(
     r"max_?(?:new_|completion_|output_)?tokens|(?:output|completion|new|generated) tokens"
-    r"|in the completion",
+    r"|(?:in|for) the (?:completion|output|reply)",
     re.IGNORECASE,
 )
 _REFUSES = re.compile(
@@ -250,9 +254,9 @@ def refused(
 ) -> list[str]:
     """Return the parameters that the server refuses.
 
-    `sent` gives for each parameter the spellings under which a server may name it. A value that the
-    user asked for is refused by words for that only: out of range, it is the user's mistake. Any
-    complaint about one of the `defaults`, which nobody asked for, refuses it.
+    `sent` gives for each parameter the spellings under which a server may name it. Any complaint
+    about one of the `defaults` refuses it, and only words for that another one: its value may be
+    out of range.
     """
     if failure.status not in {400, 422}:
         return []

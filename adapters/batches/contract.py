@@ -250,6 +250,7 @@ class Lines(ABC):
     def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Result:
         said, parameters, adapter = self._said(line), dict(sent), self._adapter
         if said.failure is not None:
+            adapter.note(request)
             verdict = adapter.verdict(said.failure, parameters)
             if verdict is None:
                 return Result(said.id, Relearned(adapter.clean(said.failure.message)))

@@ -128,6 +128,13 @@ class BatchCaller:
         self._next[request.id] = attempt
         return None
 
+    async def prepare(self) -> None:
+        """Try the model out before the first call is handed over. See `Caller.prepare`."""
+        async with self._readied:
+            if self.spools and not self._is_ready:
+                await self.ready()
+                self._is_ready = True
+
     async def hand_over(self, request: Request, tokens: int) -> None:
         """Put a call's request into a pack. See `Caller.hand_over`."""
         if not self.spools:
@@ -142,10 +149,7 @@ class BatchCaller:
             raise Parked
         self._hold(id, upper)
         try:
-            async with self._readied:
-                if not self._is_ready:
-                    await self.ready()
-                    self._is_ready = True
+            await self.prepare()
             line = await self.deferring.line(id, request, self.pictures)
         except BaseException:
             self._release(id, 0.0)

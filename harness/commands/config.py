@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from adapters.input_files import file_text
+from adapters.input_files import piped_text
 from harness.commands.options import FILE, SettingOption
 from harness.errors import UserError
 from harness.settings import SETTINGS, UNDER, Setting, unfolded, unknown
@@ -91,14 +91,14 @@ def _config_value(option: click.Option, value: Any) -> Any:
 
 
 def read_toml(path: str, what: str) -> dict[str, Any]:
-    """Return the content of a TOML file, or of standard input (`-`).
+    """Return the content of a TOML file, which may be a pipe, or of standard input (`-`).
 
     `what` is what an error calls the file. Raises `UserError`.
     """
     try:
         if path == STDIN:
             return tomllib.loads(sys.stdin.buffer.read().decode("utf-8-sig"))
-        return tomllib.loads(file_text(Path(path)))
+        return tomllib.loads(piped_text(Path(path)))
     except OSError as error:
         raise UserError(f"{what}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -123,7 +124,7 @@ def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
 def _several(options: dict[str, Any], *, dry_run: bool) -> int:
     """Carry out a run for every model and benchmark that was given, as a sweep."""
     file = options.pop("config")
-    if file == STDIN:
+    if file and (file == STDIN or Path(file).is_fifo()):  # Which is read once.
         raise click.UsageError("several models or benchmarks: give --config a file")
     content = read_toml(file, f"--config {file}") if file else {}
     carry_out: Callable[..., int] = load("harness.sweep.command:several")

@@ -19,6 +19,9 @@ from harness.runs import MessageRecord
 if TYPE_CHECKING:
     from harness.engine.cache import ReplyCache
 
+_OWN = ("temperature", "seed")
+"""Parameters that an ask may set in place of the run's."""
+
 
 class Asking:
     """Makes the calls of asks: from equal calls of this run or of others, or by sending them."""
@@ -43,10 +46,15 @@ class Asking:
 
     def key(self, pending: Pending) -> str:
         """Hash of everything that the reply depends on."""
+        ask = _ask(pending)
+        lane = self._lane(pending.dialogue, ask)
+        greedy = lane.info.greedy(_generation(lane, pending.dialogue, ask))
+        return self._key(pending, "" if greedy else f"{pending.unit_id}\n{ask.name}")
+
+    def _key(self, pending: Pending, of: str = "") -> str:
         ask, dialogue = _ask(pending), pending.dialogue
         lane = self._lane(dialogue, ask)
         generation = _generation(lane, dialogue, ask)
-        of = "" if lane.info.greedy(generation) else f"{pending.unit_id}\n{ask.name}"
         return request_key(
             lane.key(generation), pending.digest, dialogue.job.repeat, pending.trial, ask.sample, of
         )
@@ -68,8 +76,10 @@ class Asking:
             job.repeat,
             ask.sample,
             ask.name,
-            id=f"{pending.id}\n{key}",
+            # A model that refuses a temperature is greedy no longer: its calls stay the same ones.
+            id=f"{pending.id}\n{self._key(pending)}",
             about=ask.about,
+            by_protocol=frozenset(n for n in _OWN if getattr(ask, n) is not None),
         )
         kept, answered = await self._answer(pending, lane, request, key)
         cached = kept is not None
@@ -122,6 +132,8 @@ class Asking:
         if is_greedy and (equal := await self._log.equal(key)) is not None:
             kept = Kept(equal.reply, equal.reused_from)
         elif lane.answerer.reuses:
+            if caller is not None and not lane.answerer.kept_as(key):
+                await caller.prepare()
             kept = await self.kept(pending, key)
         if kept is not None:
             return kept, Answered(kept.reply, 0, 0.0)

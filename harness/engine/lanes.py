@@ -90,6 +90,10 @@ class Caller(Protocol):
         """
         ...
 
+    async def prepare(self) -> None:
+        """Learn once, by a call at once, who answers. Raises as `Engine.preflight`."""
+        ...
+
     async def hand_over(self, request: Request, tokens: int) -> None:
         """Hand over a call whose prompt has about so many tokens.
 

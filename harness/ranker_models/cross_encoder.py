@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
 from adapters.hub import downloaded
+from adapters.local.tensors import loading_reports, refuse_adapter_tensors, refuse_adapters
 from adapters.registry import install
 from harness.benchmarks.files import DataFile, fingerprint
 from harness.errors import DataError, UserError
@@ -169,21 +170,37 @@ def opened(
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        return CrossEncoder(
-            str(folder),
-            device=checkpoint.device,
-            trust_remote_code=False,
-            local_files_only=True,
-            model_kwargs={"dtype": getattr(torch, checkpoint.dtype)},
-            **arguments,
-        )
+        with loading_reports() as reports:
+            model = CrossEncoder(
+                str(folder),
+                device=checkpoint.device,
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"dtype": getattr(torch, checkpoint.dtype)},
+                **arguments,
+            )
+        for _, report in reports:
+            refuse_adapter_tensors(folder, map(str, report["unexpected_keys"]))
+        return model
     except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{checkpoint.path} cannot be loaded{what}: {reason}") from error
 
 
 def located(checkpoint: Checkpoint) -> Path:
-    """Return the folder of the files; downloads them if needed. Raises `DataError`."""
+    """Return the folder of the files; downloads them if needed.
+
+    Raises `DataError`, also for a folder with an adapter, which would not be applied.
+    """
+    folder = _folder(checkpoint)
+    try:
+        refuse_adapters(folder)
+    except Fatal as error:
+        raise DataError(str(error)) from error
+    return folder
+
+
+def _folder(checkpoint: Checkpoint) -> Path:
     if checkpoint.is_local:
         if checkpoint.revision is not None:
             raise UserError(

@@ -132,7 +132,16 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             if warning := preflight_warning(reply, limits_of(settings)):
                 say(warning)
 
-        passes = _open_passes(plan, directory, pictures, preflight, say)
+        async def offer() -> None:
+            is_new = not (before or directory.recorded)
+            if cache is not None and settings.cache is None and is_new:
+                await say_what_is_kept(plan, engine, session, say)
+
+        async def ready() -> None:
+            await preflight()
+            await offer()
+
+        passes = _open_passes(plan, directory, pictures, ready, say)
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
         # Calls that are not handed over: the first one, and those of other roles.
@@ -166,8 +175,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                             await preflight()
                         await engine.preflight_roles(plan.preflighted_roles)
                         await engine.introduce()
-                        if cache is not None and settings.cache is None and not before:
-                            await say_what_is_kept(plan, engine, session, say)
+                        await offer()
                     await engine.run(session.jobs(), session.settle)
                 if passes is None or not passes.waiting:
                     deployment.finish()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adapters import (
@@ -57,10 +57,16 @@ def request(
     *,
     continues: bool = False,
     step: str = "step-1",
+    by_protocol: Iterable[str] = (),
     **generation: Any,
 ) -> Request:
     return Request(
-        conversation or first_round(), Generation(**generation), step, "round-1", continues
+        conversation or first_round(),
+        Generation(**generation),
+        step,
+        "round-1",
+        continues,
+        by_protocol=frozenset(by_protocol),
     )
 
 

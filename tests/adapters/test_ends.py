@@ -175,13 +175,23 @@ def test_a_run_whose_first_replies_end_alike_stops_and_names_the_option(provider
 
 
 @every_provider
-@pytest.mark.parametrize("others", [["stop"], ["abort"], [None]])
+@pytest.mark.parametrize("first", ["stop", None])
+def test_the_reply_to_the_call_that_tries_a_model_out_says_nothing_of_the_others(
+    provider: Provider, first: str | None
+) -> None:
+    answers = [ending(provider, word) for word in (first, *["odd"] * ALIKE)]
+    with WireServer(answers) as server, pytest.raises(Fatal, match="'ends=odd'"):
+        ask_all(adapter_for(provider, server), len(answers))
+
+
+@every_provider
+@pytest.mark.parametrize("others", [["stop"] * 2, ["abort"], [None] * 2])
 def test_a_run_goes_on_if_its_first_replies_ended_otherwise(
     provider: Provider, others: list[str | None]
 ) -> None:
     words = [*others, *["odd"] * 5]
     results = answered(provider, *(ending(provider, word) for word in words))
-    assert results[1:] == ["server"] * 5
+    assert results[len(others) :] == ["server"] * 5
 
 
 @every_provider
@@ -202,7 +212,7 @@ def test_replies_in_batches_end_by_the_same_words() -> None:
         said = {"custom_id": "a", "response": {"status_code": 200, "body": plain}}
         return lines.read(msgspec.json.encode(said), request(), {}).outcome
 
-    stopped, first, second = outcome("eos"), outcome("abort"), outcome("abort")
+    stopped, _, first, second = map(outcome, ("eos", "eos", "abort", "abort"))
     assert isinstance(stopped, Reply) and stopped.finish is Finish.STOP
     assert isinstance(first, Fault) and (first.kind, first.status) == ("server", 200)
     assert isinstance(second, Fault) and isinstance(outcome("abort"), Fault)

@@ -180,6 +180,7 @@ def test_what_will_not_pass_ends_the_run_in_one_line(provider: Provider, answer:
         ("openai", error(400, "This model's maximum context length is 4096 tokens. However...")),
         ("openai", error(400, "the request exceeds the available context size")),
         ("openai", error(400, "The decoder prompt is longer than the maximum model length")),
+        ("openai", error(400, "The input has 5000 tokens; the context window is 4096 tokens.")),
         ("anthropic", error(400, "prompt is too long: 210000 tokens > 200000 maximum")),
         ("google", error(400, "The input token count (2) exceeds the maximum number of tokens")),
         ("openai", error(413, "large")),
@@ -233,7 +234,8 @@ def test_a_refused_parameter_is_left_out_from_then_on_and_reported_once(
     names = ("topP", "top_p"), ("temperature", "temperature")
     with WireServer(refusing(*(n for pair in names for n in pair), status=status)) as server:
         adapter = adapter_for(provider, server)
-        replies = ask(adapter, *[request(temperature=0.5, top_p=0.9)] * 2)
+        own = request(temperature=0.5, top_p=0.9, by_protocol=["temperature", "top_p"])
+        replies = ask(adapter, own, own)
     # Google's wire names are its own; three requests to learn, one more for the second call.
     assert server.count == 4
     assert [dict(reply.sent).keys() & {"temperature", "top_p"} for reply in replies] == [set()] * 2

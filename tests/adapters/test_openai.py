@@ -165,7 +165,7 @@ def test_a_second_round_after_a_first_on_record_writes_nothing() -> None:
 def test_a_refused_default_is_left_out_and_reported() -> None:
     with WireServer(refusing("temperature", "prompt_cache_options")) as server:
         adapter = adapter_for("openai", server, model="gpt-5.6-sol")
-        [reply] = ask(adapter, request(temperature=0.0))
+        [reply] = ask(adapter, request(temperature=0.0, by_protocol=["temperature"]))
     assert set(reply.sent) == {"max_completion_tokens", "prompt_cache_key"}
     assert len(adapter.notices()) == 2
 

@@ -41,18 +41,45 @@ def test_a_temperature_that_nobody_asked_for_is_left_out(provider: Provider, wor
     assert "refused temperature=0.0: no longer sent" in notice
 
 
-@pytest.mark.parametrize("words", [WORDS[0], WORDS[1], WORDS[3]])
-@pytest.mark.parametrize("asked_for", [{"temperature": 0.5}, {"temperature": 0.0}])
-def test_a_temperature_that_the_user_gave_ends_the_run(words: str, asked_for: Any) -> None:
-    with WireServer(unless("temperature", words)) as server:
-        adapter = adapter_for("openai", server)
-        with pytest.raises(Fatal, match="temperature"):
-            ask(adapter, request(**asked_for))
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize(
+    ("provider", "refused", "asked_for"),
+    [
+        ("openai", "temperature", {"temperature": 0.5}),
+        ("openai", "temperature", {"temperature": 0.0}),
+        ("openai", "top_p", {"top_p": 0.9}),
+        ("openai", "seed", {"seed": 7}),
+        ("openai", "reasoning_effort", {"effort": "low"}),
+        ("anthropic", "temperature", {"temperature": 0.0}),
+        ("anthropic", "top_p", {"top_p": 0.9}),
+        ("google", "temperature", {"temperature": 0.5}),
+        ("google", "seed", {"seed": 7}),
+    ],
+)
+def test_what_the_user_gave_ends_the_run_and_what_a_protocol_asks_for_is_left_out(
+    provider: Provider, words: str, refused: str, asked_for: Any
+) -> None:
+    react = unless(refused, words.replace("temperature", refused))
+    model = "gemini-2.5-flash" if provider == "google" else ""
+    with WireServer(react) as server:
+        with pytest.raises(Fatal, match=f"leave out what you asked for: {refused}"):
+            ask(adapter_for(provider, server, model=model), request(**asked_for))
         assert server.count == 1
+    with WireServer(react) as server:
+        adapter = adapter_for(provider, server, model=model)
+        [reply] = ask(adapter, request(**asked_for, by_protocol=asked_for))
+    assert (reply.text, server.count) == ("fine", 2)
+    [notice] = adapter.notices()
+    assert f"refused {refused}" in notice
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_what_the_user_gave_as_part_of_the_body_ends_the_run(words: str) -> None:
     with WireServer(unless("temperature", words)) as server:
-        adapter = adapter_for("openai", server, extra_body=asked_for)
+        adapter = adapter_for("openai", server, extra_body={"temperature": 0.5})
         with pytest.raises(Fatal, match="temperature"):
             ask(adapter)
+        assert server.count == 1
 
 
 LIMIT_WORDS = [

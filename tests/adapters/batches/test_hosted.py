@@ -170,7 +170,7 @@ def test_a_refused_prompt_is_a_reply_with_the_provider_s_words(
 
 @every
 def test_a_refused_parameter_is_learned_and_left_out(provider: Provider, tmp_path: Path) -> None:
-    asked = three(temperature=0.3)
+    asked = three(temperature=0.3, by_protocol=["temperature"])
     with WireServer(refusing("temperature", then=echo)) as server:
         adapter = adapter_for(provider, server)
 
@@ -184,6 +184,13 @@ def test_a_refused_parameter_is_learned_and_left_out(provider: Provider, tmp_pat
     last = second.outcomes[0]
     assert isinstance(last, Reply)
     assert "temperature" not in last.sent
+
+
+@every
+def test_what_the_user_gave_is_never_left_out(provider: Provider, tmp_path: Path) -> None:
+    with WireServer(refusing("temperature", then=echo)) as server:
+        outcomes = batch(provider, server, tmp_path, *three(temperature=0.3)).outcomes
+    assert {type(one) for one in outcomes} == {Fatal}
 
 
 @every

@@ -54,8 +54,12 @@ def spelled(conversation: Conversation) -> str:
 class Provider:
     """What the provider has: batches by id. It outlives sessions.
 
-    lines: how a result becomes a line; may change, drop or repeat it.
+    result: how a result becomes a line; may change, drop or repeat it.
+    refuses_temperature: whether the model takes no temperature, which an adapter learns when it
+        asks at once.
     """
+
+    refuses_temperature: bool | None = None
 
     def __init__(self) -> None:
         self.batches: dict[str, dict[str, Any]] = {}
@@ -107,6 +111,9 @@ class Nightly:
             billed=True,
             tiers=("default", "batch"),
         )
+        self.knows_temperature = False
+        if provider.refuses_temperature is not None:
+            self.info = replace(self.info, greedy=lambda _: not self.knows_temperature)
 
     @property
     def limits(self) -> PackLimits:
@@ -114,6 +121,7 @@ class Nightly:
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         self.provider.asked += 1
+        self.knows_temperature = bool(self.provider.refuses_temperature)
         text = spelled(request.conversation)
         return _reply(answer_to(text), len(text) // 4)
 

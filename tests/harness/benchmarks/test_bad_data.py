@@ -143,7 +143,9 @@ def test_an_unknown_benchmark_suggests_a_known_one() -> None:
 def test_every_registered_benchmark_describes_itself() -> None:
     # One of them is named with the tasks that are meant.
     meant = {"browsergym": "browsergym:miniwob.*"}
-    for known, summary in BENCHMARKS.names().items():
+    # Other tests put benchmarks of their own, which stay for the rest of the process.
+    named = {n: text for n, text in BENCHMARKS.names().items() if not BENCHMARKS.was_put(n)}
+    for known, summary in named.items():
         name = meant.get(known, known)
         found = benchmark(name)
         assert found.name == name

@@ -6,11 +6,16 @@ import codecs
 import json
 import os
 import re
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from adapters import input_files
+from harness.commands.config import read_toml
+from harness.errors import UserError
 from tests.harness.commands.tool import Called, call
 from tests.harness.kinds.question.test_own import png
 
@@ -153,9 +158,52 @@ def zeros(path: Path) -> None:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("change", [pipe, device, zeros])
 def test_what_is_no_file_of_the_kind_is_told_shortly(
-    case: str, change: Callable[[Path], None], folder: Path
+    case: str, change: Callable[[Path], None], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(input_files, "PIPE_S", 0.05)
     found = called(case, folder, change)
     assert found.code == 2, told(found)
     lines = (found.err or found.out).splitlines()
     assert len(lines) <= 6 and len("".join(lines)) < 1_000 and "Traceback" not in found.err
+
+
+def fed(path: Path, data: bytes, *, ends: bool = True) -> threading.Thread:
+    """Feed a pipe from a thread, as a command in a shell does."""
+
+    def write() -> None:
+        with path.open("wb", buffering=0) as file, suppress(BrokenPipeError):
+            for start in range(0, len(data), 7):
+                file.write(data[start : start + 7])
+            while not ends:
+                file.write(b"#" * 4096)
+
+    os.mkfifo(path)
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_options_may_come_out_of_a_pipe(folder: Path) -> None:
+    thread = fed(folder / "pipe", b"\xef\xbb\xbflimit = 1\n[task]\nid = 'x'\n")
+    assert read_toml(str(folder / "pipe"), "--config") == {"limit": 1, "task": {"id": "x"}}
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("data", "ends", "why"),
+    [(b"", True, "gave nothing"), (b"limit = 1\n", False, "did not end|gives too much")],
+)
+def test_a_pipe_that_gives_nothing_or_too_much_is_told(
+    data: bytes, ends: bool, why: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_files, "PIPE_S", 0.2)
+    thread = fed(folder / "pipe", data, ends=ends)
+    with pytest.raises(UserError, match=f"--config: it is a pipe that ({why})"):
+        read_toml(str(folder / "pipe"), "--config")
+    thread.join()
+
+
+def test_options_of_several_runs_do_not_come_out_of_a_pipe(folder: Path) -> None:
+    fed(folder / "pipe", b"limit = 1\n")
+    found = call(*ORACLE, "-m", "random", "--config", str(folder / "pipe"))
+    assert (found.code, "give --config a file" in found.err) == (2, True), found.err

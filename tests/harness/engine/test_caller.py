@@ -35,6 +35,9 @@ class Overnight:
         self.budget.release(0.25, 0.1)
         return Answered(reply, 1, 0.1)
 
+    async def prepare(self) -> None:
+        return None
+
     async def hand_over(self, request: Request, tokens: int) -> None:
         if not self.takes:
             return

@@ -124,3 +124,6 @@ def test_the_seed_that_is_sent_differs_by_sample_and_repeat() -> None:
     run(engine(model, generation=Generation(temperature=0.5, seed=7)), jobs)
     sent = [(r.generation.seed, r.generation.temperature) for r in model.asked]
     assert sorted(sent, key=str) == [(1, 1.5), (1007, 0.5), (7, 0.5), (9, 0.5)]
+    # The user's are sent or the run ends; what a protocol asks for by itself may be left out.
+    own = {r.generation.seed: sorted(r.by_protocol) for r in model.asked}
+    assert own == {1: ["seed", "temperature"], 7: [], 9: [], 1007: []}

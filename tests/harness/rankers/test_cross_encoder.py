@@ -194,6 +194,12 @@ def test_what_is_no_cross_encoder_is_refused_with_one_line(
     nan = changed(ranker, tmp_path / "nan")
     weights["classifier.weight"][:] = math.nan
     save_file(weights, nan / "model.safetensors", metadata={"format": "pt"})
+    adapted = changed(ranker, tmp_path / "adapted")
+    (adapted / "adapter_model.safetensors").write_bytes(b"")
+    unmerged = changed(ranker, tmp_path / "unmerged")
+    lora = {"bert.encoder.layer.0.attention.self.query.lora_A.default.weight": torch.ones(2, 2)}
+    whole = load_file(ranker / "model.safetensors")
+    save_file(whole | lora, unmerged / "model.safetensors", metadata={"format": "pt"})
     wordless = changed(ranker, tmp_path / "wordless")
     (wordless / "tokenizer.json").unlink()
     cases = {
@@ -204,6 +210,8 @@ def test_what_is_no_cross_encoder_is_refused_with_one_line(
         broken: "cannot be loaded",
         headless: r"lack the layer that gives the score \(classifier",
         nan: "scores that are not finite in float32, in step t_u",
+        adapted: "holds an adapter next to the model",
+        unmerged: "the weights hold an adapter",
         wordless: "has no tokenizer",
         changed(ranker, tmp_path / "odd", id2label=None, num_labels="x"): "gives x labels",
         changed(ranker, tmp_path / "kinds", architectures=5): "no architecture named",
