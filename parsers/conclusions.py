@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 from parsers.lexicon import (
     ANSWERING,
+    APPROVING,
     BEFOREHAND,
     BEING,
     BEST,
     CHOOSING,
+    CONDITIONING,
     CONTRASTING,
     FILLING,
     FINAL,
     HEDGING,
+    MAKING,
     NAMING,
     WEIGHED,
 )
@@ -25,6 +28,8 @@ _SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "defin
 _CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
 _SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's"))
 _CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
 
@@ -80,9 +85,21 @@ def declares(tokens: Sequence[Token], place: int) -> bool:
     words = _words(tokens[first:last])
     if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
         return False
-    if words[-1] == "?" or joins_another(tokens, place):
+    if words[-1] == "?" or joins_another(tokens, place) or is_conditional(tokens, place):
         return False
     return _is_declared(tokens, place) or _is_called_best(tokens, place)
+
+
+def is_conditional(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if words of a condition follow a mention or begin its sentence: "B if it is red",
+    "when it is red, B"."""
+    at = place + 1
+    while at < len(tokens) and tokens[at].low in _CLOSING | {","}:
+        at += 1
+    if at < len(tokens) and tokens[at].low in CONDITIONING:
+        return True
+    first, _ = _sentence(tokens, place)
+    return tokens[first].low in CONDITIONING and tokens[first + 1].low != "i"
 
 
 def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
@@ -100,8 +117,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
     linked = spoken = False
     for at in range(place - 1, max(-1, place - 1 - _BACK), -1):
         low = tokens[at].low
-        if tokens[at].text == "A" and at > place - 6:
-            return False
+        if linked and (low in _LISTED or tokens[at].text in _LETTERS):
+            continue
         if spoken:
             if low in _SPEAKERS:
                 return True
@@ -109,6 +126,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
                 return False
         elif low in ANSWERING:
             return linked or low.startswith("\\") or not low.isascii()
+        elif low in ("it", "this", "that") and tokens[at - 1].low in MAKING:
+            return at == place - 1 or linked
         elif low in ("it's", "that's") or (low in ("it", "this") and linked):
             return True
         elif low in CHOOSING and tokens[at].word:
@@ -131,6 +150,8 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
     at = place + 1
     while at < len(tokens) and tokens[at].low in _CLOSING:
         at += 1
+    if at < len(tokens) and tokens[at].low in APPROVING:
+        return True
     if at >= len(tokens) or tokens[at].low not in BEING:
         return False
     for token in tokens[at + 1 : at + 5]:

@@ -137,8 +137,8 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
         found = read_choice(answer, labels)
         if found.status is not Status.PARSE_ERROR:
             return found
-    names = named_letters(shadow, labels.text, long=labels.long)
-    if names.listed > 1 and names.conclusion is None:
+    names = named_letters(shadow, labels.text, long=labels.long, asked=True)
+    if names.conclusion is None and (names.listed > 1 or names.conditional):
         return ElementReading(Status.AMBIGUOUS)
     found = _named_in(names, shadow, labels)
     if found.status is Status.NO_ELEMENT and not found.denied:

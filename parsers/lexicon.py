@@ -90,12 +90,13 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
     "disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
-    "excluded eliminated avoided ignored skipped discarded dismissed rejected",
+    "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
 FAILING = _words(
     "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails"
 )
+APPROVING = _words("✅ ✔ ✓ ☑")
 HELPING = _words("do does did has have will can")
 SOFTENING = _words(
     "clearly definitely obviously simply probably likely also both all therefore thus completely",
@@ -105,11 +106,26 @@ SOFTENING = _words(
 
 JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
-    "first second third vs versus",
+    "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
     "und oder ou et y e ed od en of lub i eller",
 ) | {"followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
+OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
+"""Words that offer what follows them as another possibility."""
+CONDITIONING = _words(
+    "if when unless where whenever provided assuming depending otherwise",
+    "wenn falls sofern sonst si quand sinon cuando se quando als indien om jeśli если 如果 若",
+)
+"""Words of a condition under which something is meant: "B if it is red"."""
+NAMES_BEFORE = _words(
+    "vitamin plan row column gate terminal size grade level type class hepatitis model section",
+    "figure fig line room seat block wing building group team exhibit appendix zone bus key note",
+    "platform floor street avenue track drive disk series version part chapter page level lane dock",
+    "pier hall entrance exit stand bay aisle unit apartment apt schedule form route train string",
+    "chord battery blood factor point item shop channel side stage phase tier rank score mark",
+)
+"""Nouns that make a name with the letter behind them: "vitamin C"."""
 SHARING = _words("and or nor und oder ou et o y e en of noch ni né nem")
 """Those of them over which a denial reaches."""
 
@@ -148,6 +164,8 @@ ANSWERING = _words(
     "答案 答え 正解 정답",
 ) | {"\\boxed"}
 """Words that declare a letter the answer to a question: "the answer is B"."""
+MAKING = _words("makes make making leaves leaving left call calls")
+"""Verbs of an answer that is found by comparing: "which makes it B"."""
 BEST = _words("best correct right final most better")
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
 BEFOREHAND = _words("initially originally tempted") | {"at first", "was going to", "would have"}

@@ -29,6 +29,7 @@ from parsers.lexicon import (
     NAMING,
     NEGATING,
     NEGATING_ENDS,
+    OFFERING,
     SHARING,
     SOFTENING,
     WRONG,
@@ -70,8 +71,8 @@ _TOKEN = re.compile(
         |(?:(?![{_LATIN}_])\w)+
     )
     |\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
-    |</?(?i:b|i|u|em|strong|code|answer|choice|letter|final)>(?=\W{{0,4}}[A-Z]\b)
-    |(?<=[A-Z])</(?i:b|i|u|em|strong|code|answer|choice|letter|final)>
+    |</?(?i:b|i|u|em|strong|code|answer|choice|option|result|response|selection|output|letter|final)>(?=\W{{0,4}}[A-Z]\b)
+    |(?<=[A-Z])</(?i:b|i|u|em|strong|code|answer|choice|option|result|response|selection|output|letter|final)>
     |\n|\S
     """,
     re.VERBOSE,
@@ -193,7 +194,7 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
         for at in range(place + step, place + 5 * step, step):
             if not 0 <= at < len(tokens) or tokens[at].low in ENDING:
                 break
-            if tokens[at].low in ("or", "oder", "ou", "nor", "/"):
+            if tokens[at].low in OFFERING:
                 return True
             if tokens[at].low in _LISTING:
                 beyond = range(at + step, at + 4 * step, step)
@@ -212,6 +213,8 @@ def rejected(tokens: Sequence[Token], index: int) -> bool:
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
         if not tokens[place].word:
+            if low in WRONG:
+                return True
             if verb or (low in ENDING and low != "?"):
                 return False
             marked, asked = marked or low == ",", asked or low == "?"
@@ -244,7 +247,7 @@ def joint(tokens: Sequence[Token], first: int, second: int) -> Joint | None:
                 return None
             joins = joins or token.low in JOINING
             shared = shared or token.low in SHARING
-        elif token.low not in _JOINTS | _SURROUNDING:
+        elif token.low not in _JOINTS | _SURROUNDING and token.low[0] != "\\":
             return None
         else:
             joins = joins or token.low in _JOINTS
