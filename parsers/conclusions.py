@@ -11,6 +11,7 @@ from parsers.lexicon import (
     BEING,
     BEST,
     CHOOSING,
+    CONCEDING,
     CONDITIONING,
     CONTRASTING,
     FILLING,
@@ -18,13 +19,14 @@ from parsers.lexicon import (
     HEDGING,
     MAKING,
     NAMING,
+    OFFERING,
     WEIGHED,
 )
 from parsers.wording import ENDING, Mention, Token, joins_another
 
 _LONGEST_SENTENCE = 80
 _BACK = 14
-_SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed"))
+_SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed", "it", "us", "me"))
 _CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
 _SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's"))
 _CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
@@ -59,8 +61,9 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
         while begin and mentions[begin - 1].place >= first:
             begin -= 1
         if any(begin <= one < end for one in said):
-            rest = tokens[mentions[said[-1]].place : place]
-            return None if any(token.low == "or" for token in rest) else said[-1]
+            rest = tokens[mentions[said[-1]].place : last]
+            offered = any(token.low in OFFERING or token.low == "equally" for token in rest)
+            return None if offered else said[-1]
         words = _words(tokens[first:last])
         hedges = not HEDGING.isdisjoint(words) or words[-1] == "?"
         other = (
@@ -82,6 +85,8 @@ def declares(tokens: Sequence[Token], place: int) -> bool:
     if _is_alone(tokens, place):
         return True
     first, last = _sentence(tokens, place)
+    if tokens[first].low in CONCEDING:
+        first = next((at for at in range(place - 1, first, -1) if tokens[at].low == ","), first)
     words = _words(tokens[first:last])
     if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
         return False
@@ -94,7 +99,7 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
     """Return True if words of a condition follow a mention or begin its sentence: "B if it is red",
     "when it is red, B"."""
     at = place + 1
-    while at < len(tokens) and tokens[at].low in _CLOSING | {","}:
+    while at < len(tokens) and tokens[at].low in _CLOSING | {",", "but", "only", "even"}:
         at += 1
     if at < len(tokens) and tokens[at].low in CONDITIONING:
         return True
@@ -126,8 +131,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
                 return False
         elif low in ANSWERING:
             return linked or low.startswith("\\") or not low.isascii()
-        elif low in ("it", "this", "that") and tokens[at - 1].low in MAKING:
-            return at == place - 1 or linked
+        elif low in MAKING and (at + 1 == place or tokens[at + 1].word):
+            return True
         elif low in ("it's", "that's") or (low in ("it", "this") and linked):
             return True
         elif low in CHOOSING and tokens[at].word:
@@ -136,6 +141,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
             linked = True
         elif low in BEST and linked:
             return True
+        elif linked and low.isdecimal():
+            continue
         elif low in _CONSEQUENT:
             return tokens[at + 1].low not in BEING and (at == place - 1 or linked)
         elif (low in ENDING and low != "\n") or (
@@ -156,8 +163,8 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
         return False
     for token in tokens[at + 1 : at + 5]:
         if token.low in BEST | ANSWERING:
-            _, last = _sentence(tokens, place)
-            return not any(one.low in ("if", "unless") for one in tokens[at:last])
+            first, last = _sentence(tokens, place)
+            return not any(one.low in ("if", "unless", "left") for one in tokens[first:last])
         if token.low not in FILLING:
             return False
     return False

@@ -133,7 +133,7 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     shadow = said.shadow[-_LONGEST_PROSE:]
     if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
-    if (answer := answer_in(said)) is not None and answer.text != said.text:
+    if (answer := answer_in(said, labels.index)) is not None and answer.text != said.text:
         found = read_choice(answer, labels)
         if found.status is not Status.PARSE_ERROR:
             return found

@@ -57,7 +57,7 @@ INTRODUCING = NAMING | BEING | CHOOSING | CONCLUDING | {"not only", "not just"}
 FILLING = _words(
     "the a an this that my our your on for with as to at of also just indeed really still only it",
     "he i we you i'd i'll we'd would should could will can do does did have has been be need like",
-    "likely think believe right correct best most one which going able any other user action here",
+    "likely think believe us me them right correct best most one which going able any other user action here",
     "there next first second more very",
     "der die das den dem ein eine auf mit für ich richtige le la les un une sur pour je bonne bon",
     "el los las una en con yo correcta correcto lo il gli su per io o um uma na em de het een op",
@@ -66,6 +66,8 @@ FILLING = _words(
 
 LABELLING = _words("labeled labelled marked lettered called named label mark marker")
 """Words for the letter of an element, or for its text: "the button labelled H"."""
+CONCEDING = _words("while although though whereas despite obwohl während bien aunque embora anche")
+"""Words that begin a clause about what is not meant."""
 CONTRASTING = _words("but yet sondern sino mais mas ma maar pero")
 ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
@@ -89,7 +91,7 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
@@ -108,7 +110,7 @@ JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
     "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
-    "und oder ou et y e ed od en of lub i eller",
+    "und oder ou o u et y e ed od en of lub i eller",
 ) | {"followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
 OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
@@ -164,7 +166,7 @@ ANSWERING = _words(
     "答案 答え 正解 정답",
 ) | {"\\boxed"}
 """Words that declare a letter the answer to a question: "the answer is B"."""
-MAKING = _words("makes make making leaves leaving left call calls")
+MAKING = _words("makes make making leaves leave leaving left remaining")
 """Verbs of an answer that is found by comparing: "which makes it B"."""
 BEST = _words("best correct right final most better")
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""

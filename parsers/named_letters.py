@@ -19,7 +19,7 @@ from typing import Literal
 
 from parsers.conclusions import concluded, declares, is_conditional
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
-from parsers.lexicon import BEING, CLAUSING, CONDITIONING, FILLING, JOINING, NAMES_BEFORE, NAMING
+from parsers.lexicon import BEING, CLAUSING, CONDITIONING, FILLING, JOINING, NAMES_BEFORE, NAMING, REASONING
 from parsers.option_text import shares_words
 from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
 
@@ -29,7 +29,10 @@ _EMPHASIS = frozenset("*_")
 # Before these a letter that ends a line may stand behind its option's text: "Search (H)".
 _SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
 # What a letter can be the subject of, but neither an article nor a pronoun.
-BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {"it"}
+BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
+    *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
+    *("only", "alone", "here", "has", "does", "can"),
+}
 _UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
 _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
 # Words of a name that are not capitalised.
@@ -290,7 +293,7 @@ def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
     if following is None or not following.word or not following.latin:
         return True
     if name == "I" or (name == "A" and not (leading and leading.text.islower())):
-        return following.low in BEING_IT | JOINING | CONDITIONING
+        return following.low in BEING_IT | JOINING | CONDITIONING | REASONING
     return following.text.islower()
 
 

@@ -71,8 +71,8 @@ _TOKEN = re.compile(
         |(?:(?![{_LATIN}_])\w)+
     )
     |\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
-    |</?(?i:b|i|u|em|strong|code|answer|choice|option|result|response|selection|output|letter|final)>(?=\W{{0,4}}[A-Z]\b)
-    |(?<=[A-Z])</(?i:b|i|u|em|strong|code|answer|choice|option|result|response|selection|output|letter|final)>
+    |</?(?i:b|i|u|em|strong|code|ans|answer|choice|option|result|response|selection|output|letter|final)>(?=\W{{0,4}}[A-Z]\b)
+    |(?<=[A-Z])</(?i:b|i|u|em|strong|code|ans|answer|choice|option|result|response|selection|output|letter|final)>
     |\n|\S
     """,
     re.VERBOSE,
