@@ -25,13 +25,15 @@ from parsers.lexicon import (
 from parsers.wording import ENDING, Mention, Token, joins_another
 
 _LONGEST_SENTENCE = 80
+_LONGEST_LINE = 40
 _BACK = 14
 _SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed", "it", "us", "me"))
 _CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
-_SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's"))
+_SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's", "i'm", "we're", "i've"))
 _CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
+_COMPARING = frozenset(("between", "among", "of", "comparing"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
 
@@ -74,6 +76,8 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
         if other and (hedges or words[0] in _AFTERWARDS):
             return None
         if not said and _concludes(words):
+            if words[0] in _COMPARING:
+                begin = next((one for one in range(begin, end) if "," == tokens[mentions[one].place - 1].low), begin)
             return end - 1 if len({mention.name for mention in mentions[begin:end]}) == 1 else None
         end = begin
     return None
@@ -85,10 +89,12 @@ def declares(tokens: Sequence[Token], place: int) -> bool:
     if _is_alone(tokens, place):
         return True
     first, last = _sentence(tokens, place)
-    if tokens[first].low in CONCEDING:
-        first = next((at for at in range(place - 1, first, -1) if tokens[at].low == ","), first)
+    turns = CONTRASTING | ({","} if tokens[first].low in CONCEDING else set())
+    first = next((at for at in range(place - 1, first, -1) if tokens[at].low in turns), first)
     words = _words(tokens[first:last])
     if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
+        return False
+    if {"left", "right"} <= set(words):
         return False
     if words[-1] == "?" or joins_another(tokens, place) or is_conditional(tokens, place):
         return False
@@ -157,9 +163,9 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
     at = place + 1
     while at < len(tokens) and tokens[at].low in _CLOSING:
         at += 1
-    if at < len(tokens) and tokens[at].low in APPROVING:
-        return True
     if at >= len(tokens) or tokens[at].low not in BEING:
+        return _is_approved(tokens, place)
+    if tokens[at].low == "would" and not {"the", "my"} & {one.low for one in tokens[at : at + 4]}:
         return False
     for token in tokens[at + 1 : at + 5]:
         if token.low in BEST | ANSWERING:
@@ -168,6 +174,20 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
         if token.low not in FILLING:
             return False
     return False
+
+
+def _is_approved(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if a mark or word at the end of a mention's line approves of it, or a mark before
+    it: "B: yes", "B. red lamp - correct", "[x] B"."""
+    if place and tokens[place - 1].low in APPROVING:
+        return True
+    line = tokens[place + 1 : place + 1 + _LONGEST_LINE]
+    end = next((at for at, one in enumerate(line) if one.low == "\n"), len(line))
+    said = [one for one in line[:end] if one.low not in _CLOSING | ENDING | {"|"}]
+    if not said or any(one.text in _LETTERS for one in said):
+        return False
+    before = said[-2] if len(said) > 1 else None
+    return said[-1].low in APPROVING and (before is None or not before.word)
 
 
 def _is_alone(tokens: Sequence[Token], place: int) -> bool:

@@ -38,6 +38,7 @@ _MARKED = re.compile(
     r"(?=\s(?i:(?:labell?ed|marked|named|with|(?:the\s)?(?:letter|label))\s){0,4}[\"'(*\u201c]{0,2}[A-Z]{1,2}\b)"
 )
 
+_LINK = re.compile(r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z")
 _BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
@@ -173,6 +174,7 @@ def _beside(named: Named, shadow: str, labels: Labels) -> ElementReading:
     own = _TAGS.sub(" ", labels.options[reading.option][:_LONGEST_LINE])
     paraphrase = says_none(rest.lstrip(" .)]:")) and not says_none(own.strip())
     before = shadow[: named.end].rpartition("\n")[2].rpartition(named.letter)[0]
+    before = _LINK.sub("", before[-_LONGEST_LINE:])
     if (
         paraphrase
         or disagrees(rest, reading.option, labels.options)

@@ -26,7 +26,7 @@ NAMING = _words(
 
 BEING = _words(
     "is was are be being been were would should must may might could seems looks appears matches",
-    "fits corresponds represents remains becomes works",
+    "sounds fits corresponds represents remains becomes works",
     "lautet luidt",
     "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
@@ -36,7 +36,7 @@ BEING = _words(
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
     "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
-    "prefer say recommend suggest guess vote try want identify identified namely",
+    "prefer lean leaning inclined bet reckon conclude say recommend suggest guess vote try want identify identified namely",
     "equals becomes it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
@@ -73,7 +73,7 @@ ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
 
 NEGATING = _words(
-    "not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
+    "☐ not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
@@ -84,6 +84,7 @@ NEGATING = _words(
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
+    "[ ]",
 }
 """Words before a mention that deny it."""
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
@@ -98,7 +99,7 @@ WRONG = _words(
 FAILING = _words(
     "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails"
 )
-APPROVING = _words("✅ ✔ ✓ ☑")
+APPROVING = _words("✅ ✔ ✓ ☑ [x] yes true correct right ja sí oui sim да 对 正确")
 HELPING = _words("do does did has have will can")
 SOFTENING = _words(
     "clearly definitely obviously simply probably likely also both all therefore thus completely",
@@ -110,8 +111,8 @@ JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
     "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
-    "und oder ou o u et y e ed od en of lub i eller",
-) | {"followed by", "as well as", "if not"}
+    "hoặc und oder ou o u et y e ed od en of lub i eller",
+) | {"but also", "followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
 OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
 """Words that offer what follows them as another possibility."""
@@ -157,7 +158,7 @@ PRONOUNCED = _words(
     "exclude eliminate reject ignore skip discard dismiss disregard forget drop",
 ) | {"rule out", "ruled out"}
 """Words of denial whose subject is a person: "I cannot tell" is about no letter."""
-FINAL = _words("therefore thus hence so final finally conclusion conclude")
+FINAL = _words("revised corrected updated therefore thus hence so final finally conclusion conclude")
 WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
     "answer solution verdict ans",
@@ -170,7 +171,7 @@ MAKING = _words("makes make making leaves leave leaving left remaining")
 """Verbs of an answer that is found by comparing: "which makes it B"."""
 BEST = _words("best correct right final most better")
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
-BEFOREHAND = _words("initially originally tempted") | {"at first", "was going to", "would have"}
+BEFOREHAND = _words("initially originally tempted initial draft preliminary original") | {"at first", "was going to", "would have"}
 """Words of a clause that tells what was thought before."""
 HEDGING = _words(
     "could might may maybe perhaps possibly alternatively either also unsure depending unless",

@@ -31,7 +31,7 @@ _SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
 # What a letter can be the subject of, but neither an article nor a pronoun.
 BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
     *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
-    *("only", "alone", "here", "has", "does", "can"),
+    *("equals", "only", "alone", "here", "has", "does", "can"),
 }
 _UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
 _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
@@ -100,7 +100,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
             continue
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
             hidden_to = 0
-        elif not hidden and found[mention] in (("start",) if asked else ("start", "doubtful start")):
+        elif not hidden and found[mention] != "text" and not (asked and _is_doubtful(seen, mention.place, found[mention])):
             hidden_to = _line_end(seen, mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
@@ -286,11 +286,15 @@ def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
     while seen.low(at) in _UNQUOTED:
         at -= 1
     leading, following = seen.at(at), seen.at(seen.behind(place))
+    if leading is not None and leading.low in ("a", "an"):
+        return False
     if leading is not None and leading.word and leading.latin:
         opens = at == 0 or seen.low(at - 1) in ENDING or not seen.tokens[at - 1].word
         if leading.low in NAMES_BEFORE or not (leading.text.islower() or opens):
             return False
     if following is None or not following.word or not following.latin:
+        return True
+    if seen.closing(place) & _BRACKETS or following.text[-1].isdigit():
         return True
     if name == "I" or (name == "A" and not (leading and leading.text.islower())):
         return following.low in BEING_IT | JOINING | CONDITIONING | REASONING
@@ -346,6 +350,14 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
         elif listed or token.low not in _OPENING:
             return listed and token.low in _BRACKETS | QUOTES
     return False
+
+
+def _is_doubtful(seen: LetterTokens, place: int, where: Place) -> bool:
+    """Return True if a letter that starts a line of a reply to a question may be one of several."""
+    following = seen.at(seen.behind(place))
+    quoted = bool(seen.closing(place) & QUOTES) and not seen.is_alone(place)
+    listed = following is not None and seen.is_letters(following.text)
+    return where == "doubtful start" or quoted or listed
 
 
 def _line_end(seen: LetterTokens, place: int) -> int:

@@ -64,13 +64,13 @@ _TOKEN = re.compile(
         |not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
-        |if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
+        |but\s{{1,3}}also|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
         )(?![{_LATIN}])
         |[Nn]/[Aa](?![{_LATIN}])
         |[{_LATIN}]+(?:[_'\u2019][{_LATIN}]+)*
         |(?:(?![{_LATIN}_])\w)+
     )
-    |\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
+    |\[[x ]\](?=[ ])|\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
     |</?(?i:b|i|u|em|strong|code|ans|answer|choice|option|result|response|selection|output|letter|final)>(?=\W{{0,4}}[A-Z]\b)
     |(?<=[A-Z])</(?i:b|i|u|em|strong|code|ans|answer|choice|option|result|response|selection|output|letter|final)>
     |\n|\S
@@ -115,6 +115,7 @@ _JOINTS = frozenset(",;/|&+:.?>\u2192\u3001\uff0f\u2026") | {"->", "=>", "...", 
 _JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
+_REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
 _LISTING = frozenset((",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
@@ -202,14 +203,14 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
                 further = next((one for one in named if one.low not in NAMING | {"the"}), None)
                 text = further.text if further is not None else ""
                 return len(text) == 1 and text.isupper() and text != "I"
-            if tokens[at].word and tokens[at].low not in NAMING:
+            if tokens[at].word and tokens[at].low not in NAMING | _REPEATED:
                 break
     return False
 
 
 def rejected(tokens: Sequence[Token], index: int) -> bool:
     """Return True if words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
-    verb = marked = asked = False
+    verb = marked = asked = dashed = False
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
         if not tokens[place].word:
@@ -218,11 +219,13 @@ def rejected(tokens: Sequence[Token], index: int) -> bool:
             if verb or (low in ENDING and low != "?"):
                 return False
             marked, asked = marked or low == ",", asked or low == "?"
+            dashed = low in (":", "-", "\u2013", "\u2014", "|")
         elif low in FAILING:
             return not marked
         elif low in WRONG:
             ends = place + 1 == len(tokens) or not tokens[place + 1].word
-            return verb or (ends and (asked or low not in ("no", "not")))
+            sure = asked or dashed or low not in ("no", "not")
+            return verb or (ends and sure)
         elif low in BEING | HELPING:
             verb = True
         elif low not in SOFTENING:
