@@ -269,6 +269,10 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
         return source(f"{given.text}. {text}") if given and text and given.text in letters else given
 
     found = read_entries(reply, read)
+    if len({one.content.text for one in found[-2:]}) > 1:
+        between = reply.text[found[-2].end : found[-1].start]
+        if not any(char.isalpha() for char in between):
+            return source(" or ".join(one.content.text for one in found[-2:]))
     return found[-1].content if found else None
 
 

@@ -179,7 +179,8 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
 def _is_approved(tokens: Sequence[Token], place: int) -> bool:
     """Return True if a mark or word at the end of a mention's line approves of it, or a mark before
     it: "B: yes", "B. red lamp - correct", "[x] B"."""
-    if place and tokens[place - 1].low in APPROVING:
+    behind = tokens[place + 1].low if place + 1 < len(tokens) else ""
+    if (place and tokens[place - 1].low in APPROVING) or behind in APPROVING:
         return True
     line = tokens[place + 1 : place + 1 + _LONGEST_LINE]
     end = next((at for at, one in enumerate(line) if one.low == "\n"), len(line))

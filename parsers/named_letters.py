@@ -33,6 +33,7 @@ BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
     *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
     *("equals", "only", "alone", "here", "has", "does", "can"),
 }
+_IN_DATA = frozenset("{[,")
 _UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
 _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
 # Words of a name that are not capitalised.
@@ -278,11 +279,11 @@ def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
 
     Not "vitamin C", "Plan B", "A button", "B Corp", 'a "C"'.
     """
-    if seen.tokens[place].text != name or seen.closing(place) & QUOTES:
-        return False
-    if not seen.option_text(name):
+    if seen.tokens[place].text != name or not seen.option_text(name):
         return False
     at = place - 1
+    if seen.closing(place) & QUOTES and seen.low(place - 2) not in _IN_DATA:
+        return False
     while seen.low(at) in _UNQUOTED:
         at -= 1
     leading, following = seen.at(at), seen.at(seen.behind(place))

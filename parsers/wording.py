@@ -55,7 +55,7 @@ class Token:
         return self.word and self.text[0] < "\u0250"
 
 
-_LATIN = "0-9A-Za-z\u00c0-\u024f"
+_LATIN = "0-9A-Za-z\u00c0-\u024f\u1e00-\u1eff"
 _TOKEN = re.compile(
     rf"""
     (?P<word>
@@ -148,6 +148,8 @@ def before(tokens: Sequence[Token], index: int) -> Before:
                 if passed:
                     break
                 passed = low
+            elif low in NEGATING:
+                return replace(found, denied=True)
             elif low not in _SURROUNDING and low[0] not in "\\<":
                 break
             if low in CHOOSING:
