@@ -261,6 +261,10 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
         numbered = {one for name, one in values.items() if name.rstrip("_ 123") == "answer"}
         if len(numbered) > 1:
             return source(" or ".join(sorted(numbered)))
+        rated = [name for name in content if name in letters]
+        if given is None and len(rated) > 1:
+            right = [name for name in rated if content[name] is True]
+            return source(" or ".join(right if len(right) == 1 else rated))
         if given is None:
             lone = {one.strip("() .*") for one in values.values()}
             lone = {one for one in lone if one in letters}

@@ -33,6 +33,7 @@ _SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's", "i'm", "we're
 _CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
+_IF = frozenset(("if", "provided", "wenn", "falls"))
 _COMPARING = frozenset(("between", "among", "of", "comparing"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
@@ -73,9 +74,13 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             if said
             else True
         )
+        hedges = hedges or is_conditional(tokens, place)
         if other and (hedges or words[0] in _AFTERWARDS):
             return None
         if not said and _concludes(words):
+            said_before = {one.place for one in mentions[:begin] if one.name != mentions[end - 1].name}
+            if any(_alike(tokens, one, place) for one in said_before):
+                return None
             if words[0] in _COMPARING:
                 begin = next((one for one in range(begin, end) if "," == tokens[mentions[one].place - 1].low), begin)
             return end - 1 if len({mention.name for mention in mentions[begin:end]}) == 1 else None
@@ -109,7 +114,9 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
         at += 1
     if at < len(tokens) and tokens[at].low in CONDITIONING:
         return True
-    first, _ = _sentence(tokens, place)
+    first, last = _sentence(tokens, place)
+    if any(one.low in _IF for one in tokens[place:last]):
+        return True
     return tokens[first].low in CONDITIONING and tokens[first + 1].low != "i"
 
 
@@ -179,16 +186,15 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
 def _is_approved(tokens: Sequence[Token], place: int) -> bool:
     """Return True if a mark or word at the end of a mention's line approves of it, or a mark before
     it: "B: yes", "B. red lamp - correct", "[x] B"."""
-    behind = tokens[place + 1].low if place + 1 < len(tokens) else ""
-    if (place and tokens[place - 1].low in APPROVING) or behind in APPROVING:
+    if place and tokens[place - 1].low in APPROVING:
         return True
-    line = tokens[place + 1 : place + 1 + _LONGEST_LINE]
-    end = next((at for at, one in enumerate(line) if one.low == "\n"), len(line))
-    said = [one for one in line[:end] if one.low not in _CLOSING | ENDING | {"|"}]
-    if not said or any(one.text in _LETTERS for one in said):
-        return False
-    before = said[-2] if len(said) > 1 else None
-    return said[-1].low in APPROVING and (before is None or not before.word)
+    end = last = place + 1
+    while end < min(len(tokens), place + _LONGEST_LINE) and tokens[end].low != "\n":
+        if tokens[end].text in _LETTERS:
+            break
+        end += 1
+        last = end if tokens[end - 1].word or tokens[end - 1].low in APPROVING else last
+    return tokens[last - 1].low in APPROVING and (last - 1 == place + 1 or not tokens[last - 2].word)
 
 
 def _is_alone(tokens: Sequence[Token], place: int) -> bool:
@@ -223,6 +229,14 @@ def _sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
     while not _begins(tokens, last) and last - place < _LONGEST_SENTENCE:
         last += 1
     return first, last
+
+
+def _alike(tokens: Sequence[Token], place: int, other: int) -> bool:
+    """Return True if the sentences around two mentions have the same words otherwise."""
+    one, two = (tokens[slice(*_sentence(tokens, at))] for at in (place, other))
+    return [token.low for token in one if token.text not in _LETTERS and token.word] == [
+        token.low for token in two if token.text not in _LETTERS and token.word
+    ]
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:

@@ -39,6 +39,9 @@ _MARKED = re.compile(
 )
 
 _LINK = re.compile(r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z")
+_DRESS = re.compile(
+    r"</?(?![A-Z]>)[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
+)
 _BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
@@ -131,7 +134,7 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     A letter next to the text of another option is not read. Texts of options stand for their
     letters where no letter is named, so they can be denied, listed and concluded with as well.
     """
-    shadow = said.shadow[-_LONGEST_PROSE:]
+    shadow = _DRESS.sub(lambda mark: " " * len(mark[0]), said.shadow[-_LONGEST_PROSE:])
     if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
     if (answer := answer_in(said, labels.index)) is not None and answer.text != said.text:

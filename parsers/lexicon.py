@@ -36,7 +36,7 @@ BEING = _words(
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
     "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
-    "prefer lean leaning inclined bet reckon conclude say recommend suggest guess vote try want identify identified namely",
+    "prefer favour favor lean leaning inclined bet reckon conclude say recommend suggest guess vote try want identify identified namely",
     "equals becomes it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
@@ -77,14 +77,14 @@ NEGATING = _words(
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
-    "strike scratch without than besides unlike",
+    "doubt unsure beats strike scratch without than besides unlike",
     "nicht kein keine weder noch statt anstatt außer pas ni sauf excepto salvo non né tranne não",
     "nem exceto niet geen behalve nie ani kromě ikke inte değil bukan không не ни",
 ) | {
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
-    "[ ]",
+    *("[ ]", "not sure", "not certain", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
@@ -92,7 +92,7 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}

@@ -283,7 +283,10 @@ def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
         return False
     at = place - 1
     if seen.closing(place) & QUOTES and seen.low(place - 2) not in _IN_DATA:
-        return False
+        opening, function = seen.at(place - 2), seen.at(place - 3)
+        called = opening and function and opening.low == "(" and function.end == opening.start
+        if not called:
+            return False
     while seen.low(at) in _UNQUOTED:
         at -= 1
     leading, following = seen.at(at), seen.at(seen.behind(place))
@@ -355,9 +358,11 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
 
 def _is_doubtful(seen: LetterTokens, place: int, where: Place) -> bool:
     """Return True if a letter that starts a line of a reply to a question may be one of several."""
-    following = seen.at(seen.behind(place))
     quoted = bool(seen.closing(place) & QUOTES) and not seen.is_alone(place)
-    listed = following is not None and seen.is_letters(following.text)
+    at = seen.behind(place)
+    while seen.low(at) in _OPENING:
+        at += 1
+    listed = (following := seen.at(at)) is not None and seen.is_letters(following.text)
     return where == "doubtful start" or quoted or listed
 
 

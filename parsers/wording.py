@@ -61,7 +61,7 @@ _TOKEN = re.compile(
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |but\s{{1,3}}also|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
@@ -71,8 +71,8 @@ _TOKEN = re.compile(
         |(?:(?![{_LATIN}_])\w)+
     )
     |\[[x ]\](?=[ ])|\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
-    |</?(?i:b|i|u|em|strong|code|ans|answer|choice|option|result|response|selection|output|letter|final)>(?=\W{{0,4}}[A-Z]\b)
-    |(?<=[A-Z])</(?i:b|i|u|em|strong|code|ans|answer|choice|option|result|response|selection|output|letter|final)>
+    |</?(?i:b|i|u|em|strong|code|answer|choice|letter|final)>(?=\W{{0,4}}[A-Z]\b)
+    |(?<=[A-Z])</(?i:b|i|u|em|strong|code|answer|choice|letter|final)>
     |\n|\S
     """,
     re.VERBOSE,
@@ -194,14 +194,14 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
 def joins_another(tokens: Sequence[Token], place: int) -> bool:
     """Return True if a mention is one of several that are offered: "B or C", "B, C"."""
     for step in (1, -1):
-        for at in range(place + step, place + 5 * step, step):
+        for at in range(place + step, place + 8 * step, step):
             if not 0 <= at < len(tokens) or tokens[at].low in ENDING:
                 break
             if tokens[at].low in OFFERING:
                 return True
             if tokens[at].low in _LISTING:
-                beyond = range(at + step, at + 4 * step, step)
-                named = (tokens[one] for one in beyond if 0 <= one < len(tokens))
+                beyond = range(at + step, at + 8 * step, step)
+                named = (tokens[one] for one in beyond if 0 <= one < len(tokens) and tokens[one].word)
                 further = next((one for one in named if one.low not in NAMING | {"the"}), None)
                 text = further.text if further is not None else ""
                 return len(text) == 1 and text.isupper() and text != "I"
