@@ -20,6 +20,7 @@ from parsers.lexicon import (
     MAKING,
     NAMING,
     OFFERING,
+    UNSURE,
     WEIGHED,
 )
 from parsers.wording import ENDING, Mention, Token, joins_another
@@ -116,6 +117,8 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
         return True
     first, last = _sentence(tokens, place)
     if any(one.low in _IF for one in tokens[place:last]):
+        return True
+    if not UNSURE.isdisjoint(_clause(tokens, first, place)):
         return True
     return tokens[first].low in CONDITIONING and tokens[first + 1].low != "i"
 

@@ -40,7 +40,7 @@ _MARKED = re.compile(
 
 _LINK = re.compile(r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z")
 _DRESS = re.compile(
-    r"</?(?![A-Z]>)[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
+    r"</?(?![A-Z]>|[^<>\n]{0,80}=[\"'][A-Z][\"'])[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
 )
 _BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.

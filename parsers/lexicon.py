@@ -77,14 +77,14 @@ NEGATING = _words(
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
-    "doubt unsure beats strike scratch without than besides unlike",
+    "beats strike scratch without than besides unlike",
     "nicht kein keine weder noch statt anstatt außer pas ni sauf excepto salvo non né tranne não",
     "nem exceto niet geen behalve nie ani kromě ikke inte değil bukan không не ни",
 ) | {
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
-    *("[ ]", "not sure", "not certain", "compared with", "compared to", "preferable to"),
+    *("[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
@@ -178,6 +178,8 @@ HEDGING = _words(
     "cannot",
 ) | {"not sure", "not certain"}
 """Words that leave it open which of several mentions is meant."""
+UNSURE = _words("unsure unclear uncertain") | {"not sure", "not certain", "i doubt"}
+"""Words of a clause about something that the text does not claim."""
 SPECIES = _words(
     "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",
     "subtilis cerevisiae pneumoniae tuberculosis burgdorferi melanogaster vulgaris",

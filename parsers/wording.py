@@ -61,7 +61,7 @@ _TOKEN = re.compile(
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |but\s{{1,3}}also|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
@@ -293,10 +293,11 @@ def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[
     chains: list[tuple[int, int]] = []
     start, shared = 0, False
     for number in range(1, len(mentions) + 1):
-        link = None
+        link: Joint | None = None
         if number < len(mentions):
             link = joint(tokens, mentions[number - 1].place, mentions[number].place)
-        if link is not None:
+        # "Compared with B and C, A ...": the last of a list stands behind "and".
+        if link is not None and not (shared and link == "listed"):
             shared = shared or link == "shared"
             continue
         if shared:
