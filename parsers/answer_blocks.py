@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -248,14 +248,35 @@ def _ending(name: str) -> Key | None:
     return "ANSWER" if name.endswith("answer") else "ELEMENT" if name.endswith(_ENDINGS) else None
 
 
-def answer_in(reply: Source) -> Source | None:
-    """Return what an object gives as the answer to a question, the last one; None without any."""
+def answer_in(reply: Source, letters: Container[str]) -> Source | None:
+    """Return what an object gives as the answer to a question, the last one; None without any.
+
+    Without a known key the only value that is a letter counts. A text beside a letter follows it.
+    """
 
     def read(content: dict[str, object]) -> Source | None:
         said = keyed(content, LETTERED)
-        return said.get("ANSWER") or said.get("ELEMENT")
+        given = said.get("ANSWER") or said.get("ELEMENT")
+        values = {name.lower(): one for name, one in content.items() if isinstance(one, str)}
+        numbered = {one for name, one in values.items() if name.rstrip("_ 123") == "answer"}
+        if len(numbered) > 1:
+            return source(" or ".join(sorted(numbered)))
+        rated = [name for name in content if name in letters]
+        if given is None and len(rated) > 1:
+            right = [name for name in rated if content[name] is True]
+            return source(" or ".join(right if len(right) == 1 else rated))
+        if given is None:
+            lone = {one.strip("() .*") for one in values.values()}
+            lone = {one for one in lone if one in letters}
+            given = source(lone.pop()) if len(lone) == 1 else None
+        text = next((one for name, one in values.items() if name.endswith("text")), None)
+        return source(f"{given.text}. {text}") if given and text and given.text in letters else given
 
     found = read_entries(reply, read)
+    if len({one.content.text for one in found[-2:]}) > 1:
+        between = reply.text[found[-2].end : found[-1].start]
+        if not any(char.isalpha() for char in between):
+            return source(" or ".join(one.content.text for one in found[-2:]))
     return found[-1].content if found else None
 
 

@@ -6,25 +6,36 @@ from collections.abc import Sequence
 
 from parsers.lexicon import (
     ANSWERING,
+    APPROVING,
     BEFOREHAND,
     BEING,
     BEST,
     CHOOSING,
+    CONCEDING,
+    CONDITIONING,
     CONTRASTING,
     FILLING,
     FINAL,
     HEDGING,
+    MAKING,
     NAMING,
+    OFFERING,
+    UNSURE,
     WEIGHED,
 )
 from parsers.wording import ENDING, Mention, Token, joins_another
 
 _LONGEST_SENTENCE = 80
+_LONGEST_LINE = 40
 _BACK = 14
-_SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed"))
+_SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed", "it", "us", "me"))
 _CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
-_SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's"))
+_SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's", "i'm", "we're", "i've"))
 _CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
+_IF = frozenset(("if", "provided", "wenn", "falls"))
+_COMPARING = frozenset(("between", "among", "of", "comparing"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
 
@@ -54,8 +65,9 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
         while begin and mentions[begin - 1].place >= first:
             begin -= 1
         if any(begin <= one < end for one in said):
-            rest = tokens[mentions[said[-1]].place : place]
-            return None if any(token.low == "or" for token in rest) else said[-1]
+            rest = tokens[mentions[said[-1]].place : last]
+            offered = any(token.low in OFFERING or token.low == "equally" for token in rest)
+            return None if offered else said[-1]
         words = _words(tokens[first:last])
         hedges = not HEDGING.isdisjoint(words) or words[-1] == "?"
         other = (
@@ -63,9 +75,15 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             if said
             else True
         )
+        hedges = hedges or is_conditional(tokens, place)
         if other and (hedges or words[0] in _AFTERWARDS):
             return None
         if not said and _concludes(words):
+            said_before = {one.place for one in mentions[:begin] if one.name != mentions[end - 1].name}
+            if any(_alike(tokens, one, place) for one in said_before):
+                return None
+            if words[0] in _COMPARING:
+                begin = next((one for one in range(begin, end) if "," == tokens[mentions[one].place - 1].low), begin)
             return end - 1 if len({mention.name for mention in mentions[begin:end]}) == 1 else None
         end = begin
     return None
@@ -77,12 +95,32 @@ def declares(tokens: Sequence[Token], place: int) -> bool:
     if _is_alone(tokens, place):
         return True
     first, last = _sentence(tokens, place)
+    turns = CONTRASTING | ({","} if tokens[first].low in CONCEDING else set())
+    first = next((at for at in range(place - 1, first, -1) if tokens[at].low in turns), first)
     words = _words(tokens[first:last])
     if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
         return False
-    if words[-1] == "?" or joins_another(tokens, place):
+    if {"left", "right"} <= set(words):
+        return False
+    if words[-1] == "?" or joins_another(tokens, place) or is_conditional(tokens, place):
         return False
     return _is_declared(tokens, place) or _is_called_best(tokens, place)
+
+
+def is_conditional(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if words of a condition follow a mention or begin its sentence: "B if it is red",
+    "when it is red, B"."""
+    at = place + 1
+    while at < len(tokens) and tokens[at].low in _CLOSING | {",", "but", "only", "even"}:
+        at += 1
+    if at < len(tokens) and tokens[at].low in CONDITIONING:
+        return True
+    first, last = _sentence(tokens, place)
+    if any(one.low in _IF for one in tokens[place:last]):
+        return True
+    if not UNSURE.isdisjoint(_clause(tokens, first, place)):
+        return True
+    return tokens[first].low in CONDITIONING and tokens[first + 1].low != "i"
 
 
 def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
@@ -100,8 +138,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
     linked = spoken = False
     for at in range(place - 1, max(-1, place - 1 - _BACK), -1):
         low = tokens[at].low
-        if tokens[at].text == "A" and at > place - 6:
-            return False
+        if linked and (low in _LISTED or tokens[at].text in _LETTERS):
+            continue
         if spoken:
             if low in _SPEAKERS:
                 return True
@@ -109,6 +147,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
                 return False
         elif low in ANSWERING:
             return linked or low.startswith("\\") or not low.isascii()
+        elif low in MAKING and (at + 1 == place or tokens[at + 1].word):
+            return True
         elif low in ("it's", "that's") or (low in ("it", "this") and linked):
             return True
         elif low in CHOOSING and tokens[at].word:
@@ -117,6 +157,8 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
             linked = True
         elif low in BEST and linked:
             return True
+        elif linked and low.isdecimal():
+            continue
         elif low in _CONSEQUENT:
             return tokens[at + 1].low not in BEING and (at == place - 1 or linked)
         elif (low in ENDING and low != "\n") or (
@@ -132,14 +174,30 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
     while at < len(tokens) and tokens[at].low in _CLOSING:
         at += 1
     if at >= len(tokens) or tokens[at].low not in BEING:
+        return _is_approved(tokens, place)
+    if tokens[at].low == "would" and not {"the", "my"} & {one.low for one in tokens[at : at + 4]}:
         return False
     for token in tokens[at + 1 : at + 5]:
         if token.low in BEST | ANSWERING:
-            _, last = _sentence(tokens, place)
-            return not any(one.low in ("if", "unless") for one in tokens[at:last])
+            first, last = _sentence(tokens, place)
+            return not any(one.low in ("if", "unless", "left") for one in tokens[first:last])
         if token.low not in FILLING:
             return False
     return False
+
+
+def _is_approved(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if a mark or word at the end of a mention's line approves of it, or a mark before
+    it: "B: yes", "B. red lamp - correct", "[x] B"."""
+    if place and tokens[place - 1].low in APPROVING:
+        return True
+    end = last = place + 1
+    while end < min(len(tokens), place + _LONGEST_LINE) and tokens[end].low != "\n":
+        if tokens[end].text in _LETTERS:
+            break
+        end += 1
+        last = end if tokens[end - 1].word or tokens[end - 1].low in APPROVING else last
+    return tokens[last - 1].low in APPROVING and (last - 1 == place + 1 or not tokens[last - 2].word)
 
 
 def _is_alone(tokens: Sequence[Token], place: int) -> bool:
@@ -174,6 +232,14 @@ def _sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
     while not _begins(tokens, last) and last - place < _LONGEST_SENTENCE:
         last += 1
     return first, last
+
+
+def _alike(tokens: Sequence[Token], place: int, other: int) -> bool:
+    """Return True if the sentences around two mentions have the same words otherwise."""
+    one, two = (tokens[slice(*_sentence(tokens, at))] for at in (place, other))
+    return [token.low for token in one if token.text not in _LETTERS and token.word] == [
+        token.low for token in two if token.text not in _LETTERS and token.word
+    ]
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:

@@ -38,6 +38,10 @@ _MARKED = re.compile(
     r"(?=\s(?i:(?:labell?ed|marked|named|with|(?:the\s)?(?:letter|label))\s){0,4}[\"'(*\u201c]{0,2}[A-Z]{1,2}\b)"
 )
 
+_LINK = re.compile(r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z")
+_DRESS = re.compile(
+    r"</?(?![A-Z]>|[^<>\n]{0,80}=[\"'][A-Z][\"'])[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
+)
 _BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
@@ -130,15 +134,15 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     A letter next to the text of another option is not read. Texts of options stand for their
     letters where no letter is named, so they can be denied, listed and concluded with as well.
     """
-    shadow = said.shadow[-_LONGEST_PROSE:]
+    shadow = _DRESS.sub(lambda mark: " " * len(mark[0]), said.shadow[-_LONGEST_PROSE:])
     if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
-    if (answer := answer_in(said)) is not None and answer.text != said.text:
+    if (answer := answer_in(said, labels.index)) is not None and answer.text != said.text:
         found = read_choice(answer, labels)
         if found.status is not Status.PARSE_ERROR:
             return found
-    names = named_letters(shadow, labels.text, long=labels.long)
-    if names.listed > 1 and names.conclusion is None:
+    names = named_letters(shadow, labels.text, long=labels.long, asked=True)
+    if names.conclusion is None and (names.listed > 1 or names.conditional):
         return ElementReading(Status.AMBIGUOUS)
     found = _named_in(names, shadow, labels)
     if found.status is Status.NO_ELEMENT and not found.denied:
@@ -173,6 +177,7 @@ def _beside(named: Named, shadow: str, labels: Labels) -> ElementReading:
     own = _TAGS.sub(" ", labels.options[reading.option][:_LONGEST_LINE])
     paraphrase = says_none(rest.lstrip(" .)]:")) and not says_none(own.strip())
     before = shadow[: named.end].rpartition("\n")[2].rpartition(named.letter)[0]
+    before = _LINK.sub("", before[-_LONGEST_LINE:])
     if (
         paraphrase
         or disagrees(rest, reading.option, labels.options)

@@ -62,11 +62,13 @@ class LetterTokens:
     """The tokens of a text, and what the rules ask about one of their places.
 
     long: whether letters of two characters were offered.
+    asked: whether the text answers a question, so that it does not describe an element by its name.
     """
 
     text: str
     option_text: OptionText
     long: bool
+    asked: bool = False
     tokens: list[Token] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,6 +154,9 @@ class LetterTokens:
             return False
         if self._is_in_name(place, left, right):
             return not self.begins_text(place)
+        if right and right.low == "$":
+            further = self.at(place + 2)
+            right = right if further and further.start == right.end else None
         if (left and left.low in _GLUE_BEFORE) or (right and right.low in _GLUE):
             return True
         if left and left.low in _LINKS:

@@ -26,7 +26,7 @@ NAMING = _words(
 
 BEING = _words(
     "is was are be being been were would should must may might could seems looks appears matches",
-    "fits corresponds represents remains becomes works",
+    "sounds fits corresponds represents remains becomes works",
     "lautet luidt",
     "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
@@ -36,7 +36,7 @@ BEING = _words(
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
     "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
-    "prefer say recommend suggest guess vote try want identify identified namely",
+    "prefer favour favor lean leaning inclined bet reckon conclude say recommend suggest guess vote try want identify identified namely",
     "equals becomes it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
@@ -57,7 +57,7 @@ INTRODUCING = NAMING | BEING | CHOOSING | CONCLUDING | {"not only", "not just"}
 FILLING = _words(
     "the a an this that my our your on for with as to at of also just indeed really still only it",
     "he i we you i'd i'll we'd would should could will can do does did have has been be need like",
-    "likely think believe right correct best most one which going able any other user action here",
+    "likely think believe us me them right correct best most one which going able any other user action here",
     "there next first second more very",
     "der die das den dem ein eine auf mit für ich richtige le la les un une sur pour je bonne bon",
     "el los las una en con yo correcta correcto lo il gli su per io o um uma na em de het een op",
@@ -66,22 +66,25 @@ FILLING = _words(
 
 LABELLING = _words("labeled labelled marked lettered called named label mark marker")
 """Words for the letter of an element, or for its text: "the button labelled H"."""
+CONCEDING = _words("while although though whereas despite obwohl während bien aunque embora anche")
+"""Words that begin a clause about what is not meant."""
 CONTRASTING = _words("but yet sondern sino mais mas ma maar pero")
 ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
 
 NEGATING = _words(
-    "not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
+    "☐ not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
-    "strike scratch without than besides unlike",
+    "beats strike scratch without than besides unlike",
     "nicht kein keine weder noch statt anstatt außer pas ni sauf excepto salvo non né tranne não",
     "nem exceto niet geen behalve nie ani kromě ikke inte değil bukan không не ни",
 ) | {
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
+    *("[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
@@ -89,13 +92,14 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
-    "excluded eliminated avoided ignored skipped discarded dismissed rejected",
+    "unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
 FAILING = _words(
     "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails"
 )
+APPROVING = _words("✅ ✔ ✓ ☑ [x] yes true correct right ja sí oui sim да 对 正确")
 HELPING = _words("do does did has have will can")
 SOFTENING = _words(
     "clearly definitely obviously simply probably likely also both all therefore thus completely",
@@ -105,11 +109,26 @@ SOFTENING = _words(
 
 JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
-    "first second third vs versus",
+    "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
-    "und oder ou et y e ed od en of lub i eller",
-) | {"followed by", "as well as", "if not"}
+    "hoặc und oder ou o u et y e ed od en of lub i eller",
+) | {"but also", "followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
+OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
+"""Words that offer what follows them as another possibility."""
+CONDITIONING = _words(
+    "if when unless where whenever provided assuming depending otherwise",
+    "wenn falls sofern sonst si quand sinon cuando se quando als indien om jeśli если 如果 若",
+)
+"""Words of a condition under which something is meant: "B if it is red"."""
+NAMES_BEFORE = _words(
+    "vitamin plan row column gate terminal size grade level type class hepatitis model section",
+    "figure fig line room seat block wing building group team exhibit appendix zone bus key note",
+    "platform floor street avenue track drive disk series version part chapter page level lane dock",
+    "pier hall entrance exit stand bay aisle unit apartment apt schedule form route train string",
+    "chord battery blood factor point item shop channel side stage phase tier rank score mark",
+)
+"""Nouns that make a name with the letter behind them: "vitamin C"."""
 SHARING = _words("and or nor und oder ou et o y e en of noch ni né nem")
 """Those of them over which a denial reaches."""
 
@@ -139,7 +158,7 @@ PRONOUNCED = _words(
     "exclude eliminate reject ignore skip discard dismiss disregard forget drop",
 ) | {"rule out", "ruled out"}
 """Words of denial whose subject is a person: "I cannot tell" is about no letter."""
-FINAL = _words("therefore thus hence so final finally conclusion conclude")
+FINAL = _words("revised corrected updated therefore thus hence so final finally conclusion conclude")
 WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
     "answer solution verdict ans",
@@ -148,15 +167,19 @@ ANSWERING = _words(
     "答案 答え 正解 정답",
 ) | {"\\boxed"}
 """Words that declare a letter the answer to a question: "the answer is B"."""
+MAKING = _words("makes make making leaves leave leaving left remaining")
+"""Verbs of an answer that is found by comparing: "which makes it B"."""
 BEST = _words("best correct right final most better")
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
-BEFOREHAND = _words("initially originally tempted") | {"at first", "was going to", "would have"}
+BEFOREHAND = _words("initially originally tempted initial draft preliminary original") | {"at first", "was going to", "would have"}
 """Words of a clause that tells what was thought before."""
 HEDGING = _words(
     "could might may maybe perhaps possibly alternatively either also unsure depending unless",
     "cannot",
 ) | {"not sure", "not certain"}
 """Words that leave it open which of several mentions is meant."""
+UNSURE = _words("unsure unclear uncertain") | {"not sure", "not certain", "i doubt"}
+"""Words of a clause about something that the text does not claim."""
 SPECIES = _words(
     "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",
     "subtilis cerevisiae pneumoniae tuberculosis burgdorferi melanogaster vulgaris",

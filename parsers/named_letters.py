@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.conclusions import concluded, declares
+from parsers.conclusions import concluded, declares, is_conditional
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
-from parsers.lexicon import BEING, CLAUSING, FILLING, JOINING, NAMING
+from parsers.lexicon import BEING, CLAUSING, CONDITIONING, FILLING, JOINING, NAMES_BEFORE, NAMING, REASONING
 from parsers.option_text import shares_words
 from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
 
@@ -28,6 +28,13 @@ _BRACKETS = frozenset(")]}>")
 _EMPHASIS = frozenset("*_")
 # Before these a letter that ends a line may stand behind its option's text: "Search (H)".
 _SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
+# What a letter can be the subject of, but neither an article nor a pronoun.
+BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
+    *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
+    *("equals", "only", "alone", "here", "has", "does", "can"),
+}
+_IN_DATA = frozenset("{[,")
+_UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
 _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
 # Words of a name that are not capitalised.
 _SMALL = frozenset(("of", "the", "and", "de", "for", "in", "to"))
@@ -60,15 +67,17 @@ class Names:
     denied: whether it denies every letter that it names.
     conclusion: of several letters, the one that the text comes to in the end, if any.
     listed: number of letters that stand before the text of their own option.
+    conditional: whether a letter is named under a condition.
     """
 
     letters: tuple[Named, ...]
     denied: bool
     conclusion: Named | None = None
     listed: int = 0
+    conditional: bool = False
 
 
-def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
+def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool = False) -> Names:
     """Return the letters that `text` names. `long` says whether letters of two characters were
     offered.
 
@@ -79,7 +88,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
     >>> [named.letter for named in names.letters]
     ['D']
     """
-    seen = LetterTokens(text, option_text, long)
+    seen = LetterTokens(text, option_text, long, asked)
     found = dict(_mentions(seen))
     letters: list[Named] = []
     counted: list[Mention] = []
@@ -90,9 +99,9 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
         hidden = mention.place < hidden_to and not declares(seen.tokens, mention.place)
         if hidden and not joined:
             continue
-        if _is_subject(seen, mention.place):
+        if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
             hidden_to = 0
-        elif not hidden and found[mention] != "text":
+        elif not hidden and found[mention] != "text" and not (asked and _is_doubtful(seen, mention.place, found[mention])):
             hidden_to = _line_end(seen, mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
@@ -103,11 +112,12 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
         for place, token in enumerate(seen.tokens)
         if token.word and option_text(token.text) and seen.begins_text(place)
     }
+    conditional = any(is_conditional(seen.tokens, one.place) for one in counted)
     conclusion = None
     if len({*listed, *(named.letter for named in letters)}) > 1:
         at = concluded(seen.tokens, counted)
         conclusion = replace(letters[at], in_text=True) if at is not None else None
-    return Names(tuple(letters), bool(found) and not letters, conclusion, len(listed))
+    return Names(tuple(letters), bool(found) and not letters, conclusion, len(listed), conditional)
 
 
 def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
@@ -148,6 +158,7 @@ def _place(
         )
     else:
         named = _is_called_option(seen, place, name)
+    named = named or (seen.asked and name != NONE and _is_mentioned(seen, place, name))
     return "text" if named else None
 
 
@@ -263,6 +274,37 @@ def _is_sentence(seen: LetterTokens, place: int) -> bool:
     return not last.word or (last.text.islower() and len(last.text) > 3)
 
 
+def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
+    """Return True if the words around a capital leave no reading but an option's letter.
+
+    Not "vitamin C", "Plan B", "A button", "B Corp", 'a "C"'.
+    """
+    if seen.tokens[place].text != name or not seen.option_text(name):
+        return False
+    at = place - 1
+    if seen.closing(place) & QUOTES and seen.low(place - 2) not in _IN_DATA:
+        opening, function = seen.at(place - 2), seen.at(place - 3)
+        called = opening and function and opening.low == "(" and function.end == opening.start
+        if not called:
+            return False
+    while seen.low(at) in _UNQUOTED:
+        at -= 1
+    leading, following = seen.at(at), seen.at(seen.behind(place))
+    if leading is not None and leading.low in ("a", "an"):
+        return False
+    if leading is not None and leading.word and leading.latin:
+        opens = at == 0 or seen.low(at - 1) in ENDING or not seen.tokens[at - 1].word
+        if leading.low in NAMES_BEFORE or not (leading.text.islower() or opens):
+            return False
+    if following is None or not following.word or not following.latin:
+        return True
+    if seen.closing(place) & _BRACKETS or following.text[-1].isdigit():
+        return True
+    if name == "I" or (name == "A" and not (leading and leading.text.islower())):
+        return following.low in BEING_IT | JOINING | CONDITIONING | REASONING
+    return following.text.islower()
+
+
 def _is_foreign(seen: LetterTokens, place: int) -> bool:
     """Return True if the word before or behind the letter is of another script."""
     for step in (-1, 1):
@@ -312,6 +354,16 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
         elif listed or token.low not in _OPENING:
             return listed and token.low in _BRACKETS | QUOTES
     return False
+
+
+def _is_doubtful(seen: LetterTokens, place: int, where: Place) -> bool:
+    """Return True if a letter that starts a line of a reply to a question may be one of several."""
+    quoted = bool(seen.closing(place) & QUOTES) and not seen.is_alone(place)
+    at = seen.behind(place)
+    while seen.low(at) in _OPENING:
+        at += 1
+    listed = (following := seen.at(at)) is not None and seen.is_letters(following.text)
+    return where == "doubtful start" or quoted or listed
 
 
 def _line_end(seen: LetterTokens, place: int) -> int:

@@ -29,6 +29,7 @@ from parsers.lexicon import (
     NAMING,
     NEGATING,
     NEGATING_ENDS,
+    OFFERING,
     SHARING,
     SOFTENING,
     WRONG,
@@ -54,22 +55,22 @@ class Token:
         return self.word and self.text[0] < "\u0250"
 
 
-_LATIN = "0-9A-Za-z\u00c0-\u024f"
+_LATIN = "0-9A-Za-z\u00c0-\u024f\u1e00-\u1eff"
 _TOKEN = re.compile(
     rf"""
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
-        |if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
+        |but\s{{1,3}}also|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
         )(?![{_LATIN}])
         |[Nn]/[Aa](?![{_LATIN}])
         |[{_LATIN}]+(?:[_'\u2019][{_LATIN}]+)*
         |(?:(?![{_LATIN}_])\w)+
     )
-    |\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
+    |\[[x ]\](?=[ ])|\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
     |</?(?i:b|i|u|em|strong|code|answer|choice|letter|final)>(?=\W{{0,4}}[A-Z]\b)
     |(?<=[A-Z])</(?i:b|i|u|em|strong|code|answer|choice|letter|final)>
     |\n|\S
@@ -114,6 +115,7 @@ _JOINTS = frozenset(",;/|&+:.?>\u2192\u3001\uff0f\u2026") | {"->", "=>", "...", 
 _JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
+_REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
 _LISTING = frozenset((",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
@@ -146,6 +148,8 @@ def before(tokens: Sequence[Token], index: int) -> Before:
                 if passed:
                     break
                 passed = low
+            elif low in NEGATING:
+                return replace(found, denied=True)
             elif low not in _SURROUNDING and low[0] not in "\\<":
                 break
             if low in CHOOSING:
@@ -190,36 +194,40 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
 def joins_another(tokens: Sequence[Token], place: int) -> bool:
     """Return True if a mention is one of several that are offered: "B or C", "B, C"."""
     for step in (1, -1):
-        for at in range(place + step, place + 5 * step, step):
+        for at in range(place + step, place + 8 * step, step):
             if not 0 <= at < len(tokens) or tokens[at].low in ENDING:
                 break
-            if tokens[at].low in ("or", "oder", "ou", "nor", "/"):
+            if tokens[at].low in OFFERING:
                 return True
             if tokens[at].low in _LISTING:
-                beyond = range(at + step, at + 4 * step, step)
-                named = (tokens[one] for one in beyond if 0 <= one < len(tokens))
+                beyond = range(at + step, at + 8 * step, step)
+                named = (tokens[one] for one in beyond if 0 <= one < len(tokens) and tokens[one].word)
                 further = next((one for one in named if one.low not in NAMING | {"the"}), None)
                 text = further.text if further is not None else ""
                 return len(text) == 1 and text.isupper() and text != "I"
-            if tokens[at].word and tokens[at].low not in NAMING:
+            if tokens[at].word and tokens[at].low not in NAMING | _REPEATED:
                 break
     return False
 
 
 def rejected(tokens: Sequence[Token], index: int) -> bool:
     """Return True if words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
-    verb = marked = asked = False
+    verb = marked = asked = dashed = False
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
         if not tokens[place].word:
+            if low in WRONG:
+                return True
             if verb or (low in ENDING and low != "?"):
                 return False
             marked, asked = marked or low == ",", asked or low == "?"
+            dashed = low in (":", "-", "\u2013", "\u2014", "|")
         elif low in FAILING:
             return not marked
         elif low in WRONG:
             ends = place + 1 == len(tokens) or not tokens[place + 1].word
-            return verb or (ends and (asked or low not in ("no", "not")))
+            sure = asked or dashed or low not in ("no", "not")
+            return verb or (ends and sure)
         elif low in BEING | HELPING:
             verb = True
         elif low not in SOFTENING:
@@ -244,7 +252,7 @@ def joint(tokens: Sequence[Token], first: int, second: int) -> Joint | None:
                 return None
             joins = joins or token.low in JOINING
             shared = shared or token.low in SHARING
-        elif token.low not in _JOINTS | _SURROUNDING:
+        elif token.low not in _JOINTS | _SURROUNDING and token.low[0] != "\\":
             return None
         else:
             joins = joins or token.low in _JOINTS
@@ -285,10 +293,11 @@ def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[
     chains: list[tuple[int, int]] = []
     start, shared = 0, False
     for number in range(1, len(mentions) + 1):
-        link = None
+        link: Joint | None = None
         if number < len(mentions):
             link = joint(tokens, mentions[number - 1].place, mentions[number].place)
-        if link is not None:
+        # "Compared with B and C, A ...": the last of a list stands behind "and".
+        if link is not None and not (shared and link == "listed"):
             shared = shared or link == "shared"
             continue
         if shared:
