@@ -164,6 +164,8 @@ def test_what_is_printed_says_answered_and_chance_instead_of_settled_and_floor()
     )
     found = []
     for path in sorted(file for name in PACKAGES for file in (ROOT / name).rglob("*.py")):
+        if path.name == "lexicon.py":  # Words of replies.
+            continue
         tree = ast.parse(path.read_text("utf-8"))
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):

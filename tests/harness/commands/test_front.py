@@ -116,7 +116,7 @@ def test_every_option_of_every_command_has_a_word_of_help(line: str) -> None:
     bare = [
         text
         for text, below in zip(options, [*options[1:], ""], strict=True)
-        if text.lstrip().startswith("-")
+        if text.startswith("  -")  # Deeper is a word of help.
         and len(text.strip().split("  ", 1)) == 1
         and below.lstrip().startswith("-")
     ]

@@ -28,7 +28,9 @@ class Planned(StepProtocol):
     )
 
     def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        plan = yield Ask(Conversation((user(f"Plan: {step.info.task}"),)), "plan", role="planner")
+        # Equal calls of a run are one call: the number makes each step's its own.
+        asked = f"Plan step {len(step.history) + 1}: {step.info.task}"
+        plan = yield Ask(Conversation((user(asked),)), "plan", role="planner")
         assert isinstance(plan, Reply)
         texts = (plan.text, *(choice.text for choice in choices))
         embedded = yield Embed(texts, "texts")

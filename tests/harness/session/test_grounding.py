@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class Pointer(Echo):
 
     def __init__(self, says: Callable[[Request], str], last: int = 0) -> None:
         super().__init__("pointer")
+        self.info = replace(self.info, weights_known=True)
         self.says, self.last, self.seen = says, last, list[tuple[str, int, int, bytes]]()
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:

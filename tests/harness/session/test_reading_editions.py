@@ -19,6 +19,7 @@ import pytest
 
 from adapters.contract import Request
 from harness.protocols import mindact_choice, seeact, seeact_choice
+from harness.runs.records import SCHEMA
 from parsers import READING, Answer, Status, read_answer
 from tests.harness.commands.tool import (
     DEV,
@@ -196,5 +197,5 @@ def test_every_command_refuses_a_run_of_another_format_in_one_line() -> None:
         assert refused.code == 2, command
         assert refused.err.splitlines()[-1] == (
             "vlm-eval: a was written by another version of vlm-eval (format 2; this one reads "
-            "format 4)"
+            f"format {SCHEMA})"
         )

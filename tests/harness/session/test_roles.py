@@ -306,7 +306,7 @@ def test_without_a_choice_the_model_plans_and_letters_are_compared(server: WireS
         "planner": steps,
         "embedding": steps,
     }
-    assert manifest()["answered_by"] == ["main-2026-01-01"]
+    assert list(harness.open_run("run").manifest.answered_by) == ["main-2026-01-01"]
 
 
 def test_two_roles_answered_by_one_slot_end(server: WireServer) -> None:

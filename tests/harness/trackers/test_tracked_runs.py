@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import harness
@@ -177,6 +178,8 @@ def files(run: str) -> dict[str, Any]:
     replies = [{**one, "reply": one["reply"]["text"]} for one in calls(run)]
     found["calls.jsonl"] = sorted(replies, key=lambda one: one["id"])
     found["steps.jsonl"] = sorted(found["steps.jsonl"].splitlines())
+    # Its metadata have the digest of the lines, in the order in which they were answered.
+    found["steps.parquet"] = pq.read_table(Path(run) / "steps.parquet").to_pylist()
     return found
 
 
@@ -359,7 +362,7 @@ def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_se
             "openai:m",
             **SPLIT,
             base_url=url,
-            adapter_option={"extra_body": json.dumps({"api_key": KEY, "at": f"{place}/x"})},
+            adapter_option={"extra_body": json.dumps({"at": f"{place}/x"})},
             image_policy="none",
             limit=1,
             track=tracker,
