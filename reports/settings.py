@@ -111,11 +111,18 @@ def attrs_of(runs: dict[str, Run]) -> dict[Hashable, Any]:
     }
 
 
+MODEL_NAMES = ("name", "model")
+"""What a manifest calls a model; settings have it as `model`."""
+
+
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
     values: dict[str, Any] = {}
     values |= _flat(manifest.config, "")
-    values |= _flat(manifest.model, "model.")
+    # The model is called by one name, whatever else its provider or the user calls it.
+    values["model"] = manifest.model_name
+    others = {name: value for name, value in manifest.model.items() if name not in MODEL_NAMES}
+    values |= _flat(others, "model.")
     values |= _flat(manifest.dataset, "dataset.")
     values.setdefault("seed", manifest.seed)
     # Protocols with a fixed rule for "none of these" record it as `none_rule`.
