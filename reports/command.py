@@ -103,6 +103,11 @@ class _Report(click.Command):
     help="Count only the steps for which all runs have an outcome.",
 )
 @PLOT
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Print all settings, and a second line of groups that have invalid rows.",
+)
 def report(
     runs: tuple[Path, ...],
     kind: str,
@@ -116,6 +121,7 @@ def report(
     compact: bool,
     common: bool,
     plot: Path | None,
+    details: bool,
     out: Path | None,
 ) -> int:
     """Print the results of every RUN (a run directory), finished or not.
@@ -125,9 +131,10 @@ def report(
     """
     runs = _begun(runs)
     if kind != "main":
-        if key or published or compact or common or plot or average != "macro":
+        if key or published or compact or common or plot or details or average != "macro":
             raise click.UsageError(
-                "--by, --average, --published, --compact, --common and --plot are for --table main"
+                "--by, --average, --published, --compact, --common, --plot and --details are for "
+                "--table main"
             )
         if (invalid or f1 or cluster) and kind != "prefix":
             raise click.UsageError(
@@ -148,6 +155,7 @@ def report(
         cluster=cluster,
         common=common,
         spending=compact,
+        details=details,
     )
     drawn = table
     if compact:

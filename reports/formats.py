@@ -134,7 +134,8 @@ _BY_RUN = ("clusters", "declarations", "left_open", "variants")
 def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     """Arrange a table of results: a section per run, with the headline of each group.
 
-    The line with the other treatment of invalid rows follows if the group has invalid rows.
+    With `details` in `attrs`, the line with the other treatment of invalid rows follows if the
+    group has invalid rows.
     """
     attrs, key, declared = table.attrs, table.attrs["key"], table.attrs["declared"]
     records = plain_records(table)
@@ -147,7 +148,8 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
         kept = [
             record
             for record in run_records
-            if record["headline"] or record[declared.units] != counted[record[key]]
+            if record["headline"]
+            or (attrs["details"] and record[declared.units] != counted[record[key]])
         ]
         kept.sort(key=lambda r: (groups.index(r[key]), not r["headline"]))
         rows = tuple(result_row(record, str(record[key]), average, declared) for record in kept)
@@ -237,7 +239,7 @@ def _data(table: pd.DataFrame, footnotes: tuple[str, ...]) -> Data:
         "disagreeing": list(attrs["disagreeing"]),
         "notes": list(footnotes),
     }
-    return frame_data(table, facts, (*about(attrs), *footnotes))
+    return frame_data(table, facts, (*about({**attrs, "details": True}), *footnotes))
 
 
 def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[str, str], ...]:

@@ -23,6 +23,37 @@ LEFT_OUT = {
 descriptions that follow from other settings."""
 
 
+IDENTIFYING = ("benchmark", "protocol")
+"""Settings that the line above a table has in any case, in this order."""
+LONGEST_LINE = 100
+
+
+def identifying(constants: Mapping[str, Setting]) -> str:
+    """Return the shared settings in one line: those of `IDENTIFYING`, then those of a `heading`
+    that differ from what is usual, as many as fit.
+
+    Digests are left out; `--details` has all.
+    """
+    shown = heading(constants)
+    names = [name for name in IDENTIFYING if name in shown]
+    for name, value in shown.items():
+        usual = _plain(known.usual_value) if (known := setting_of(name)) is not None else None
+        # Where a protocol has its own default, what is usual is not known here.
+        unusual = value != usual and (
+            usual is not None or known is None or known.heading != "always"
+        )
+        digest = str(value).startswith("sha256:") or _DIGEST.fullmatch(str(value))
+        if name not in names and unusual and not digest:
+            names.append(name)
+    parts = [f"{shown[name]}" if name in IDENTIFYING else f"{name}={shown[name]}" for name in names]
+    for kept in range(len(parts), 0, -1):
+        more = f", {len(parts) - kept} more" if kept < len(parts) else ""
+        line = f"settings: {', '.join(parts[:kept])}{more} (report --details: all)"
+        if len(line) <= LONGEST_LINE or kept <= len(IDENTIFYING):
+            return line
+    return ""
+
+
 def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the shared settings printed above a table; JSON holds all of them."""
     shown: dict[str, Setting] = {}
@@ -80,11 +111,18 @@ def attrs_of(runs: dict[str, Run]) -> dict[Hashable, Any]:
     }
 
 
+MODEL_NAMES = ("name", "model")
+"""What a manifest calls a model; settings have it as `model`."""
+
+
 def settings_of(manifest: Manifest) -> dict[str, Setting]:
     """Return the settings of a run, flat. Lists become JSON text, long ones a digest."""
     values: dict[str, Any] = {}
     values |= _flat(manifest.config, "")
-    values |= _flat(manifest.model, "model.")
+    # The model is called by one name, whatever else its provider or the user calls it.
+    values["model"] = manifest.model_name
+    others = {name: value for name, value in manifest.model.items() if name not in MODEL_NAMES}
+    values |= _flat(others, "model.")
     values |= _flat(manifest.dataset, "dataset.")
     values.setdefault("seed", manifest.seed)
     # Protocols with a fixed rule for "none of these" record it as `none_rule`.
@@ -240,10 +278,16 @@ def _short(value: Setting) -> str:
 
 
 def about(attrs: Mapping[Hashable, Any]) -> tuple[str, ...]:
-    """Describe the settings in lines: shared ones, ones replaced for this table, differences."""
+    """Describe the settings in lines: shared ones, ones replaced for this table, differences.
+
+    Shared ones are a line of those that identify the runs, all of them if `attrs` has `details`.
+    """
     constants: Mapping[str, Setting] = attrs["constants"]
-    shared = [f"{name}={value}" for name, value in heading(constants).items()]
-    lines = [f"settings: {', '.join(shared)}"] if shared else []
+    if attrs.get("details"):
+        shared = ", ".join(f"{name}={value}" for name, value in heading(constants).items())
+        lines = [f"settings: {shared}"] if shared else []
+    else:
+        lines = list(filter(None, [identifying(constants)]))
     overrides = [f"{name}={value}" for name, value in attrs["given"].items()]
     lines += [f"given for this table: {', '.join(overrides)}"] if overrides else []
     lines += difference_lines(attrs["differences"])

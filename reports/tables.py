@@ -89,6 +89,7 @@ def main_table(
     f1: str | None = None,
     invalid: InvalidRule | None = None,
     cluster: str = "",
+    details: bool = False,
 ) -> pd.DataFrame:
     """Return the metrics of each run by split, and over all its splits if there are several.
 
@@ -107,7 +108,7 @@ def main_table(
     clusters, declarations: the same by run.
     left_open: by run, the measures that its predictions leave open.
     """
-    return by_table(runs, SPLIT, f1=f1, invalid=invalid, cluster=cluster)
+    return by_table(runs, SPLIT, f1=f1, invalid=invalid, cluster=cluster, details=details)
 
 
 def by_table(
@@ -119,6 +120,7 @@ def by_table(
     cluster: str = "",
     common: bool = False,
     spending: bool = False,
+    details: bool = False,
 ) -> pd.DataFrame:
     """Return the same grouped by any of the `reports.keys.keys` of the runs' benchmarks.
 
@@ -126,11 +128,18 @@ def by_table(
 
     Measures of parents, such as task success, are given only for keys whose groups hold parents
     whole. With `common`, only rows count for which all runs have an outcome. With `spending`,
-    `attrs["spending"]` has what a success takes in each run, for which its calls are read. Raises
+    `attrs["spending"]` has what a success takes in each run, for which its calls are read.
+    `details` says whether tables for readers show all settings and both lines of a group. Raises
     `RunError` as `main_table`, for a key that a run does not have, and if no row is common.
     """
     known = by_tables(
-        runs, (key,), f1=f1, invalid=invalid, cluster=cluster, common=common, spending=spending
+        *(runs, (key,)),
+        f1=f1,
+        invalid=invalid,
+        cluster=cluster,
+        common=common,
+        spending=spending,
+        details=details,
     )
     return known[key]
 
@@ -144,6 +153,7 @@ def by_tables(
     cluster: str = "",
     common: bool = False,
     spending: bool = False,
+    details: bool = False,
 ) -> dict[str, pd.DataFrame]:
     """Return a `by_table` for each of the keys; the runs are read once."""
     opened, named = open_runs(runs), tuple(named)
@@ -175,6 +185,7 @@ def by_tables(
         "unfinished": unfinished_lines(opened),
         "disagreeing": disagreeing,
         "common": [_common_line(evaluated, counted)] if common else [],
+        "details": details,
         "spending": {rows.label: _spending(rows) for rows in evaluated} if spending else {},
     }
     declared = declarations(opened.values())

@@ -432,7 +432,7 @@ def test_a_setting_of_another_package_is_known_everywhere(example: Example) -> N
     line = ("--model", "oracle", "-b", "sample", "--split", "dev", "--limit", "1")
     example.run("run", *line, "--out", "calm")
     other = example.fail("run", *line, "--mood", "bold", "--out", "calm")
-    assert 'config.mood: "calm" on record, "bold" now' in other
+    assert 'mood: "calm" on record, "bold" now' in other
     wild = example.fail("run", *line, "--mood", "wild", "--out", "wild")
     assert "expected one of calm, bold, not 'wild'" in wild
     both = example.run("report", "run", "calm")

@@ -206,17 +206,19 @@ def identity(setup: Setup) -> dict[str, Any]:
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Return the differences between two configurations, a setting per line.
+    """Return the differences between two configurations, a setting per line, by users' names.
 
-    >>> difference({"a": {"b": 1}, "c": 2}, {"a": {"b": 3}, "c": 2})
-    ['a.b: 1 on record, 3 now']
+    >>> difference({"a": {"b": 1}, "config": {"c": 2}}, {"a": {"b": 3}, "config": {"c": 4}})
+    ['a.b: 1 on record, 3 now', 'c: 2 on record, 4 now']
     """
     before, after = dict(_flat(old, "")), dict(_flat(new, ""))
-    return [
-        f"{key}: {before.get(key, _ABSENT)} on record, {after.get(key, _ABSENT)} now"
-        for key in sorted(before.keys() | after.keys())
-        if before.get(key, _ABSENT) != after.get(key, _ABSENT)
-    ]
+    lines: dict[str, str] = {}
+    for key in sorted(before.keys() | after.keys(), key=lambda key: (key == "model.model", key)):
+        was, now = before.get(key, _ABSENT), after.get(key, _ABSENT)
+        name = "model" if key in ("model.name", "model.model") else key.removeprefix("config.")
+        if was != now:
+            lines.setdefault(name, f"{name}: {was} on record, {now} now")
+    return list(lines.values())
 
 
 def _flat(value: Mapping[str, Any], prefix: str) -> list[tuple[str, str]]:
@@ -248,9 +250,9 @@ def check_reading(path: Path, manifest: Manifest) -> None:
 def check_same(path: Path, old: Manifest, new: Setup) -> None:
     """Raise `RunError` if the run at `path` cannot be resumed with `new`."""
     check_reading(path, old)
-    lines = difference(identity(old), identity(new))
+    was, now = identity(old), identity(new)
     # Other differences mostly follow from the settings, which a reader wants to see.
-    lines = [line for line in lines if line.startswith("config.")] or lines
+    lines = difference(was["config"], now["config"]) or difference(was, now)
     if lines:
         raise RunDiffers(path, lines)
 

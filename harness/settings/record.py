@@ -57,8 +57,6 @@ def _fact(name: str, **facts: Any) -> Setting:
 FACTS: dict[str, Setting] = {
     fact.name: fact
     for fact in (
-        _fact("model.name", follows=("model",)),
-        _fact("model.model", follows=("model",)),
         _fact("model.provider", follows=("model",)),
         _fact("model.revision", follows=("model", "revision")),
         # The recipe follows from what the model's provider takes.

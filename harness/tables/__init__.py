@@ -19,6 +19,7 @@ here imports pandas.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 from harness.notes import TEST_DATA_NOTE
@@ -169,6 +170,16 @@ def _fragment(grid: Grid) -> str:
 Grid.renderers["html"] = _fragment
 
 
+def _with_footnotes_once(grids: Sequence[Grid]) -> list[Grid]:
+    kept: list[Grid] = []
+    below: set[str] = set()
+    for grid in reversed(grids):
+        notes = tuple(note for note in grid.footnotes if note not in below)
+        below.update(notes)
+        kept.append(replace(grid, footnotes=notes))
+    return kept[::-1]
+
+
 def render(
     grids: Grid | Sequence[Grid],
     form: str = "text",
@@ -180,10 +191,10 @@ def render(
 
     `width` is the width of `text` in characters; `note` comes last, in CSV and JSON first ("" for
     none).
-    Raises `ValueError` for an unknown format, and for several grids in CSV or JSON, which hold one
-    table.
+    A footnote of several grids stands under the last of them. Raises `ValueError` for an unknown
+    format, and for several grids in CSV or JSON, which hold one table.
     """
-    listed = [grids] if isinstance(grids, Grid) else list(grids)
+    listed = [grids] if isinstance(grids, Grid) else _with_footnotes_once(grids)
     match form:
         case "text":
             from harness.tables.text import text  # rich takes 50 ms to import

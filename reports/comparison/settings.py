@@ -16,7 +16,7 @@ from harness.runs import Run, RunError
 from harness.settings import About, setting_of
 from reports.settings import Setting, compare
 
-IDENTITY = ("model", "base_url", "model.name", "model.model", "model.provider", "model.revision")
+IDENTITY = ("model", "base_url", "model.provider", "model.revision")
 """Settings that identify a model."""
 
 

@@ -90,7 +90,7 @@ def summarise(runs: Mapping[str, Run]) -> Summary:
     if declared.main_of_units.cells:
         others = []  # One table has all averages.
     known = keys(declared)
-    frames = by_tables(runs.values(), known)
+    frames = by_tables(runs.values(), known, details=True)
     grids = {key: results_grid(frame, first) for key, frame in frames.items()}
     key = next(iter(known))
     main = frames[key]

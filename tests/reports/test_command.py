@@ -76,7 +76,7 @@ def test_several_runs_are_shown_one_after_the_other(tmp_path: Path) -> None:
     second = write(tmp_path / "b", worked()[:3], setup(model={"name": "m-2"}), complete=False)
     done = _call(first, second)
     lines = done.output.splitlines()
-    assert "differs: model.name: m-1 (a); m-2 (b)" in lines
+    assert "differs: model: m-1 (a); m-2 (b)" in lines
     assert lines.index("a") < lines.index("b")
     assert "INCOMPLETE" in done.output
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from harness.settings import SETTINGS
 from reports.formats import render
-from reports.settings import Setting, difference_lines, unranked
+from reports.frames.runs import runs_frame
+from reports.load import open_runs
+from reports.settings import Setting, compare, difference_lines, unranked
 from reports.tables import main_table
 from tests.reports.runs import setup, worked, write
 
@@ -39,7 +42,7 @@ def test_what_goes_with_the_protocol_is_told_once_per_protocol() -> None:
 
 def test_runs_that_differ_in_their_model_only_may_be_ranked() -> None:
     models = {"a": "m1", "b": "m2"}
-    assert unranked({"model": models, "model.name": models}) == []
+    assert unranked({"model": models, "model.provider": models}) == []
     policies = {"a": "none", "b": "full"}
     told = unranked({"model": models, "image_policy": policies, "pictures": policies})
     assert told == [
@@ -51,7 +54,7 @@ def test_what_follows_from_a_setting_is_not_told_beside_it() -> None:
     pools = {"a": "snapshot", "b": "ranker"}
     differences: dict[str, dict[str, Setting]] = {
         "model": {"a": "m1", "b": "m2"},
-        "model.name": {"a": "acme:m1", "b": "acme:m2"},
+        "model.provider": {"a": "acme", "b": "acme2"},
         "model.settings.temperature": {"a": 0, "b": None},
         "candidates": {**pools},
         "distractors": {"a": 20, "b": None},
@@ -108,3 +111,29 @@ def test_the_table_keeps_the_order_of_the_runs_and_says_that_it_is_none_of_merit
     assert text.index("poor test_website") < text.index("good test_website")
     alike = [write(tmp_path / f"m{n}", worked(), setup(model={"name": f"m{n}"})) for n in (1, 2)]
     assert "not ranked" not in render(main_table(alike), "text")
+
+
+def test_a_model_has_one_name_in_settings(tmp_path: Path) -> None:
+    named = {"name": "acme:m1", "model": "m1", "provider": "acme"}
+    runs = [
+        write(tmp_path / "a", worked(), setup(model=named, called="m1")),
+        write(tmp_path / "b", worked(), setup(model={**named, "name": "acme:m2", "model": "m2"})),
+    ]
+    found = compare(open_runs(runs))
+    assert found.differences["model"] == {"a": "acme:m1", "b": "acme:m2"}
+    known = {*found.constants, *found.differences}
+    assert {name for name in known if name.startswith("model")} == {"model", "model.provider"}
+    frame = runs_frame(runs)
+    assert [name for name in frame.columns if "model" in name] == ["model", "setting.model"]
+    assert frame["model"].tolist() == frame["setting.model"].tolist() == ["acme:m1", "acme:m2"]
+    text = render(main_table(runs))
+    assert "differs: model: acme:m1 (a); acme:m2 (b)" in text and "model." not in text
+
+
+def test_what_a_user_calls_a_model_is_no_difference(tmp_path: Path) -> None:
+    runs = []
+    for called in ("m1", "acme:m1"):
+        made = setup(model={"name": "acme:m1", "model": "m1"})
+        config = {**made.config, "model": called}
+        runs.append(write(tmp_path / called[:1], worked(), replace(made, config=config)))
+    assert "model" not in compare(open_runs(runs)).differences

@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_written_is_bad_input(runs: list[Path], tmp_path: 
 
 def test_other_tables_have_no_plot(runs: list[Path], tmp_path: Path) -> None:
     done = _call(*runs, "--table", "cost", "--plot", tmp_path / "plot.png")
-    assert done.exit_code == 2 and "--plot are for --table main" in done.output
+    assert done.exit_code == 2 and "--plot and --details are for --table main" in done.output
 
 
 def test_every_measure_has_a_panel_with_a_line_for_each_run(runs: list[Path]) -> None:

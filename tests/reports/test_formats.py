@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from harness import tables
 from harness.tables import FORMATS, TEST_DATA_NOTE, Format, escape
 from reports import output
 from reports.formats import render, results_grid
@@ -23,14 +25,14 @@ HOSTILE = (
 
 @pytest.fixture
 def table(tmp_path: Path) -> pd.DataFrame:
-    return main_table(write(tmp_path / "run", worked()))
+    return main_table(write(tmp_path / "run", worked()), details=True)
 
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> pd.DataFrame:
     steps = [step("A", 0, True, website=HOSTILE), step("B", 0, False, website="+1")]
     run = write(tmp_path / "run", steps, setup(dataset={"rows": 2}, none=HOSTILE))
-    return by_table(run, "website")
+    return by_table(run, "website", details=True)
 
 
 def test_the_command_offers_every_format() -> None:
@@ -91,9 +93,42 @@ def test_the_second_line_is_left_out_where_no_row_is_invalid(tmp_path: Path) -> 
 
 
 def test_what_replaces_the_rules_of_the_run_is_told(tmp_path: Path) -> None:
-    text = render(main_table(write(tmp_path / "run", worked()), invalid="fail"))
+    text = render(main_table(write(tmp_path / "run", worked()), invalid="fail", details=True))
     assert "given for this table: invalid=fail" in text
     assert "valid rows only" in text
+
+
+def test_without_details_a_table_has_one_line_of_settings_and_one_of_each_group(
+    tmp_path: Path,
+) -> None:
+    changed = {"limit": 12, "distractors": 5, "step_rule": "exact", "invalid": "fail", "repeats": 2}
+    long = {"data_splits": "x" * 40, "protocol": "seeact-two-rounds", "f1": "cl100k-lc", **changed}
+    for more in ({}, changed, long):
+        run = write(tmp_path / str(len(more)), worked(), setup(**more))
+        lines = render(main_table(run), "text").splitlines()
+        (settings,) = [line for line in lines if line.startswith("settings: test")]
+        place = lines.index(settings)
+        assert settings.endswith(" (report --details: all)") and len(settings) <= 100
+        assert lines[place + 1] == ""
+        assert "limit=12" in settings or not more
+        assert not [line for line in lines if "rows as 0" in line or "valid rows only" in line]
+
+
+def test_programs_get_all_settings_and_both_lines(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", worked(), setup(none="last"))
+    plain, detailed = main_table(run), main_table(run, details=True)
+    for form in ("csv", "json"):
+        assert render(plain, form) == render(detailed, form)
+        assert "last" in render(plain, form)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html"])
+def test_a_footnote_of_several_tables_stands_once(tmp_path: Path, form: Format) -> None:
+    one = results_grid(main_table(write(tmp_path / "run", worked())))
+    first = replace(one, footnotes=("Common words.", "First."))
+    text = tables.render([first, replace(one, footnotes=("Common words.", "Second."))], form)
+    assert [text.count(words) for words in ("Common words.", "First.", "Second.")] == [1, 1, 1]
+    assert text.index("First.") < text.index("Common words.")
 
 
 def test_csv_reads_back(table: pd.DataFrame) -> None:

@@ -64,7 +64,7 @@ def test_another_setup_is_refused_with_the_difference(tmp_path: Path) -> None:
         RunDirectory.start(path, other)
     assert caught.value.lines == (
         # What follows from the settings is not listed beside them.
-        "config.candidates.count: 17 on record, 30 now",
+        "candidates.count: 17 on record, 30 now",
     )
 
 
@@ -97,8 +97,8 @@ def test_a_setting_that_was_added_or_dropped_is_a_difference(tmp_path: Path) -> 
     with pytest.raises(RunDiffers) as caught:
         RunDirectory.start(path, Setup(declaration=MIND2WEB, config={"new": [1]}))
     assert caught.value.lines == (
-        "config.new: (not set) on record, [1] now",
-        "config.old: null on record, (not set) now",
+        "new: (not set) on record, [1] now",
+        "old: null on record, (not set) now",
     )
 
 
@@ -282,3 +282,14 @@ def test_what_a_session_measured_is_kept_with_it_and_no_part_of_what_the_run_is(
         pass
     measured = [session.measured for session in open_run(path).manifest.sessions]
     assert measured == [{}, {"starvation": {"starved_share": 0.01}, "device": "cpu"}, {}]
+
+
+def test_another_model_is_one_difference(tmp_path: Path) -> None:
+    def made(name: str) -> Setup:
+        model = {"name": f"acme:{name}", "model": name, "provider": "acme"}
+        return Setup(declaration=MIND2WEB, config={"model": name, "seed": 1}, model=model)
+
+    path = write(tmp_path / "r", [call("a")], setup=made("m1"))
+    with pytest.raises(RunDiffers) as caught:
+        RunDirectory.start(path, made("m2"))
+    assert caught.value.lines == ('model: "m1" on record, "m2" now',)

@@ -83,9 +83,9 @@ def test_another_object_does_not_go_on_with_the_run() -> None:
         (
             Towns(only="Ulm"),
             Loudly(),
-            r'config.benchmark_object.only: \(not set\) on record, "Ulm"',
+            r'benchmark_object.only: \(not set\) on record, "Ulm"',
         ),
-        (Towns(), Loudly(2), "config.protocol_options.louder: 1 on record, 2 now"),
+        (Towns(), Loudly(2), "protocol_options.louder: 1 on record, 2 now"),
     ):
         with pytest.raises(UserError, match=line) as refused:
             harness.evaluate("oracle", benchmark=benchmark, protocol=protocol, out="r")

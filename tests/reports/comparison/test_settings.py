@@ -22,7 +22,7 @@ def _check(folder: Path, one: dict[str, Any], other: dict[str, Any], **more: Any
 def test_models_are_compared(tmp_path: Path) -> None:
     found = _check(tmp_path, {"model": {"name": "m-1"}}, {"model": {"name": "m-2"}})
     assert str(found) == "model"
-    assert found.settings == {"model.name": ("m-1", "m-2")}
+    assert found.settings == {"model": ("m-1", "m-2")}
 
 
 def test_one_setting_of_the_question_is_compared_with_the_same_model(tmp_path: Path) -> None:
