@@ -31,9 +31,8 @@ async def say_what_is_kept(
         return
     places = list(dict.fromkeys(_place(run, plan) for run, _ in found.most_common()))
     total = f"{most:,}" if least == most else f"up to {most:,}"
-    say(
-        f"{found.total():,} of {total} calls are answered in {first_and_others(places)}: --cache takes them"
-    )
+    calls = f"{found.total():,} of {total} calls"
+    say(f"{calls} are answered in {first_and_others(places)}: --cache takes them")
 
 
 def _place(run: str, plan: Plan) -> str:
