@@ -36,7 +36,7 @@ def one_line(text: str, most: int) -> str:
     >>> one_line("one\\n two three", 10)
     'one two...'
     """
-    line = " ".join(printable(text[: 8 * most]).split())
+    line = printable(" ".join(text[: 8 * most].split()))
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
