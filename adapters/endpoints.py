@@ -148,15 +148,16 @@ def base_url_from(base_url: str | None, variable: str) -> str | None:
     url = base_url or os.environ.get(variable) or None
     if url is None:
         return None
+    named = "the base URL" if base_url else f"{variable} in the environment"
     try:
         parts = urlsplit(url)
         sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        raise Fatal("the base URL is not a valid URL") from None
+        raise Fatal(f"{named} is not a valid URL") from None
     if not sound:
-        raise Fatal(f"the base URL must begin with http:// or https://: {public(url)}")
+        raise Fatal(f"{named} must begin with http:// or https://: {public(url)}")
     if "?" in url or "#" in url:
-        raise Fatal(f"the base URL must end with its path: {public(url)}, without '?' and '#'")
+        raise Fatal(f"{named} must end with its path: {public(url)}, without '?' and '#'")
     return url
 
 

@@ -282,6 +282,11 @@ def _names(text: str, words: Iterable[str]) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(w)}(?!\w)", text, re.IGNORECASE) for w in words)
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of what a library says of a failure, or the kind of its error."""
+    return (str(error).splitlines() or [""])[0] or type(error).__name__
+
+
 def cleaner(*keys: str) -> Cleaner:
     """Return a function that turns a message into one short line without control characters and
     keys.

@@ -37,7 +37,7 @@ _GUIDE = "OpenAI, images and vision guide, 2026-11"
 
 def openai_endpoint(base_url: str | None, api_key: str | None) -> Endpoint:
     """Return the endpoint of OpenAI's API. Raises `Fatal` for a missing key or a bad address."""
-    check_headers_in("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+    check_headers_in("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS")
     return find_endpoint(
         "openai",
         base_url=base_url,

@@ -25,7 +25,8 @@ from adapters.faults import Failure
 MAX_REPLY_BYTES = 16 * 1024 * 1024
 PADDING = b" \t\r\n\0"
 """Padding at the end of lines: a file system pads a file with zeros after a crash."""
-_HERE = ("127.0.0.1", "localhost", "[::1]")
+_HERE = {"127.0.0.1": "127.0.0.1", "localhost": "localhost", "::1": "[::1]"}
+"""Hosts of this machine, with their spelling in an address."""
 _DECODED = {"content-encoding", "content-length", "transfer-encoding"}
 
 
@@ -52,7 +53,7 @@ class HostedClient(httpx2.AsyncClient):
                 timeout=httpx2.Timeout(timeout_s, connect=min(5.0, timeout_s)),
                 limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
                 # A server of this machine is not behind the proxy that the environment may name.
-                mounts={f"all://{host}": None for host in _HERE},
+                mounts={f"all://{host}": None for host in _HERE.values()},
             )
         except (ValueError, ImportError, httpx2.InvalidURL) as error:
             line = _unusable_proxy(error)
@@ -89,11 +90,18 @@ class HostedClient(httpx2.AsyncClient):
         """Send a request. Raises `Undelivered` for what a proxy or a certificate is the cause of,
         and httpx2's errors."""
         try:
-            return await super().send(request, **options)
+            response = await super().send(request, **options)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
             failure = _unreached(request.url, error)
             if failure is None:
                 raise
+        else:
+            variable = _proxy_of(request.url) if response.status_code == 407 else None
+            if variable is None:
+                return response
+            await response.aclose()
+            words = f"the proxy that {variable} in the environment names asks for a password"
+            failure = Failure(f"{words} (407)", kind="connection", final=True)
         raise Undelivered(failure)
 
 
@@ -120,6 +128,12 @@ def _proxy_variable(scheme: str) -> str | None:
     return next((name for name in names if os.environ.get(name)), None)
 
 
+def _proxy_of(url: httpx2.URL) -> str | None:
+    """Return the environment variable that names the proxy to an address, None without one."""
+    direct = url.host in _HERE or proxy_bypass(url.host)
+    return None if direct else _proxy_variable(url.scheme)
+
+
 def _unusable_proxy(error: Exception) -> str:
     for variable in filter(None, map(_proxy_variable, ("http", "https", "all"))):
         url = os.environ[variable]
@@ -144,8 +158,8 @@ def _unreached(url: httpx2.URL, error: Exception) -> Failure | None:
             kind="connection",
             final=True,
         )
-    variable = _proxy_variable(url.scheme)
-    if variable is None or url.host in _HERE or proxy_bypass(url.host):
+    variable = _proxy_of(url)
+    if variable is None:
         return None
     late = isinstance(error, httpx2.TimeoutException)
     reason = "no answer in time" if late else str(error)

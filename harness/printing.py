@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,25 @@ def printable(text: str) -> str:
     True
     """
     return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str, most: int) -> str:
+    """Return the beginning of a text in one line of at most `most` characters, made `printable`.
+
+    >>> one_line("one\\n two three", 10)
+    'one two...'
+    """
+    line = printable(" ".join(text[: 8 * most].split()))
+    return line if len(line) <= most else f"{line[: most - 3]}..."
+
+
+def first_and_others(names: Sequence[str], others: str = "others") -> str:
+    """Name one or two things, or the first of more and how many there are besides.
+
+    >>> first_and_others(["a", "b"]), first_and_others(["a", "b", "c"])
+    ('a and b', 'a and 2 others')
+    """
+    return " and ".join(names if len(names) < 3 else (names[0], f"{len(names) - 1} {others}"))
 
 
 def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:

@@ -251,7 +251,8 @@ class Lines(ABC):
         said, parameters, adapter = self._said(line), dict(sent), self._adapter
         if said.failure is not None:
             adapter.note(request)
-            verdict = adapter.verdict(said.failure, parameters)
+            # A batch has no streams to try next.
+            verdict = adapter.verdict(said.failure, {**adapter.streaming, **parameters})
             if verdict is None:
                 return Result(said.id, Relearned(adapter.clean(said.failure.message)))
             if isinstance(verdict, Finish):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from adapters.contract import Fatal
 from adapters.conversation import Usage
 from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
+from adapters.faults import first_line
 from adapters.hub import downloaded
 from adapters.local.checkpoint import SMALL, digest_of, folder_of
 from adapters.local.options import LocalOptions, devices_of, full_precision
@@ -129,7 +130,7 @@ class LocalEmbedder:
             ids = model.tokenizer(texts, truncation=True, max_length=model.max_seq_length)
             rows = model.encode(texts, batch_size=self._batch_size, show_progress_bar=False)
         except (RuntimeError, ValueError) as error:
-            raise Fatal(f"{self._info.name} cannot embed: {_first_line(error)}") from error
+            raise Fatal(f"{self._info.name} cannot embed: {first_line(error)}") from error
         vectors = tuple(tuple(map(float, row)) for row in rows)
         return vectors, sum(map(len, ids["input_ids"]))
 
@@ -155,12 +156,8 @@ class LocalEmbedder:
                     model_kwargs={"dtype": torch.float32},
                 )
         except Exception as error:  # weights, tokenizers and configurations fail in many ways
-            raise Fatal(f"{self._info.name} cannot be loaded: {_first_line(error)}") from error
+            raise Fatal(f"{self._info.name} cannot be loaded: {first_line(error)}") from error
         for architecture, report in reports:
             # Encoders are often published without the pooler, which other poolings do not use.
             self._notices += check_report(self._info.name, architecture, report, "pooler.")
         return model
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

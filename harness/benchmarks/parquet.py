@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from adapters.faults import first_line
 from adapters.input_files import open_file
 from harness.errors import DataError
 
@@ -56,9 +57,7 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an error of the operating system is not about the contents of this file
-        # The first line of Arrow's messages names the error.
-        reason = (str(error).splitlines() or ["no reason given"])[0]
-        raise DataError(f"{path} is damaged: {reason}") from error
+        raise DataError(f"{path} is damaged: {first_line(error)}") from error
 
 
 def column_names(file: pq.ParquetFile) -> list[str]:

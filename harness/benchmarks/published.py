@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from adapters.digests import cache_folder
+from adapters.faults import first_line
 from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.files import (
@@ -313,8 +314,7 @@ def _download(url: str, path: Path, digest: str, otherwise: str) -> None:
         new.write_bytes(reply.content)
         new.replace(path)
     except (httpx2.HTTPError, OSError) as error:
-        text = (str(error).splitlines() or [""])[0] or type(error).__name__
-        raise DataError(f"cannot get {url} ({text}); {otherwise}") from error
+        raise DataError(f"cannot get {url} ({first_line(error)}); {otherwise}") from error
 
 
 def _sha256(data: bytes) -> str:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Fatal
+from adapters.faults import first_line
 from adapters.hub import downloaded
 from adapters.local.tensors import loading_reports, refuse_adapter_tensors, refuse_adapters
 from adapters.registry import install
@@ -183,8 +184,8 @@ def opened(
             refuse_adapter_tensors(folder, map(str, report["unexpected_keys"]))
         return model
     except Exception as error:  # weights, tokenizers and configurations raise errors of many kinds
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{checkpoint.path} cannot be loaded{what}: {reason}") from error
+        line = f"{checkpoint.path} cannot be loaded{what}: {first_line(error)}"
+        raise DataError(line) from error
 
 
 def located(checkpoint: Checkpoint) -> Path:

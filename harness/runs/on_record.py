@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from adapters.conversation import Finish, Usage
-from harness.printing import printable
+from harness.printing import first_and_others, printable
 from harness.runs.files import CALLS, STEPS, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder
 from harness.runs.records import CallRecord, Spent, Unit, shared_unit
@@ -206,8 +206,7 @@ def reused_replies(path: Path) -> Iterator[str]:
             if head.reused_from:
                 reused[printable(head.reused_from)] += 1
     if reused:
-        runs = [name for name, _ in reused.most_common()]
-        shown = " and ".join(runs) if len(runs) < 3 else f"{runs[0]} and {len(runs) - 1} other runs"
+        shown = first_and_others([name for name, _ in reused.most_common()], "other runs")
         yield f"{sum(reused.values()):,} of {count:,} replies reused from {shown}"
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.engine import Engine, Job
 from harness.planning.plan import Plan
+from harness.printing import first_and_others
 from harness.session.session import Session
 
 
@@ -29,9 +30,9 @@ async def say_what_is_kept(
     if not found:
         return
     places = list(dict.fromkeys(_place(run, plan) for run, _ in found.most_common()))
-    shown = " and ".join(places) if len(places) < 3 else f"{places[0]} and {len(places) - 1} others"
     total = f"{most:,}" if least == most else f"up to {most:,}"
-    say(f"{found.total():,} of {total} calls are answered in {shown}: --cache takes them")
+    calls = f"{found.total():,} of {total} calls"
+    say(f"{calls} are answered in {first_and_others(places)}: --cache takes them")
 
 
 def _place(run: str, plan: Plan) -> str:

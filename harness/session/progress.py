@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from adapters.contract import FaultKind
 from harness.engine import Outcome
-from harness.printing import printable, terminal
+from harness.printing import one_line, printable, terminal
 from harness.runs import CallRecord
 from harness.session.observers import SessionObserver
 
@@ -148,7 +148,7 @@ class Progress(SessionObserver):
         self, unit_id: str, place: str, kind: FaultKind, wait_s: float, error: str = ""
     ) -> None:
         self.counters.retries += 1
-        self.counters.error = _in_short(error)
+        self.counters.error = one_line(error, MAX_ERROR)
         self._waits(wait_s, "next try at", error)
         self._failing.add((unit_id, place))
         self.counters.retrying = True
@@ -164,7 +164,7 @@ class Progress(SessionObserver):
             return
         self._waits_until = until
         at = time.strftime("%H:%M:%S", time.localtime(time.time() + wait_s))
-        self.counters.wait = f"{what} {at} ({_in_short(why)})"
+        self.counters.wait = f"{what} {at} ({one_line(why, MAX_ERROR)})"
         if self._live is None:
             self._line()
 
@@ -255,11 +255,6 @@ def status_line(
         if left > 0:
             parts.append(f"{span(left / rate)} left")
     return ", ".join(parts)
-
-
-def _in_short(error: str) -> str:
-    text = printable(" ".join(error.split()))
-    return text if len(text) <= MAX_ERROR else text[: MAX_ERROR - 3] + "..."
 
 
 def _short(number: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from adapters import AdapterInfo, Reply
 from adapters.conversation import Finish
 from harness.planning.model import THINKING, Limits, default_limit
-from harness.printing import printable
+from harness.printing import one_line
 from harness.runs import Unit, open_run
 from harness.settings import Settings
 from parsers import PARSE_FAILURES
@@ -99,10 +99,8 @@ def _reply_to(record: Unit[Any], directory: Path) -> str:
 
 def quoted(text: str) -> str:
     """Return the beginning of a model's or server's text in one line, safe for a terminal."""
-    line = " ".join(printable(text[: 8 * _QUOTED]).split())
-    if not line:
-        return "(no text)"
-    return f"'{line}'" if len(line) <= _QUOTED else f"'{line[:_QUOTED]}...'"
+    line = one_line(text, _QUOTED)
+    return f"'{line}'" if line else "(no text)"
 
 
 UNUSABLE = ("cut off", "empty", "unreadable")

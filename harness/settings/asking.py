@@ -72,7 +72,7 @@ class ModelSettings:
         fills="protocol",
         common=True,
     )
-    temperature: Annotated[float, Meta(ge=0)] | None = _model(
+    temperature: Annotated[float, Meta(ge=0, le=100)] | None = _model(
         None,
         "Sampling temperature. Default: 0 where the model accepts it, otherwise not sent.",
         needs=("model",),

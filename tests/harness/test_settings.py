@@ -61,6 +61,7 @@ def test_values_are_read_as_people_write_them(name: str, value: object, read: ob
         ({"limit": 2.5}, "limit: expected a whole number of at least 1, not '2.5'"),
         ({"limit": True}, "limit: expected a whole number of at least 1, not 'True'"),
         ({"top_p": "3"}, "top_p: expected a number from 0 to 1, not '3'"),
+        ({"temperature": "inf"}, "temperature: expected a number from 0 to 100, not 'inf'"),
         (
             {"f1": "best"},
             "f1: expected one of mind2web, mind2web-lc, cl100k-lc, mind2web-np, not 'best'",

@@ -187,6 +187,15 @@ def test_a_refused_parameter_is_learned_and_left_out(provider: Provider, tmp_pat
 
 
 @every
+def test_a_provider_that_only_streams_is_not_asked_again(
+    provider: Provider, tmp_path: Path
+) -> None:
+    with WireServer(error(400, "This model only supports stream=true")) as server:
+        outcomes = batch(provider, server, tmp_path, *three()).outcomes
+    assert Relearned not in map(type, outcomes)
+
+
+@every
 def test_what_the_user_gave_is_never_left_out(provider: Provider, tmp_path: Path) -> None:
     with WireServer(refusing("temperature", then=echo)) as server:
         outcomes = batch(provider, server, tmp_path, *three(temperature=0.3)).outcomes
