@@ -20,6 +20,7 @@ from parsers.lexicon import (
     MAKING,
     NAMING,
     OFFERING,
+    SEEMING,
     UNSURE,
     WEIGHED,
 )
@@ -67,15 +68,16 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
         if any(begin <= one < end for one in said):
             rest = tokens[mentions[said[-1]].place : last]
             offered = any(token.low in OFFERING or token.low == "equally" for token in rest)
-            return None if offered else said[-1]
+            other = any(one.name != mentions[said[-1]].name for one in mentions[said[-1] : end])
+            return None if offered or (other and _hedges(_words(rest))) else said[-1]
         words = _words(tokens[first:last])
-        hedges = not HEDGING.isdisjoint(words) or words[-1] == "?"
+        hedges = _hedges(words) or words[-1] == "?"
         other = (
             any(one.name != mentions[said[-1]].name for one in mentions[begin:end])
             if said
             else True
         )
-        hedges = hedges or is_conditional(tokens, place)
+        hedges = hedges or (is_conditional(tokens, place) and SEEMING.isdisjoint(words))
         if other and (hedges or words[0] in _AFTERWARDS):
             return None
         if not said and _concludes(words):
@@ -97,6 +99,8 @@ def declares(tokens: Sequence[Token], place: int) -> bool:
     first, last = _sentence(tokens, place)
     turns = CONTRASTING | ({","} if tokens[first].low in CONCEDING else set())
     first = next((at for at in range(place - 1, first, -1) if tokens[at].low in turns), first)
+    ends = CONTRASTING | CONCEDING | {"because", "since", "even"}
+    last = next((at for at in range(place + 1, last) if tokens[at].low in ends), last)
     words = _words(tokens[first:last])
     if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
         return False
@@ -111,16 +115,15 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
     """Return True if words of a condition follow a mention or begin its sentence: "B if it is red",
     "when it is red, B"."""
     at = place + 1
-    while at < len(tokens) and tokens[at].low in _CLOSING | {",", "but", "only", "even"}:
+    while at < len(tokens) and tokens[at].low in _CLOSING | {",", "but", "only"}:
         at += 1
-    if at < len(tokens) and tokens[at].low in CONDITIONING:
-        return True
     first, last = _sentence(tokens, place)
-    if any(one.low in _IF for one in tokens[place:last]):
-        return True
+    for one in range(at, min(last, len(tokens) - 1)):
+        if tokens[one].low in (CONDITIONING if one == at else _IF):
+            return tokens[one - 1].low != "even" and tokens[one + 1].low not in _SPEAKERS
     if not UNSURE.isdisjoint(_clause(tokens, first, place)):
         return True
-    return tokens[first].low in CONDITIONING and tokens[first + 1].low != "i"
+    return tokens[first].low in CONDITIONING and tokens[first + 1].low not in _SPEAKERS
 
 
 def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
@@ -211,6 +214,10 @@ def _is_alone(tokens: Sequence[Token], place: int) -> bool:
     before = begin == 0 or any(token.low == "\n" for token in tokens[begin:place])
     behind = end == len(tokens) or any(token.low == "\n" for token in tokens[place:end])
     return before and behind and (begin == 0 or end == len(tokens))
+
+
+def _hedges(words: Sequence[str]) -> bool:
+    return not HEDGING.isdisjoint(words) and SEEMING.isdisjoint(words)
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:

@@ -27,7 +27,7 @@ NAMING = _words(
 BEING = _words(
     "is was are be being been were would should must may might could seems looks appears matches",
     "sounds fits corresponds represents remains becomes works",
-    "lautet luidt",
+    "lautet luidt trifft",
     "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
 )
@@ -84,9 +84,12 @@ NEGATING = _words(
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
-    *("[ ]", "compared with", "compared to", "preferable to"),
+    *("❌", "✗", "✘", "🚫", "[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
+MISTAKEN = _words("wrong incorrect excluded eliminated rejected invalid false implausible falsch faux")
+"""Words of a label for what is not meant: "Excluded: B"."""
+NEGATED_BEHIND = ("ではありません", "ではない", "じゃない", "아닙니다", "아니다", "不对", "不正确", "错误", "错")
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 """The same in Chinese, which does not separate words."""
 
@@ -112,7 +115,7 @@ JOINING = _words(
     "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
     "hoặc und oder ou o u et y e ed od en of lub i eller",
-) | {"but also", "followed by", "as well as", "if not"}
+) | {"but also", "failing that", "followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
 OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
 """Words that offer what follows them as another possibility."""
@@ -178,6 +181,8 @@ HEDGING = _words(
     "cannot",
 ) | {"not sure", "not certain"}
 """Words that leave it open which of several mentions is meant."""
+SEEMING = _words("tempting look looks seem seems similar close would were mistaken confused plausible")
+"""Words of a remark on something that could be taken for the answer, but is not."""
 UNSURE = _words("unsure unclear uncertain") | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""
 SPECIES = _words(

@@ -97,6 +97,9 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
     for mention in standing(seen.tokens, list(found)):
         joined = last is not None and _joined(seen, last.place, mention.place)
         hidden = mention.place < hidden_to and not declares(seen.tokens, mention.place)
+        if asked and hidden and last is not None and not joined:
+            # "B: 50 %, D: 50 %" is one statement twice.
+            hidden = seen.low(mention.place + 1) != seen.low(last.place + 1)
         if hidden and not joined:
             continue
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):

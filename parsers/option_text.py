@@ -142,9 +142,9 @@ def disagrees(rest: str, option: int, options: Sequence[str]) -> bool:
     line = plain(rest[:_ENOUGH].partition("\n")[0])
     quotation = line.lstrip(" .):]*_-\u2013\u2014,=>").rstrip(" .*_)]")
     choice = plain(options[option])
-    if quotation.startswith("<"):
-        head, choice_head = _TAG.match(quotation), _TAG.match(choice)
-        if head and choice_head and head[2] and choice_head[2]:
+    if head := _TAG.match(quotation):
+        choice_head = _TAG.match(choice)
+        if choice_head and head[2] and choice_head[2]:
             return head.groups() != choice_head.groups()
         cut = re.split(r"\u2026|\.\.\.", quotation)[0].strip()
         return not (choice.startswith(cut) or cut.startswith(choice))

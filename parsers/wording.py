@@ -27,6 +27,8 @@ from parsers.lexicon import (
     JOINING,
     LABELLING,
     NAMING,
+    MISTAKEN,
+    NEGATED_BEHIND,
     NEGATING,
     NEGATING_ENDS,
     OFFERING,
@@ -64,13 +66,13 @@ _TOKEN = re.compile(
         |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
-        |but\s{{1,3}}also|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
+        |(?:but\s{{1,3}}also|failing\s{{1,3}}that)|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
         )(?![{_LATIN}])
         |[Nn]/[Aa](?![{_LATIN}])
         |[{_LATIN}]+(?:[_'\u2019][{_LATIN}]+)*
         |(?:(?![{_LATIN}_])\w)+
     )
-    |\[[x ]\](?=[ ])|\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|[\u2010-\u2015-]+
+    |\[[x ]\](?=[ ])|\\[a-z]{{1,12}}|\.\.\.*|[-=]+>|<[-=]+|[\u2010-\u2015-]+
     |</?(?i:b|i|u|em|strong|code|answer|choice|letter|final)>(?=\W{{0,4}}[A-Z]\b)
     |(?<=[A-Z])</(?i:b|i|u|em|strong|code|answer|choice|letter|final)>
     |\n|\S
@@ -116,6 +118,7 @@ _JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
 _REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
+_BEFORE_MARK = frozenset("\n,;|-*")
 _LISTING = frozenset((",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
@@ -148,8 +151,8 @@ def before(tokens: Sequence[Token], index: int) -> Before:
                 if passed:
                     break
                 passed = low
-            elif low in NEGATING:
-                return replace(found, denied=True)
+            elif low in NEGATING and (place == 0 or tokens[place - 1].low in _BEFORE_MARK):
+                return replace(found, denied="\n" not in (token.low for token in tokens[place:index]))
             elif low not in _SURROUNDING and low[0] not in "\\<":
                 break
             if low in CHOOSING:
@@ -164,6 +167,8 @@ def before(tokens: Sequence[Token], index: int) -> Before:
             return replace(found, denied=True) if but else replace(found, introduced=True)
         elif low in NEGATING or low.endswith(NEGATING_ENDS):
             return found if passed else replace(found, denied=True)
+        elif low in MISTAKEN and not passed and (tokens[place + 1].low == ":" or found.introduced):
+            return replace(found, denied=True)
         elif low in INTRODUCING:
             named = found.named or (low in NAMING and not found.introduced)
             found = replace(found, introduced=True, named=named)
@@ -213,6 +218,9 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
 def rejected(tokens: Sequence[Token], index: int) -> bool:
     """Return True if words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
     verb = marked = asked = dashed = False
+    beside = tokens[index + 1 : index + 3]
+    if any(low in token.low for token in beside if not token.low.isascii() for low in NEGATED_BEHIND):
+        return True
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
         if not tokens[place].word:
@@ -298,9 +306,10 @@ def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[
             link = joint(tokens, mentions[number - 1].place, mentions[number].place)
         # "Compared with B and C, A ...": the last of a list stands behind "and".
         if link is not None and not (shared and link == "listed"):
-            shared = shared or link == "shared"
+            shared = link == "shared"
             continue
-        if shared:
+        # A label is about all that follows it: "Wrong: B, C".
+        if shared or tokens[mentions[start].place - 1].low == ":":
             chains.append((start, number))
         start, shared = number, False
     return chains
