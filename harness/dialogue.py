@@ -69,6 +69,11 @@ class Ask:
         """Its name within its dialogue: the place, and what else tells it from other calls."""
         return call_name(self.place, self.sample, self.temperature, self.seed)
 
+    @property
+    def own(self) -> frozenset[str]:
+        """Sampling parameters that it sets in place of the run's."""
+        return frozenset(n for n in ("temperature", "seed") if getattr(self, n) is not None)
+
     def generation(self, usual: Generation, repeat: int) -> Generation:
         """Return the parameters of this call, in place of those that the run usually sends.
 

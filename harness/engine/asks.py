@@ -19,9 +19,6 @@ from harness.runs import MessageRecord
 if TYPE_CHECKING:
     from harness.engine.cache import ReplyCache
 
-_OWN = ("temperature", "seed")
-"""Parameters that an ask may set in place of the run's."""
-
 
 class Asking:
     """Makes the calls of asks: from equal calls of this run or of others, or by sending them."""
@@ -79,7 +76,7 @@ class Asking:
             # A model that refuses a temperature is greedy no longer: its calls stay the same ones.
             id=f"{pending.id}\n{self._key(pending)}",
             about=ask.about,
-            by_protocol=frozenset(n for n in _OWN if getattr(ask, n) is not None),
+            by_protocol=ask.own,
         )
         kept, answered = await self._answer(pending, lane, request, key)
         cached = kept is not None

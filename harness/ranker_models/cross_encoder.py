@@ -193,28 +193,19 @@ def located(checkpoint: Checkpoint) -> Path:
 
     Raises `DataError`, also for a folder with an adapter, which would not be applied.
     """
-    folder = _folder(checkpoint)
+    path, revision = checkpoint.path, checkpoint.revision
+    if checkpoint.is_local and revision is not None:
+        raise UserError(f"{path} is a folder, which has no revisions; leave out the revision")
+    if not checkpoint.is_local and (path.startswith((".", "/", "~")) or path.count("/") > 1):
+        raise DataError(f"no such folder: {path}")
+    otherwise = "nor does a folder of that name exist"
     try:
+        is_local = checkpoint.is_local
+        folder = Path(path) if is_local else downloaded(path, revision, _DECISIVE, otherwise)
         refuse_adapters(folder)
     except Fatal as error:
         raise DataError(str(error)) from error
     return folder
-
-
-def _folder(checkpoint: Checkpoint) -> Path:
-    if checkpoint.is_local:
-        if checkpoint.revision is not None:
-            raise UserError(
-                f"{checkpoint.path} is a folder, which has no revisions; leave out the revision"
-            )
-        return Path(checkpoint.path)
-    if checkpoint.path.startswith((".", "/", "~")) or checkpoint.path.count("/") > 1:
-        raise DataError(f"no such folder: {checkpoint.path}")
-    otherwise = "nor does a folder of that name exist"
-    try:
-        return downloaded(checkpoint.path, checkpoint.revision, _DECISIVE, otherwise)
-    except Fatal as error:
-        raise DataError(str(error)) from error
 
 
 def check_tokenizer(name: str, folder: Path) -> None:

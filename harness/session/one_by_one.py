@@ -180,6 +180,7 @@ class _Dialogue:
             ask.sample,
             ask.name,
             id=f"{self.unit_id}/{self.repeat}/{ask.name}",
+            by_protocol=ask.own,
         )
         reply = await adapter.ask(request, self.pictures)
         if reply.usage is not None:
