@@ -28,7 +28,7 @@ class _Score(SettingsCommand):
     """Takes a run that follows `--json` for the run."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        after = [*args[1:], ""]
+        after = [*args, ""][1:]
         words = [
             "--json=scores" if word == "--json" and following != "full" else word
             for word, following in zip(args, after, strict=True)

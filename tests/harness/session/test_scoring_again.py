@@ -330,6 +330,8 @@ def test_the_whole_summary_is_asked_for() -> None:
         full = json.loads(call("score", *words).out)
         assert full["directory"] == "a"
         assert full["total"] == summary["total"] and full.keys() == {"directory", *summary}
+    assert "score takes a run, or --predictions FILE" in call("score").err
+    assert "score takes a run, or --predictions FILE" in call("score", "--json").err
     assert "'half' is not one of 'scores', 'full'" in call("score", "a", "--json=half").err
 
 
