@@ -50,7 +50,7 @@ class _Score(SettingsCommand):
     type=click.Choice(["seeclick"]),
     help="Score under the rules of a published evaluation and show its numbers, too.",
 )
-@json_option("; --json=full: the whole summary")
+@json_option("; full: the whole summary")
 def score(
     run: Path | None, predictions: Path | None, as_json: str | None, rules_of: str | None, **_: Any
 ) -> int:
