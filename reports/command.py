@@ -17,7 +17,6 @@ from reports.output import (
     CLUSTER,
     PLOT,
     RUNS,
-    draw,
     emit,
     emit_grids,
     format_options,
@@ -162,9 +161,9 @@ def report(
         table = leaderboard(table, average)
         drawn = drawn if "fields" in table.attrs else table
     if plot:
-        from reports.figures import results
+        from reports.view.figures import results, save
 
-        draw(lambda frame: results(frame, average), drawn, plot)
+        save(lambda frame: results(frame, average), drawn, plot)
     if published:
         everything = published == "all"
         _beside_published(table, runs, form, out, average, invalid, f1, key or "", everything)

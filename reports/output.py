@@ -13,7 +13,6 @@ from parsers import Average
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from harness.tables import Grid
 
@@ -163,16 +162,6 @@ def note_of_command() -> str:
             value = context.params.get(str(parameter.name))
             named += value if isinstance(value, (tuple, list)) else filter(None, [value])
     return guarding_notes(named) if named else TEST_DATA_NOTE
-
-
-def draw(figure: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, plot: Path) -> None:
-    """Write the figure of a frame into a file, for `PLOT`."""
-    from reports.figures import save
-
-    try:
-        save(figure, frame, plot)
-    except OSError as error:
-        raise click.UsageError(f"cannot write {plot}: {error.strerror or error}") from error
 
 
 def put(content: str | bytes, out: Path | None) -> None:

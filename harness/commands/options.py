@@ -263,6 +263,19 @@ def setting_options(names: Iterable[str], **changes: Mapping[str, Any]) -> Calla
     return decorate
 
 
+def json_option(rest: str) -> Callable[[F], F]:
+    """Return the option `--json`: the scores, and with `--json=full` the `rest`, too."""
+    return click.option(
+        "--json",
+        "as_json",
+        type=click.Choice(["scores", "full"]),
+        is_flag=False,
+        flag_value="scores",
+        metavar="[full]",
+        help=f"Print the scores as JSON{rest}.",
+    )
+
+
 def names_of(*groups: str, without: Iterable[str] = ()) -> list[str]:
     """Return the settings under some headings."""
     return [n for n, s in SETTINGS.items() if s.group in groups and n not in set(without)]

@@ -14,6 +14,7 @@ from harness.commands.config import STDIN, config_option, read_toml
 from harness.commands.options import (
     SettingOption,
     SettingsCommand,
+    json_option,
     names_of,
     read_options,
     require,
@@ -57,16 +58,7 @@ class _Run(SettingsCommand):
 @config_option()
 @setting_options(names_of(*GROUPS), **{name: {"multiple": True} for name in SEVERAL})
 @click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; ask nothing.")
-@click.option(
-    "--json",
-    "as_json",
-    type=click.Choice(["scores", "full"]),
-    is_flag=False,
-    flag_value="scores",
-    metavar="[full]",
-    help="Print the scores as JSON, with --dry-run the estimate; --json=full: the whole "
-    "summary.json with the run's directory.",
-)
+@json_option(", with --dry-run the estimate; full: the whole summary.json with the run's directory")
 @click.option("--details", is_flag=True, help="Print every average, bound and count.")
 def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
     """Evaluate a model, or a policy. The same command goes on with an interrupted run. With -m or

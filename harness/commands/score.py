@@ -11,6 +11,7 @@ from harness.commands.options import (
     DATA,
     SettingsCommand,
     given_settings,
+    json_option,
     names_of,
     read_options,
     setting_options,
@@ -23,7 +24,19 @@ READING = ["first_of_many", "value_style"]
 """Settings of how replies are read."""
 
 
-@click.command(cls=SettingsCommand)
+class _Score(SettingsCommand):
+    """Takes a run that follows `--json` for the run."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        after = [*args, ""][1:]
+        words = [
+            "--json=scores" if word == "--json" and following != "full" else word
+            for word, following in zip(args, after, strict=True)
+        ]
+        return super().parse_args(ctx, words)
+
+
+@click.command(cls=_Score)
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--predictions",
@@ -37,9 +50,9 @@ READING = ["first_of_many", "value_style"]
     type=click.Choice(["seeclick"]),
     help="Score under the rules of a published evaluation and show its numbers, too.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@json_option("; full: the whole summary")
 def score(
-    run: Path | None, predictions: Path | None, as_json: bool, rules_of: str | None, **_: Any
+    run: Path | None, predictions: Path | None, as_json: str | None, rules_of: str | None, **_: Any
 ) -> int:
     """Score the stored replies of RUN again, or the predictions in a file.
 
@@ -78,7 +91,7 @@ def score(
                 raise UserError(f"--as {rules_of} has its own rules: leave out {wrong}")
             from harness.session.predictions import show_as_seeclick
 
-            return show_as_seeclick(run, console, as_json=as_json)
+            return show_as_seeclick(run, console, as_json=as_json is not None)
         return rescore_run(run, changes, console, as_json=as_json)
     if rules_of is not None:
         raise UserError(f"--as {rules_of} needs a run, whose steps know their page's size")

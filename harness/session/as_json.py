@@ -8,20 +8,36 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
+from harness.runs.scores import scores_of
+from parsers import Declaration
 
 if TYPE_CHECKING:
     from harness.planning.estimate import Estimate
     from harness.planning.plan import Plan
 
 
-def result_json(run: Run, *, full: bool) -> str:
+def result_json(run: Run, *, full: bool, summary: Mapping[str, Any] | None = None) -> str:
     """Write the headline scores of a run, or with `full` its whole summary.
 
-    Raises `RunError`.
+    `summary` replaces that of the run, as where it was scored again. Raises `RunError`.
     """
-    summary, manifest = run.summary, run.manifest
+    found = run.summary if summary is None else {"complete": run.complete, **summary}
+    manifest = run.manifest
+    about = {
+        "directory": str(run.path),
+        "complete": run.complete,
+        "model": manifest.model_name,
+        "benchmark": manifest.config.get("benchmark"),
+        "splits": manifest.dataset.get("splits"),
+        "protocol": manifest.config.get("protocol"),
+    }
     if full:
-        return json.dumps({"directory": str(run.path), **summary}, indent=2)
+        return json.dumps({"directory": str(run.path), **found}, indent=2)
+    return scores_json(about, found, manifest.declaration)
+
+
+def scores_json(about: Mapping[str, Any], summary: Mapping[str, Any], declared: Declaration) -> str:
+    """Write the headline scores of a summary, behind what it is `about`, a value per line."""
     counts = summary["total"]["metrics"]["counts"]
     scores = {
         name: {
@@ -31,19 +47,14 @@ def result_json(run: Run, *, full: bool) -> str:
             "n": score.n,
             "over": score.over,
         }
-        for name, score in run.scores.items()
+        for name, score in scores_of(summary, declared, "scores").items()
     }
     return _lines(
         {
-            "directory": str(run.path),
-            "complete": run.complete,
-            "model": manifest.model_name,
-            "benchmark": manifest.config.get("benchmark"),
-            "splits": manifest.dataset.get("splits"),
-            "protocol": manifest.config.get("protocol"),
-            manifest.declaration.units: counts["n_settled"],
+            **about,
+            declared.units: counts["n_settled"],
             "statuses": counts["statuses"],
-            "cost": summary["cost"],
+            **({"cost": summary["cost"]} if "cost" in summary else {}),
             "scores": scores,
         }
     )

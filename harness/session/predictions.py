@@ -21,6 +21,7 @@ from harness.kinds.scoring import Records, scored, scorer_of
 from harness.printing import say
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
+from harness.session.as_json import scores_json
 from harness.session.brief import print_result
 from harness.session.report import result_grid
 from harness.session.rescoring import rescored
@@ -53,8 +54,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def score_predictions(path: Path, settings: Settings, console: Console, *, as_json: bool) -> int:
-    """Print the scores of a prediction file. Returns the exit code."""
+def score_predictions(
+    path: Path, settings: Settings, console: Console, *, as_json: str | None
+) -> int:
+    """Print the scores of a prediction file, as JSON as `rescore_run` does. Returns the exit
+    code."""
     from harness.planning.data import open_data
 
     kind = kind_of(settings.benchmark).predictions(settings)
@@ -77,7 +81,10 @@ def score_predictions(path: Path, settings: Settings, console: Console, *, as_js
     ]
     if as_json:
         summary = _summary(records, settings, declared, selected.task_rows)
-        say(json.dumps({**summary, **kind.counts()}, indent=2))
+        splits = sorted({record.split for record in records})
+        about = {"predictions": str(path), "benchmark": settings.benchmark, "splits": splits}
+        full = json.dumps({**about, **summary, **kind.counts()}, indent=2)
+        say(full if as_json == "full" else scores_json(about, summary, declared))
         return 0
     # A file says nothing of candidates that a ranker missed.
     shown = replace(settings, top_k=None)

@@ -7,7 +7,6 @@ question.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +34,7 @@ from harness.runs import (
     shared_unit,
 )
 from harness.runs.finding import settings_of
+from harness.session.as_json import result_json
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid
 from harness.session.summary import summarise
@@ -229,9 +229,12 @@ def check_questions(
 
 
 def rescore_run(
-    path: Path, changes: Mapping[str, Any], console: Console, *, as_json: bool = False
+    path: Path, changes: Mapping[str, Any], console: Console, *, as_json: str | None = None
 ) -> int:
-    """Print the scores of a run under its own rules, or changed ones. Returns the exit code."""
+    """Print the scores of a run under its own rules, or changed ones. Returns the exit code.
+
+    `as_json` prints JSON as after a run: "scores", or the whole summary ("full").
+    """
     run = open_run(path)
     settings = replace(settings_of(run), **changes)
     records, changed, kept = rescored(run, settings)
@@ -244,7 +247,7 @@ def rescore_run(
         raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
     if as_json:
         summary = summarise(records, settings, task_rows_of(run, records), run.manifest)
-        say(json.dumps(summary, indent=2))
+        say(result_json(run, full=as_json == "full", summary=summary))
         return 0
     print_result(console, grid_of(run, records, settings))
     comparison = f"{changed} of {_read(records)} predictions read differently than in the run"

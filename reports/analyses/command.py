@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reports.output import AVERAGE, PLOT, RUN, RUNS, draw, emit, format_options
+from reports.output import AVERAGE, PLOT, RUN, RUNS, emit, format_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,7 +136,8 @@ def _recall(texts: tuple[str, ...]) -> float | dict[str, float] | None:
 def _show(frame: pd.DataFrame, form: str, out: Path | None, plot: Path | None, name: str) -> int:
     if plot is not None:
         from reports.analyses import plots
+        from reports.view.figures import save
 
-        draw(getattr(plots, name), frame, plot)
+        save(getattr(plots, name), frame, plot)
     emit(frame, form, out)
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from reports.analyses.units import choice_measure
-from reports.figures import (
+from reports.view.figures import (
     CAP,
     COLOURS,
     DARK,

@@ -12,6 +12,9 @@ import pandas as pd
 
 from reports.frames.rows import RunRows
 
+LARGEST = 2**63
+"""No count is larger."""
+
 
 def disagreement(rows: RunRows) -> str:
     """Say that the summary of a complete run has other figures than its lines give; "" if not.
@@ -74,6 +77,8 @@ def _differing(name: str, recorded: Any, ours: Any) -> Iterator[Figure]:
         inner = recorded if isinstance(recorded, Mapping) else {}
         for key, value in ours.items():
             yield from _differing(f"{name}.{key}", inner.get(key), value)
+    elif isinstance(recorded, int) and abs(recorded) > LARGEST:
+        yield name, math.inf, ours
     elif isinstance(ours, float) and isinstance(recorded, int | float):
         if not math.isclose(ours, recorded, rel_tol=1e-9, abs_tol=1e-12):
             yield name, recorded, ours

@@ -82,6 +82,8 @@ def _check_lines(run: Path) -> None:
     """Raise `RunError` if the lines are not those that the table was made from."""
     lines, table = run / STEPS, run / TABLE
     made_from = (pq.read_schema(table).metadata or {}).get(LINES)
+    if made_from is None:
+        raise RunError(f"{table} does not say which lines it was made from")
     if lines.is_file() and made_from != lines_digest(lines):
         raise RunError(f"{table} was made from other lines than steps.jsonl has")
 

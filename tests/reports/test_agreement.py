@@ -75,7 +75,21 @@ def _no_numbers(summary: dict[str, Any]) -> None:
     summary["total"] = ["all", "right"]
 
 
-EDITS = [_value, _interval, _count, _of_tasks, _tokens, _cost, _no_numbers]
+def _nothing(summary: dict[str, Any]) -> None:
+    summary["total"] = None
+
+
+def _huge(summary: dict[str, Any]) -> None:
+    summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] = 10**400
+    summary["usage"]["input"] = 10**400
+
+
+def _infinite(summary: dict[str, Any]) -> None:
+    summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] = "inf"
+
+
+EDITS = [_value, _interval, _count, _of_tasks, _tokens, _cost]
+EDITS += [_no_numbers, _nothing, _huge, _infinite]
 
 
 @pytest.mark.parametrize("edit", EDITS)

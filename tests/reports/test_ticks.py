@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from harness.benchmarks import benchmark
 from harness.tables import exact
-from reports.figures import percent_axis
 from reports.view import plots
+from reports.view.figures import percent_axis
 
 
 def number(label: str) -> float:

@@ -64,11 +64,12 @@ class OnScreens(Around):
         usual = TwoRounds()
         for one in fields(TwoRounds):
             if one.name not in _USED and getattr(self.inner, one.name) != getattr(usual, one.name):
+                own = one.name in SETTINGS
                 raise WithoutEffect(
-                    one.name if one.name in SETTINGS else "protocol_options",
+                    one.name if own else "protocol_options",
                     f"--protocol-option {one.name} has no effect on screens, which list no "
                     "elements",
-                    key=one.name,
+                    key="" if own else one.name,
                 )
 
     @property

@@ -190,8 +190,8 @@ def test_a_missed_step_is_zero_unasked_or_asked_all_the_same() -> None:
 def test_scoring_again_leaves_missed_steps_as_they_are() -> None:
     asked = (*ONE_TASK, *TEXT_ONLY, "--candidates", "ranker", "--ranker", "third-place")
     assert call("--model", "lexical", *asked, "--top-k", "2", "--out", "a").code == 0
-    again = call("score", "a", "--json")
-    assert {**json.loads(again.out), "complete": True} == summary("a")
+    again = call("score", "a", "--json=full")
+    assert json.loads(again.out) == {"directory": "a", **summary("a")}
 
 
 @pytest.mark.usefixtures("third")

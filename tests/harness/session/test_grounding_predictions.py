@@ -105,7 +105,7 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
     every = [one for cell in hits.values() for one in cell]
     assert 0.1 < sum(every) / len(every) < 0.5, "worth telling apart"
     options = ("-b", benchmark, "--data", shared_data("grounding"))
-    total = json.loads(score(lines, *options, "--json").out)["total"]["metrics"]
+    total = json.loads(score(lines, *options, "--json=full").out)["total"]["metrics"]
     found = total["valid"]["hit"]
     assert found["micro"]["value"] == pytest.approx(sum(every) / len(every), abs=1e-12)
     cells = [sum(cell) / len(cell) for cell in hits.values()]
@@ -116,20 +116,22 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
         assert f"{what} {count} (" in told
     assert f"{len(lines)} predictions for {len(every):,} items; items without one count" in told
     left_out = json.loads(
-        score(lines, *options, "--json", "--scoring-option", "unattempted=exclude").out
+        score(lines, *options, "--json=full", "--scoring-option", "unattempted=exclude").out
     )
     assert left_out["total"]["metrics"]["valid"]["hit"]["micro"]["n"] == len(lines)
 
 
 def test_the_note_is_that_of_the_benchmark() -> None:
     lines: list[Line] = [{"item": "marlowe-2c52d5d2-1", "point": [1, 2]}]
-    note = json.loads(score(lines, "-b", "sample-grounding", "--json").out)["note"]
+    note = json.loads(score(lines, "-b", "sample-grounding", "--json=full").out)["note"]
     assert note == benchmark("sample-grounding").note and "Mind2Web" not in note
 
 
 def test_what_is_absent_is_right_where_it_is_declined() -> None:
     lines: list[Line] = [{"item": "gone", "declined": True}, {"item": "search", "declined": True}]
-    valid = json.loads(score(lines, "-b", "screens", "--json").out)["total"]["metrics"]["valid"]
+    valid = json.loads(score(lines, "-b", "screens", "--json=full").out)["total"]["metrics"][
+        "valid"
+    ]
     assert valid["hit"]["micro"]["value"] == 1 / 5
     assert (valid["present"]["micro"]["value"], valid["present"]["micro"]["n"]) == (0, 4)
     assert valid["declined"]["micro"]["value"] == 1

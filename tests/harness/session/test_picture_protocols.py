@@ -97,7 +97,7 @@ def test_a_point_is_scored_in_both_ways() -> None:
         under = step["prediction"]["under"] in gold["elements"]
         assert step["scores"]["element_under"] == under
     assert f"points: {len(found)}, of which" in told.out
-    smallest = call("score", "r", "--scoring-option", "point_rule=smallest", "--json")
+    smallest = call("score", "r", "--scoring-option", "point_rule=smallest", "--json=full")
     assert json.loads(smallest.out)["scoring"]["point_rule"] == "smallest"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import harness
 from tests.harness.commands.tool import (
     CLICK_A,
     DEV,
@@ -34,7 +35,7 @@ def run_with(answer: str, *more: str, data: tuple[str, ...] = ONE_TASK) -> Calle
 
 
 def scored(*more: str) -> dict[str, Any]:
-    called = call("score", "a", "--json", *more)
+    called = call("score", "a", "--json=full", *more)
     assert called.code == 0, called.err
     found: dict[str, Any] = json.loads(called.out)
     return found
@@ -49,7 +50,7 @@ def test_scoring_a_run_again_gives_its_own_table_and_summary() -> None:
     again = call("score", "a")
     assert (again.code, table(again.out)) == (0, table(own.out))
     assert again.out.splitlines()[-1] == "0 of 74 predictions read differently than in the run"
-    assert {**scored(), "complete": True} == summary("a")
+    assert scored() == {"directory": "a", **summary("a")}
 
 
 def test_scores_are_worked_out_from_replies_and_not_copied() -> None:
@@ -151,7 +152,7 @@ def oracle() -> None:
 
 
 def predicted(*more: str) -> dict[str, Any]:
-    called = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--json", *more)
+    called = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--json=full", *more)
     assert called.code == 0, called.err
     found: dict[str, Any] = json.loads(called.out)
     return found
@@ -279,7 +280,7 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
             keys = ("element", "operation", "value")
             lines.append({"step": step["step_id"], **{key: own[key] for key in keys}})
     Path("p.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    called = call("score", "--predictions", "p.jsonl", *DEV, "--json")
+    called = call("score", "--predictions", "p.jsonl", *DEV, "--json=full")
     assert "test data" in json.loads(called.out)["note"]
     found = json.loads(called.out)
     for key in ("element", "operation_f1", "success"):
@@ -306,3 +307,45 @@ def test_repeated_tokens_count_only_when_asked_for() -> None:
         scored("--scoring-option", "bag=yes", "--f1", "cl100k-lc")["total"]
         == scored("--f1", "cl100k-lc")["total"]
     )
+
+
+def test_scores_are_json_in_the_form_of_a_run() -> None:
+    ran_once = call("-m", "lexical", *ONE_TASK, "--out", "a", "--json", "--progress", "off")
+    assert ran_once.code == 0, ran_once.err
+    for words in (("a", "--json"), ("--json", "a"), ("--json=scores", "a")):
+        again = call("score", *words)
+        assert again.code == 0, again.err
+        assert again.out == ran_once.out
+    assert len(ran_once.out.splitlines()) <= 22
+    changed = json.loads(call("score", "a", "--json", "--invalid", "fail").out)
+    found = json.loads(ran_once.out)
+    assert list(changed) == list(found)
+    assert list(changed["scores"]) == list(found["scores"])
+
+
+def test_the_whole_summary_is_asked_for() -> None:
+    assert call("-m", "lexical", *ONE_TASK, "--out", "a", "--progress", "off").code == 0
+    summary = json.loads(Path("a/summary.json").read_text())
+    for words in (("a", "--json=full"), ("--json", "full", "a"), ("--json=full", "a")):
+        full = json.loads(call("score", *words).out)
+        assert full["directory"] == "a"
+        assert full["total"] == summary["total"] and full.keys() == {"directory", *summary}
+    assert "score takes a run, or --predictions FILE" in call("score").err
+    assert "score takes a run, or --predictions FILE" in call("score", "--json").err
+    assert "'half' is not one of 'scores', 'full'" in call("score", "a", "--json=half").err
+
+
+def test_scores_of_predictions_have_the_same_form() -> None:
+    line = {"step": "none", "element": None}
+    assert call("-m", "oracle", *ONE_TASK, "--out", "a", "--progress", "off").code == 0
+    (first, *_) = (record for record in harness.open_run("a").records() if record.scores)
+    Path("p.jsonl").write_text(json.dumps({**line, "step": first.unit_id}) + "\n")
+    done = call("score", "--predictions", "p.jsonl", *ONE_TASK, "--json")
+    assert done.code == 0, done.err
+    brief = json.loads(done.out)
+    assert list(brief) == [
+        *("predictions", "benchmark", "splits", "steps", "statuses", "scores"),
+    ]
+    assert brief["scores"]["step_success"].keys() == {"value", "low", "high", "n", "over"}
+    full = json.loads(call("score", "--predictions", "p.jsonl", *ONE_TASK, "--json=full").out)
+    assert full["predictions"] == "p.jsonl" and "elements_on_no_page" in full

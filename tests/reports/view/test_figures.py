@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reports.command import report
-from reports.figures import MOST_GROUPS, results
 from reports.tables import by_table
+from reports.view.figures import MOST_GROUPS, results
 from tests.reports.exports.runs import made_up
 from tests.reports.runs import setup, step, worked, write
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
 import pandas as pd
 
 from harness.tables import average_of, clean, exact
@@ -34,7 +35,10 @@ PANELS = 4
 
 
 def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path) -> None:
-    """Draw a frame into a file of the format that its suffix names. Raises `OSError`."""
+    """Draw a frame into a file of the format that its suffix names (`reports.output.PLOT`).
+
+    Raises `click.UsageError` for a file that cannot be written.
+    """
     from matplotlib import rc_context
 
     with (
@@ -43,7 +47,10 @@ def save(draw: Callable[[pd.DataFrame], Figure], frame: pd.DataFrame, path: Path
     ):
         warnings.simplefilter("ignore")  # glyphs missing from the font are drawn as boxes
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        draw(frame).savefig(path, dpi=150, metadata=metadata)
+        try:
+            draw(frame).savefig(path, dpi=150, metadata=metadata)
+        except OSError as error:
+            raise click.UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def new_figure(
