@@ -36,6 +36,7 @@ _CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
 _IF = frozenset(("if", "provided", "wenn", "falls"))
+_ASKING = frozenset(("is", "what", "how", "could", "should", "would", "was", "or", "and"))
 _COMPARING = frozenset(("between", "among", "of", "comparing"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
@@ -82,7 +83,7 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             return None
         if not said and _concludes(words):
             said_before = {one.place for one in mentions[:begin] if one.name != mentions[end - 1].name}
-            if any(_alike(tokens, one, place) for one in said_before):
+            if any(alike(tokens, one, place) for one in said_before):
                 return None
             if words[0] in _COMPARING:
                 begin = next((one for one in range(begin, end) if "," == tokens[mentions[one].place - 1].low), begin)
@@ -117,11 +118,16 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
     at = place + 1
     while at < len(tokens) and tokens[at].low in _CLOSING | {",", "but", "only"}:
         at += 1
+    if at < len(tokens) and tokens[at].low == "used":
+        return True
     first, last = _sentence(tokens, place)
     for one in range(at, min(last, len(tokens) - 1)):
         if tokens[one].low in (CONDITIONING if one == at else _IF):
             return tokens[one - 1].low != "even" and tokens[one + 1].low not in _SPEAKERS
-    if not UNSURE.isdisjoint(_clause(tokens, first, place)):
+    asks = tokens[last - 1].low == "?" and tokens[min(last, len(tokens) - 1)].low not in APPROVING
+    if (asks and tokens[first].low in _ASKING) or not UNSURE.isdisjoint(
+        _clause(tokens, first, place)
+    ):
         return True
     return tokens[first].low in CONDITIONING and tokens[first + 1].low not in _SPEAKERS
 
@@ -130,7 +136,7 @@ def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
     """Return the words of a clause up to a place."""
     words: set[str] = set()
     for token in reversed(tokens[first:place]):
-        if token.low in CONTRASTING or token.low in (",", "so"):
+        if token.low in CONTRASTING or token.low in (",", ":", "so"):
             break
         words.add(token.low)
     return words
@@ -150,6 +156,10 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
                 return False
         elif low in ANSWERING:
             return linked or low.startswith("\\") or not low.isascii()
+        elif low in CONTRASTING:
+            return not BEFOREHAND.isdisjoint(_clause(tokens, max(0, at - _BACK), at))
+        elif low == "only" and at == place - 1:
+            return True
         elif low in MAKING and (at + 1 == place or tokens[at + 1].word):
             return True
         elif low in ("it's", "that's") or (low in ("it", "this") and linked):
@@ -211,6 +221,14 @@ def _is_alone(tokens: Sequence[Token], place: int) -> bool:
         begin -= 1
     while end < len(tokens) and not tokens[end].word and end - place < _BACK:
         end += 1
+    if any(
+        one.text in _LETTERS - {tokens[place].text} and further
+        for one, further in (
+            (tokens[begin - 1] if begin else tokens[place], _fills_line(tokens, begin - 1)),
+            (tokens[end] if end < len(tokens) else tokens[place], _fills_line(tokens, end)),
+        )
+    ):
+        return False
     before = begin == 0 or any(token.low == "\n" for token in tokens[begin:place])
     behind = end == len(tokens) or any(token.low == "\n" for token in tokens[place:end])
     return before and behind and (begin == 0 or end == len(tokens))
@@ -218,6 +236,15 @@ def _is_alone(tokens: Sequence[Token], place: int) -> bool:
 
 def _hedges(words: Sequence[str]) -> bool:
     return not HEDGING.isdisjoint(words) and SEEMING.isdisjoint(words)
+
+
+def _fills_line(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if no other word stands on the line of a token."""
+    before = reversed(tokens[max(0, place - _BACK) : max(0, place)])
+    return all(
+        next((token.low == "\n" for token in line if token.word or token.low == "\n"), True)
+        for line in (before, tokens[place + 1 : place + 1 + _BACK])
+    )
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:
@@ -241,12 +268,17 @@ def _sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
     return first, last
 
 
-def _alike(tokens: Sequence[Token], place: int, other: int) -> bool:
+def alike(tokens: Sequence[Token], place: int, other: int) -> bool:
     """Return True if the sentences around two mentions have the same words otherwise."""
-    one, two = (tokens[slice(*_sentence(tokens, at))] for at in (place, other))
-    return [token.low for token in one if token.text not in _LETTERS and token.word] == [
-        token.low for token in two if token.text not in _LETTERS and token.word
-    ]
+    first, second = _sentence(tokens, place), _sentence(tokens, other)
+    if first == second:
+        return False
+    one, two = tokens[slice(*first)], tokens[slice(*second)]
+    said, again = (
+        [token.low for token in part if token.text not in _LETTERS and token.word]
+        for part in (one, two)
+    )
+    return len(said) == len(again) and said[:1] == again[:1]
 
 
 def _begins(tokens: Sequence[Token], place: int) -> bool:

@@ -87,6 +87,8 @@ NEGATING = _words(
     *("❌", "✗", "✘", "🚫", "[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
+ALONE_IN = _words("none nothing no nobody only")
+"""Before "except" and "other than" these leave but what follows: "nothing except B"."""
 MISTAKEN = _words("wrong incorrect excluded eliminated rejected invalid false implausible falsch faux")
 """Words of a label for what is not meant: "Excluded: B"."""
 NEGATED_BEHIND = ("ではありません", "ではない", "じゃない", "아닙니다", "아니다", "不对", "不正确", "错误", "错")
@@ -95,7 +97,7 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "distractor distractors hardly unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
@@ -139,6 +141,8 @@ CORRECTING = _words(
     "wait actually sorry correction oops hmm hm rather instead moment better nope",
     "nein warte attends perdón espera",
 ) | {
+    *("hold on", "that is wrong", "that's wrong", "that was wrong", "that is incorrect"),
+    *("that's incorrect", "that was a mistake", "that is a mistake"),
     *("on second thought", "on second thoughts", "make that", "make it", "scratch that"),
     *("strike that", "i mean", "i meant", "changed my mind", "on reflection"),
 }
@@ -183,7 +187,9 @@ HEDGING = _words(
 """Words that leave it open which of several mentions is meant."""
 SEEMING = _words("tempting look looks seem seems similar close would were mistaken confused plausible")
 """Words of a remark on something that could be taken for the answer, but is not."""
-UNSURE = _words("unsure unclear uncertain") | {"not sure", "not certain", "i doubt"}
+EQUALLING = _words("equally likewise alike also too both") | {"just as"}
+"""Words that give two things the same standing."""
+UNSURE = _words("unsure unclear uncertain wrong least odd not isn't doesn't cannot can't never used") | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""
 SPECIES = _words(
     "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",

@@ -17,11 +17,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.conclusions import concluded, declares, is_conditional
+from parsers.conclusions import alike, concluded, declares, is_conditional
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
-from parsers.lexicon import BEING, CLAUSING, CONDITIONING, FILLING, JOINING, NAMES_BEFORE, NAMING, REASONING
+from parsers.lexicon import (
+    APPROVING,
+    BEING,
+    CLAUSING,
+    CONCEDING,
+    CONDITIONING,
+    EQUALLING,
+    FILLING,
+    JOINING,
+    NAMES_BEFORE,
+    NAMING,
+    NEGATING,
+    OFFERING,
+    REASONING,
+)
 from parsers.option_text import shares_words
-from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
+from parsers.wording import ENDING, QUOTES, Mention, before, is_correction, joint, rejected, standing
 
 _OPENING = QUOTES | frozenset("([*_")
 _BRACKETS = frozenset(")]}>")
@@ -31,9 +45,9 @@ _SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
 # What a letter can be the subject of, but neither an article nor a pronoun.
 BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
     *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
-    *("equals", "only", "alone", "here", "has", "does", "can"),
+    *("equals", "shows", "says", "reads", "mentions", "equals", "please", "thanks", "imo", "all", "only", "alone", "here", "has", "does", "can"),
 }
-_IN_DATA = frozenset("{[,")
+_IN_DATA = frozenset("{[,:=")
 _UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
 _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
 # Words of a name that are not capitalised.
@@ -97,9 +111,8 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
     for mention in standing(seen.tokens, list(found)):
         joined = last is not None and _joined(seen, last.place, mention.place)
         hidden = mention.place < hidden_to and not declares(seen.tokens, mention.place)
-        if asked and hidden and last is not None and not joined:
-            # "B: 50 %, D: 50 %" is one statement twice.
-            hidden = seen.low(mention.place + 1) != seen.low(last.place + 1)
+        if asked and last is not None and mention.place < hidden_to:
+            hidden = _is_remark(seen, last.place, mention.place)
         if hidden and not joined:
             continue
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
@@ -115,7 +128,9 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
         for place, token in enumerate(seen.tokens)
         if token.word and option_text(token.text) and seen.begins_text(place)
     }
-    conditional = any(is_conditional(seen.tokens, one.place) for one in counted)
+    conditional = any(is_conditional(seen.tokens, one.place) for one in counted) or (
+        last is not None and any(is_correction(seen.tokens, at) for at in range(last.place + 1, min(len(seen.tokens), last.place + _LONGEST_GAP)))
+    )
     conclusion = None
     if len({*listed, *(named.letter for named in letters)}) > 1:
         at = concluded(seen.tokens, counted)
@@ -129,6 +144,8 @@ def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
     at_start = True
     for place, token in enumerate(seen.tokens):
         name = seen.name(place, at_start=at_start)
+        if name == "I" and seen.asked and seen.option_text("I") is None and not seen.is_alone(place):
+            name = None
         if name is not None and (where := _place(seen, place, name, last, at_start)):
             yield Mention(place, name), where
             last = place
@@ -304,8 +321,9 @@ def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
     if seen.closing(place) & _BRACKETS or following.text[-1].isdigit():
         return True
     if name == "I" or (name == "A" and not (leading and leading.text.islower())):
-        return following.low in BEING_IT | JOINING | CONDITIONING | REASONING
-    return following.text.islower()
+        known = BEING_IT | JOINING | CONDITIONING | REASONING | APPROVING | NEGATING | OFFERING
+        return following.low in known or following.low.endswith("ly")
+    return following.text.islower() or following.low in ("i", "i'm", "i'd")
 
 
 def _is_foreign(seen: LetterTokens, place: int) -> bool:
@@ -357,6 +375,26 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
         elif listed or token.low not in _OPENING:
             return listed and token.low in _BRACKETS | QUOTES
     return False
+
+
+def _is_remark(seen: LetterTokens, first: int, second: int) -> bool:
+    """Return True if a letter is in a remark on the one that starts the line: behind the end of its
+    sentence or a word of reasoning, and neither declared, offered, nor said to be as good."""
+    if declares(seen.tokens, second):
+        return False
+    # "B: 50 %, D: 50 %" is one statement twice.
+    behind = (seen.at(seen.behind(place)) for place in (first, second))
+    one, other = (token.low if token else "" for token in behind)
+    sentence = seen.tokens[first : second + _LONGEST_GLOSS + 3]
+    if (one == other and one not in ENDING | {""}) or not EQUALLING.isdisjoint(
+        token.low for token in sentence
+    ):
+        return False
+    offered = {seen.low(at) for at in (*range(second - 4, second), seen.behind(second))}
+    if not offered.isdisjoint(OFFERING) or alike(seen.tokens, first, second):
+        return False
+    parting = ENDING | REASONING | CONCEDING | TURNING | set(":(\u2013\u2014-")
+    return any(token.low in parting for token in seen.tokens[first:second])
 
 
 def _is_doubtful(seen: LetterTokens, place: int, where: Place) -> bool:

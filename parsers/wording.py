@@ -27,6 +27,7 @@ from parsers.lexicon import (
     JOINING,
     LABELLING,
     NAMING,
+    ALONE_IN,
     MISTAKEN,
     NEGATED_BEHIND,
     NEGATING,
@@ -63,7 +64,7 @@ _TOKEN = re.compile(
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |(?:but\s{{1,3}}also|failing\s{{1,3}}that)|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
@@ -165,9 +166,18 @@ def before(tokens: Sequence[Token], index: int) -> Before:
             # "anything but C", and "not C but D".
             but = any(token.low in ANY for token in tokens[max(0, place - 4) : place])
             return replace(found, denied=True) if but else replace(found, introduced=True)
+        elif low in ("except", "other than", "than") and not ALONE_IN.isdisjoint(
+            token.low for token in tokens[max(0, place - 4) : place]
+        ):
+            return replace(found, introduced=True)
         elif low in NEGATING or low.endswith(NEGATING_ENDS):
             return found if passed else replace(found, denied=True)
-        elif low in MISTAKEN and not passed and (tokens[place + 1].low == ":" or found.introduced):
+        elif (
+            low in MISTAKEN
+            and not passed
+            and (tokens[place + 1].low in QUOTES | {":"} or found.introduced)
+            and (place == 0 or tokens[place - 1].low not in BEING)
+        ):
             return replace(found, denied=True)
         elif low in INTRODUCING:
             named = found.named or (low in NAMING and not found.introduced)
@@ -189,7 +199,7 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
     if low == "no":
         # "C? No, D", but not "no other option".
         after = tokens[place + 1] if place + 1 < len(tokens) else None
-        return after is not None and not after.word and after.low != "\n"
+        return after is not None and not after.word and after.low not in ("\n", ":")
     if low in ("better", "rather"):
         # "or better D", but not "a better choice".
         return place > 0 and tokens[place - 1].low in ("or", "but", ",", "-", "\u2013", "\u2014")
@@ -303,13 +313,20 @@ def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[
     for number in range(1, len(mentions) + 1):
         link: Joint | None = None
         if number < len(mentions):
-            link = joint(tokens, mentions[number - 1].place, mentions[number].place)
+            first, second = mentions[number - 1].place, mentions[number].place
+            ended = any(token.low in ENDING for token in tokens[first:second])
+            link = None if ended else joint(tokens, first, second)
         # "Compared with B and C, A ...": the last of a list stands behind "and".
         if link is not None and not (shared and link == "listed"):
             shared = link == "shared"
             continue
         # A label is about all that follows it: "Wrong: B, C".
-        if shared or tokens[mentions[start].place - 1].low == ":":
+        opening = mentions[start].place - 1
+        while opening > 0 and tokens[opening].low in QUOTES | {"[", "("}:
+            opening -= 1
+        ending = tokens[mentions[number - 1].place + 1 : mentions[number - 1].place + 2]
+        plural = bool(ending) and ending[0].low in ("are", "were")
+        if shared or plural or (opening >= 0 and tokens[opening].low == ":"):
             chains.append((start, number))
         start, shared = number, False
     return chains
