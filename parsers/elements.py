@@ -46,6 +46,9 @@ _BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
 _LONGEST_PROSE = 40_000
+_LONE = re.compile(r"(?<!\w)[B-HJ-Zb-z](?!\w)|(?<!\w)[AI](?!\w)")
+_FIRST_LETTERS = 60
+_LAST_LETTERS = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
     `named_letters`). A letter that was read from running text is flagged `in_text`, one next to a
     choice text of another option `text_mismatch`.
     """
-    shadow = labels.lettered(content.shadow[:_LONGEST_LINE])
+    shadow = _ends_of(labels.lettered(content.shadow[:_LONGEST_LINE]))
     names = named_letters(shadow, labels.text, long=labels.long)
     if says_none(shadow) and not (names.letters and names.letters[0].letter == NONE):
         return ElementReading(Status.NONE)
@@ -106,6 +109,15 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
     return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
 
 
+def _ends_of(text: str) -> str:
+    """Return a text without what stands between its first and its last lone letters, which bounds
+    the time that reading takes."""
+    letters = [found.start() for found in _LONE.finditer(text)]
+    if len(letters) <= _FIRST_LETTERS + _LAST_LETTERS:
+        return text
+    return f"{text[: letters[_FIRST_LETTERS]]}\n{text[letters[-_LAST_LETTERS] :]}"
+
+
 def says_none(content: str) -> bool:
     """Return True if the content of an ELEMENT line begins with a word for none (None, NA, N/A,
     ...)."""
@@ -115,7 +127,7 @@ def says_none(content: str) -> bool:
 
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
     """Return the option that a reply without any ELEMENT line names."""
-    shadow = labels.lettered(shadow[-_LONGEST_PROSE:])
+    shadow = _ends_of(labels.lettered(shadow[-_LONGEST_PROSE:]))
     return _named_in(named_letters(shadow, labels.text, long=labels.long), shadow, labels)
 
 
@@ -134,7 +146,8 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     A letter next to the text of another option is not read. Texts of options stand for their
     letters where no letter is named, so they can be denied, listed and concluded with as well.
     """
-    shadow = _DRESS.sub(lambda mark: " " * len(mark[0]), said.shadow[-_LONGEST_PROSE:])
+    shadow = _ends_of(said.shadow[-_LONGEST_PROSE:])
+    shadow = _DRESS.sub(lambda mark: " " * len(mark[0]), shadow)
     if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
     if (answer := answer_in(said, labels.index)) is not None and answer.text != said.text:
