@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from parsers.lexicon import (
     ANSWERING,
@@ -17,10 +18,12 @@ from parsers.lexicon import (
     FILLING,
     FINAL,
     HEDGING,
+    HELPING,
     MAKING,
     NAMING,
     OFFERING,
     SEEMING,
+    SHARING,
     UNSURE,
     WEIGHED,
 )
@@ -37,6 +40,7 @@ _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
 _IF = frozenset(("if", "provided", "wenn", "falls"))
 _ASKING = frozenset(("is", "what", "how", "could", "should", "would", "was", "or", "and"))
+_BECAUSE = frozenset(("because", "since", "as", "which", "(", "over", ":"))
 _COMPARING = frozenset(("between", "among", "of", "comparing"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
@@ -68,9 +72,13 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             begin -= 1
         if any(begin <= one < end for one in said):
             rest = tokens[mentions[said[-1]].place : last]
-            offered = any(token.low in OFFERING or token.low == "equally" for token in rest)
+            giving = (at for at, one in enumerate(rest) if one.low in CONCEDING | _BECAUSE)
+            joined = SHARING - {"o", "e", "y", "of"}
+            offered = any(one.low in OFFERING or one.low == "equally" for one in rest) or any(
+                one.low in joined for one in rest[: next(giving, len(rest))]
+            )
             other = any(one.name != mentions[said[-1]].name for one in mentions[said[-1] : end])
-            return None if offered or (other and _hedges(_words(rest))) else said[-1]
+            return None if other and (offered or _hedges(_words(rest))) else said[-1]
         words = _words(tokens[first:last])
         hedges = _hedges(words) or words[-1] == "?"
         other = (
@@ -129,7 +137,7 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
         _clause(tokens, first, place)
     ):
         return True
-    return tokens[first].low in CONDITIONING and tokens[first + 1].low not in _SPEAKERS
+    return tokens[first].low in CONDITIONING | {"then"} and tokens[first + 1].low not in _SPEAKERS
 
 
 def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
@@ -290,6 +298,8 @@ def _begins(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _concludes(words: Sequence[str]) -> bool:
+    if any(one == "so" and other in BEING | HELPING for one, other in pairwise(words)):
+        return False
     if not WEIGHED.isdisjoint(words):
         return True
     if not _SPEAKERS.isdisjoint(words) and not CHOOSING.isdisjoint(words):

@@ -160,7 +160,11 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     found = _named_in(names, shadow, labels)
     if found.status is Status.NO_ELEMENT and not found.denied:
         lettered = texts_as_letters(shadow, labels.options, list(labels.index))
-        found = read_prose(lettered, labels) if lettered != shadow else found
+        if lettered != shadow:
+            names = named_letters(lettered, labels.text, long=labels.long, asked=True)
+            if names.conditional and names.conclusion is None:
+                return ElementReading(Status.AMBIGUOUS)
+            found = _named_in(names, lettered, labels)
         if found.option is not None:
             other = {one for one in _BRACKETED.findall(shadow) if one in labels.index}
             if other - {list(labels.index)[found.option]}:

@@ -97,7 +97,7 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "distractor distractors hardly unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "missing absent distractor distractors hardly unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
@@ -116,10 +116,10 @@ JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
     "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
-    "hoặc und oder ou o u et y e ed od en of lub i eller",
+    "oppure ovvero como xor hoặc und oder ou o u et y e ed od en of lub i eller",
 ) | {"but also", "failing that", "followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
-OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
+OFFERING = _words("oppure ovvero xor or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
 """Words that offer what follows them as another possibility."""
 CONDITIONING = _words(
     "if when unless where whenever provided assuming depending otherwise",
@@ -189,7 +189,7 @@ SEEMING = _words("tempting look looks seem seems similar close would were mistak
 """Words of a remark on something that could be taken for the answer, but is not."""
 EQUALLING = _words("equally likewise alike also too both") | {"just as"}
 """Words that give two things the same standing."""
-UNSURE = _words("unsure unclear uncertain wrong least odd not isn't doesn't cannot can't never used") | {"not sure", "not certain", "i doubt"}
+UNSURE = _words("unsure unclear uncertain wrong least odd not isn't doesn't don't cannot can't never used") | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""
 SPECIES = _words(
     "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",
