@@ -15,6 +15,7 @@ from parsers.lexicon import (
     CONCEDING,
     CONDITIONING,
     CONTRASTING,
+    EQUALLING,
     FILLING,
     FINAL,
     HEDGING,
@@ -41,6 +42,7 @@ _LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", 
 _IF = frozenset(("if", "provided", "wenn", "falls"))
 _ASKING = frozenset(("is", "what", "how", "could", "should", "would", "was", "or", "and"))
 _BECAUSE = frozenset(("because", "since", "as", "which", "(", "over", ":"))
+_NUMBERS = frozenset(("one", "two", "three"))
 _COMPARING = frozenset(("between", "among", "of", "comparing"))
 _AFTERWARDS = frozenset(("then", "next", "afterwards", "later", "second", "secondly"))
 
@@ -74,7 +76,7 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             rest = tokens[mentions[said[-1]].place : last]
             giving = (at for at, one in enumerate(rest) if one.low in CONCEDING | _BECAUSE)
             joined = SHARING - {"o", "e", "y", "of"}
-            offered = any(one.low in OFFERING or one.low == "equally" for one in rest) or any(
+            offered = any(one.low in OFFERING | EQUALLING for one in rest) or any(
                 one.low in joined for one in rest[: next(giving, len(rest))]
             )
             other = any(one.name != mentions[said[-1]].name for one in mentions[said[-1] : end])
@@ -96,6 +98,8 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
             if words[0] in _COMPARING:
                 begin = next((one for one in range(begin, end) if "," == tokens[mentions[one].place - 1].low), begin)
             return end - 1 if len({mention.name for mention in mentions[begin:end]}) == 1 else None
+        if not said and (words[0] in OFFERING or is_all_said(tokens, place)):
+            return None
         end = begin
     return None
 
@@ -137,7 +141,9 @@ def is_conditional(tokens: Sequence[Token], place: int) -> bool:
         _clause(tokens, first, place)
     ):
         return True
-    return tokens[first].low in CONDITIONING | {"then"} and tokens[first + 1].low not in _SPEAKERS
+    if tokens[first].low == "then" and first and tokens[first - 1].low == ";":
+        return True
+    return tokens[first].low in CONDITIONING and tokens[first + 1].low not in _SPEAKERS
 
 
 def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
@@ -178,7 +184,7 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
             linked = True
         elif low in BEST and linked:
             return True
-        elif linked and low.isdecimal():
+        elif linked and (low.isdecimal() or low in _NUMBERS):
             continue
         elif low in _CONSEQUENT:
             return tokens[at + 1].low not in BEING and (at == place - 1 or linked)
@@ -264,6 +270,11 @@ def _is_final(tokens: Sequence[Token], place: int) -> bool:
     first, last = _sentence(tokens, place)
     words = {token.low for token in tokens[max(0, first - 3) : last]}
     return not words.isdisjoint(FINAL)
+
+
+def is_all_said(tokens: Sequence[Token], place: int) -> bool:
+    """Return True if a mention is the only word of its sentence."""
+    return sum(token.word for token in tokens[slice(*_sentence(tokens, place))]) == 1
 
 
 def _sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:

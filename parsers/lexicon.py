@@ -84,14 +84,17 @@ NEGATING = _words(
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
+    *("cross out", "crossed out"),
     *("❌", "✗", "✘", "🚫", "[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
 ALONE_IN = _words("none nothing no nobody only")
 """Before "except" and "other than" these leave but what follows: "nothing except B"."""
-MISTAKEN = _words("wrong incorrect excluded eliminated rejected invalid false implausible falsch faux")
+MISTAKEN = _words("least wrong incorrect excluded eliminated rejected invalid false implausible falsch faux")
 """Words of a label for what is not meant: "Excluded: B"."""
-NEGATED_BEHIND = ("ではありません", "ではない", "じゃない", "아닙니다", "아니다", "不对", "不正确", "错误", "错")
+NEGATED_BEHIND = ("ではありません", "ではない", "じゃない", "아닙니다", "아니다", "不对", "不正确", "错误", "错") + (
+    *("ではなく", "じゃなく", "違", "아니라", "아니고", "틀렸", "невер", "неправ", "а не"),
+)
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 """The same in Chinese, which does not separate words."""
 
@@ -107,7 +110,7 @@ FAILING = _words(
 APPROVING = _words("✅ ✔ ✓ ☑ [x] yes true correct right ja sí oui sim да 对 正确")
 HELPING = _words("do does did has have will can")
 SOFTENING = _words(
-    "clearly definitely obviously simply probably likely also both all therefore thus completely",
+    "to be clearly definitely obviously simply probably likely also both all therefore thus completely",
     "just a an the option choice",
 )
 """Words between a mention and the words behind it that deny it: "C is clearly wrong"."""
@@ -141,7 +144,7 @@ CORRECTING = _words(
     "wait actually sorry correction oops hmm hm rather instead moment better nope",
     "nein warte attends perdón espera",
 ) | {
-    *("hold on", "that is wrong", "that's wrong", "that was wrong", "that is incorrect"),
+    *("any more", "anymore", "doubt it", "hold on", "that is wrong", "that's wrong", "that was wrong", "that is incorrect"),
     *("that's incorrect", "that was a mistake", "that is a mistake"),
     *("on second thought", "on second thoughts", "make that", "make it", "scratch that"),
     *("strike that", "i mean", "i meant", "changed my mind", "on reflection"),
@@ -187,7 +190,7 @@ HEDGING = _words(
 """Words that leave it open which of several mentions is meant."""
 SEEMING = _words("tempting look looks seem seems similar close would were mistaken confused plausible")
 """Words of a remark on something that could be taken for the answer, but is not."""
-EQUALLING = _words("equally likewise alike also too both") | {"just as"}
+EQUALLING = _words("second secondly equally likewise alike also too both") | {"just as"}
 """Words that give two things the same standing."""
 UNSURE = _words("unsure unclear uncertain wrong least odd not isn't doesn't don't cannot can't never used") | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.conclusions import alike, concluded, declares, is_conditional
+from parsers.conclusions import alike, concluded, declares, is_all_said, is_conditional
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
 from parsers.lexicon import (
     APPROVING,
@@ -45,7 +45,7 @@ _SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
 # What a letter can be the subject of, but neither an article nor a pronoun.
 BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
     *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
-    *("equals", "shows", "says", "reads", "mentions", "equals", "please", "thanks", "imo", "all", "only", "alone", "here", "has", "does", "can"),
+    *("equals", "shows", "says", "reads", "mentions", "my", "equals", "please", "thanks", "imo", "all", "only", "alone", "here", "has", "does", "can"),
 }
 _IN_DATA = frozenset("{[,:=")
 _UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
@@ -391,7 +391,7 @@ def _is_remark(seen: LetterTokens, first: int, second: int) -> bool:
     ):
         return False
     offered = {seen.low(at) for at in (*range(second - 4, second), seen.behind(second))}
-    if not offered.isdisjoint(OFFERING) or alike(seen.tokens, first, second):
+    if not offered.isdisjoint(OFFERING) or alike(seen.tokens, first, second) or is_all_said(seen.tokens, second):
         return False
     parting = ENDING | REASONING | CONCEDING | TURNING | set(":(\u2013\u2014-")
     return any(token.low in parting for token in seen.tokens[first:second])

@@ -63,8 +63,8 @@ _TOKEN = re.compile(
     rf"""
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
-        |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|(?:rul(?:e[sd]?|ing)|cross(?:ed)?)\s{{1,3}}out
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|any\s?more|doubt\s{{1,3}}it|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |(?:but\s{{1,3}}also|failing\s{{1,3}}that)|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
@@ -120,7 +120,7 @@ _JOINTS |= {"\u2013", "\u2014"}
 _BETWEEN = frozenset(("the", "if", "another"))
 _REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
 _BEFORE_MARK = frozenset("\n,;|-*")
-_LISTING = frozenset((",", "and", "&", "+", "und", "et", "y", "e"))
+_LISTING = frozenset(("plus", ",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
 
@@ -175,7 +175,7 @@ def before(tokens: Sequence[Token], index: int) -> Before:
         elif (
             low in MISTAKEN
             and not passed
-            and (tokens[place + 1].low in QUOTES | {":"} or found.introduced)
+            and (":" in {token.low for token in tokens[place:index]} or found.introduced)
             and (place == 0 or tokens[place - 1].low not in BEING)
         ):
             return replace(found, denied=True)
@@ -209,9 +209,19 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
 def joins_another(tokens: Sequence[Token], place: int) -> bool:
     """Return True if a mention is one of several that are offered: "B or C", "B, C"."""
     for step in (1, -1):
+        beside = True
         for at in range(place + step, place + 8 * step, step):
-            if not 0 <= at < len(tokens) or tokens[at].low in ENDING:
+            if not 0 <= at < len(tokens):
                 break
+            if tokens[at].low in ENDING:
+                if tokens[at].low == "\n" and at + step < len(tokens) and step == 1 and tokens[at + 1].low in OFFERING:
+                    return True
+                break
+            text = tokens[at].text
+            if beside and len(text) == 1 and "A" <= text <= "Z" and text != tokens[place].text:
+                article = at + 1 < len(tokens) and tokens[at + 1].text.islower() and step > 0
+                return not (article and text in ("A", "I"))
+            beside = beside and not tokens[at].word
             if tokens[at].low in OFFERING:
                 return True
             if tokens[at].low in _LISTING:
