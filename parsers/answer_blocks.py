@@ -8,10 +8,10 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from parsers.lexicon import MISTAKEN, NEGATING
 from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
 from parsers.calls import Written, read_entries, written_calls
 from parsers.dictionaries import flat, object_in
+from parsers.lexicon import MISTAKEN, NEGATING
 from parsers.operations import OperationReading, read_operation
 from parsers.option_text import is_letter
 from parsers.reply_text import Source, source, tidy
@@ -272,7 +272,9 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
             lone = {one for one in lone if one in letters}
             given = source(lone.pop()) if len(lone) == 1 else None
         text = next((one for name, one in values.items() if name.endswith("text")), None)
-        return source(f"{given.text}. {text}") if given and text and given.text in letters else given
+        return (
+            source(f"{given.text}. {text}") if given and text and given.text in letters else given
+        )
 
     found = read_entries(reply, read)
     if len({one.content.text for one in found[-2:]}) > 1:

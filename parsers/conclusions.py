@@ -13,7 +13,6 @@ from parsers.lexicon import (
     BEST,
     CHOOSING,
     CONCEDING,
-    CONDITIONING,
     CONTRASTING,
     EQUALLING,
     FILLING,
@@ -25,22 +24,30 @@ from parsers.lexicon import (
     OFFERING,
     SEEMING,
     SHARING,
-    UNSURE,
     WEIGHED,
 )
-from parsers.wording import ENDING, Mention, Token, joins_another
+from parsers.sentences import (
+    CLOSING,
+    CONSEQUENT,
+    LETTERS,
+    SPEAKERS,
+    alike,
+    clause_before,
+    is_all_said,
+    is_conditional,
+    joins_another,
+    sentence_at,
+)
+from parsers.wording import ENDING, Mention, Token
 
-_LONGEST_SENTENCE = 80
 _LONGEST_LINE = 40
 _BACK = 14
-_SURE = NAMING | BEST | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed", "it", "us", "me"))
-_CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
-_SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's", "i'm", "we're", "i've"))
-_CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
-_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_SURE = (
+    NAMING
+    | BEST
+    | frozenset(("the", "with", "for", "on", "clearly", "definitely", "indeed", "it", "us", "me"))
+)
 _LISTED = frozenset((",", "and", "or", "among", "between", "from", "out", "of", "und", "et", "y"))
-_IF = frozenset(("if", "provided", "wenn", "falls"))
-_ASKING = frozenset(("is", "what", "how", "could", "should", "would", "was", "or", "and"))
 _BECAUSE = frozenset(("because", "since", "as", "which", "(", "over", ":"))
 _NUMBERS = frozenset(("one", "two", "three"))
 _COMPARING = frozenset(("between", "among", "of", "comparing"))
@@ -68,7 +75,7 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
     end = len(mentions)
     while end:
         place = mentions[end - 1].place
-        first, last = _sentence(tokens, place)
+        first, last = sentence_at(tokens, place)
         begin = end
         while begin and mentions[begin - 1].place >= first:
             begin -= 1
@@ -92,11 +99,15 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
         if other and (hedges or words[0] in _AFTERWARDS):
             return None
         if not said and _concludes(words):
-            said_before = {one.place for one in mentions[:begin] if one.name != mentions[end - 1].name}
+            said_before = {
+                one.place for one in mentions[:begin] if one.name != mentions[end - 1].name
+            }
             if any(alike(tokens, one, place) for one in said_before):
                 return None
             if words[0] in _COMPARING:
-                begin = next((one for one in range(begin, end) if "," == tokens[mentions[one].place - 1].low), begin)
+                # "Between B and C, the better one is B": the clause behind the comma concludes.
+                commas = (one for one in range(begin, end) if _follows_comma(tokens, mentions[one]))
+                begin = next(commas, begin)
             return end - 1 if len({mention.name for mention in mentions[begin:end]}) == 1 else None
         if not said and (words[0] in OFFERING or is_all_said(tokens, place)):
             return None
@@ -104,18 +115,24 @@ def concluded(tokens: Sequence[Token], mentions: Sequence[Mention]) -> int | Non
     return None
 
 
+def _follows_comma(tokens: Sequence[Token], mention: Mention) -> bool:
+    return tokens[mention.place - 1].low == ","
+
+
 def declares(tokens: Sequence[Token], place: int) -> bool:
     """Return True if the text declares the mention at a place the answer: "the answer is B", "I
     choose B", "B is correct", `\\boxed{B}`, or B alone on the first or the last line."""
     if _is_alone(tokens, place):
         return True
-    first, last = _sentence(tokens, place)
+    first, last = sentence_at(tokens, place)
     turns = CONTRASTING | ({","} if tokens[first].low in CONCEDING else set())
     first = next((at for at in range(place - 1, first, -1) if tokens[at].low in turns), first)
     ends = CONTRASTING | CONCEDING | {"because", "since", "even"}
     last = next((at for at in range(place + 1, last) if tokens[at].low in ends), last)
     words = _words(tokens[first:last])
-    if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(_clause(tokens, first, place)):
+    if not HEDGING.isdisjoint(words) or not BEFOREHAND.isdisjoint(
+        clause_before(tokens, first, place)
+    ):
         return False
     if {"left", "right"} <= set(words):
         return False
@@ -124,59 +141,28 @@ def declares(tokens: Sequence[Token], place: int) -> bool:
     return _is_declared(tokens, place) or _is_called_best(tokens, place)
 
 
-def is_conditional(tokens: Sequence[Token], place: int) -> bool:
-    """Return True if words of a condition follow a mention or begin its sentence: "B if it is red",
-    "when it is red, B"."""
-    at = place + 1
-    while at < len(tokens) and tokens[at].low in _CLOSING | {",", "but", "only"}:
-        at += 1
-    if at < len(tokens) and tokens[at].low == "used":
-        return True
-    first, last = _sentence(tokens, place)
-    for one in range(at, min(last, len(tokens) - 1)):
-        if tokens[one].low in (CONDITIONING if one == at else _IF):
-            return tokens[one - 1].low != "even" and tokens[one + 1].low not in _SPEAKERS
-    asks = tokens[last - 1].low == "?" and tokens[min(last, len(tokens) - 1)].low not in APPROVING
-    if (asks and tokens[first].low in _ASKING) or not UNSURE.isdisjoint(
-        _clause(tokens, first, place)
-    ):
-        return True
-    if tokens[first].low == "then" and first and tokens[first - 1].low == ";":
-        return True
-    return tokens[first].low in CONDITIONING and tokens[first + 1].low not in _SPEAKERS
-
-
-def _clause(tokens: Sequence[Token], first: int, place: int) -> set[str]:
-    """Return the words of a clause up to a place."""
-    words: set[str] = set()
-    for token in reversed(tokens[first:place]):
-        if token.low in CONTRASTING or token.low in (",", ":", "so"):
-            break
-        words.add(token.low)
-    return words
-
-
 def _is_declared(tokens: Sequence[Token], place: int) -> bool:
     """Return True for words before a mention that declare it."""
     linked = spoken = False
     for at in range(place - 1, max(-1, place - 1 - _BACK), -1):
         low = tokens[at].low
-        if linked and (low in _LISTED or tokens[at].text in _LETTERS):
+        if linked and (low in _LISTED or tokens[at].text in LETTERS):
             continue
         if spoken:
-            if low in _SPEAKERS:
+            if low in SPEAKERS:
                 return True
             if low not in FILLING:
                 return False
         elif low in ANSWERING:
             return linked or low.startswith("\\") or not low.isascii()
         elif low in CONTRASTING:
-            return not BEFOREHAND.isdisjoint(_clause(tokens, max(0, at - _BACK), at))
-        elif low == "only" and at == place - 1:
-            return True
-        elif low in MAKING and (at + 1 == place or tokens[at + 1].word):
-            return True
-        elif low in ("it's", "that's") or (low in ("it", "this") and linked):
+            return not BEFOREHAND.isdisjoint(clause_before(tokens, max(0, at - _BACK), at))
+        elif (
+            (low == "only" and at == place - 1)
+            or (low in MAKING and (at + 1 == place or tokens[at + 1].word))
+            or low in ("it's", "that's")
+            or (low in ("it", "this") and linked)
+        ):
             return True
         elif low in CHOOSING and tokens[at].word:
             spoken = True
@@ -186,7 +172,7 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
             return True
         elif linked and (low.isdecimal() or low in _NUMBERS):
             continue
-        elif low in _CONSEQUENT:
+        elif low in CONSEQUENT:
             return tokens[at + 1].low not in BEING and (at == place - 1 or linked)
         elif (low in ENDING and low != "\n") or (
             tokens[at].word and low not in (FILLING | NAMING if linked else _SURE)
@@ -198,7 +184,7 @@ def _is_declared(tokens: Sequence[Token], place: int) -> bool:
 def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
     """Return True for words behind a mention that declare it: "B is the right choice"."""
     at = place + 1
-    while at < len(tokens) and tokens[at].low in _CLOSING:
+    while at < len(tokens) and tokens[at].low in CLOSING:
         at += 1
     if at >= len(tokens) or tokens[at].low not in BEING:
         return _is_approved(tokens, place)
@@ -206,7 +192,7 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
         return False
     for token in tokens[at + 1 : at + 5]:
         if token.low in BEST | ANSWERING:
-            first, last = _sentence(tokens, place)
+            first, last = sentence_at(tokens, place)
             return not any(one.low in ("if", "unless", "left") for one in tokens[first:last])
         if token.low not in FILLING:
             return False
@@ -220,11 +206,13 @@ def _is_approved(tokens: Sequence[Token], place: int) -> bool:
         return True
     end = last = place + 1
     while end < min(len(tokens), place + _LONGEST_LINE) and tokens[end].low != "\n":
-        if tokens[end].text in _LETTERS:
+        if tokens[end].text in LETTERS:
             break
         end += 1
         last = end if tokens[end - 1].word or tokens[end - 1].low in APPROVING else last
-    return tokens[last - 1].low in APPROVING and (last - 1 == place + 1 or not tokens[last - 2].word)
+    return tokens[last - 1].low in APPROVING and (
+        last - 1 == place + 1 or not tokens[last - 2].word
+    )
 
 
 def _is_alone(tokens: Sequence[Token], place: int) -> bool:
@@ -236,7 +224,7 @@ def _is_alone(tokens: Sequence[Token], place: int) -> bool:
     while end < len(tokens) and not tokens[end].word and end - place < _BACK:
         end += 1
     if any(
-        one.text in _LETTERS - {tokens[place].text} and further
+        one.text in LETTERS - {tokens[place].text} and further
         for one, further in (
             (tokens[begin - 1] if begin else tokens[place], _fills_line(tokens, begin - 1)),
             (tokens[end] if end < len(tokens) else tokens[place], _fills_line(tokens, end)),
@@ -267,45 +255,9 @@ def _words(tokens: Sequence[Token]) -> list[str]:
 
 
 def _is_final(tokens: Sequence[Token], place: int) -> bool:
-    first, last = _sentence(tokens, place)
+    first, last = sentence_at(tokens, place)
     words = {token.low for token in tokens[max(0, first - 3) : last]}
     return not words.isdisjoint(FINAL)
-
-
-def is_all_said(tokens: Sequence[Token], place: int) -> bool:
-    """Return True if a mention is the only word of its sentence."""
-    return sum(token.word for token in tokens[slice(*_sentence(tokens, place))]) == 1
-
-
-def _sentence(tokens: Sequence[Token], place: int) -> tuple[int, int]:
-    """Return the span of the sentence around a place, bounded on both sides."""
-    first, last = place, place + 1
-    while first and not _begins(tokens, first) and place - first < _LONGEST_SENTENCE:
-        first -= 1
-    while not _begins(tokens, last) and last - place < _LONGEST_SENTENCE:
-        last += 1
-    return first, last
-
-
-def alike(tokens: Sequence[Token], place: int, other: int) -> bool:
-    """Return True if the sentences around two mentions have the same words otherwise."""
-    first, second = _sentence(tokens, place), _sentence(tokens, other)
-    if first == second:
-        return False
-    one, two = tokens[slice(*first)], tokens[slice(*second)]
-    said, again = (
-        [token.low for token in part if token.text not in _LETTERS and token.word]
-        for part in (one, two)
-    )
-    return len(said) == len(again) and said[:1] == again[:1]
-
-
-def _begins(tokens: Sequence[Token], place: int) -> bool:
-    """Return True if a sentence, or a clause that concludes, begins at a place."""
-    if place >= len(tokens) or tokens[place - 1].low in ENDING:
-        return True
-    further = tokens[place + 1].low if place + 1 < len(tokens) else ""
-    return tokens[place].low in _CONSEQUENT and further != "that" and further not in BEING
 
 
 def _concludes(words: Sequence[str]) -> bool:
@@ -313,6 +265,6 @@ def _concludes(words: Sequence[str]) -> bool:
         return False
     if not WEIGHED.isdisjoint(words):
         return True
-    if not _SPEAKERS.isdisjoint(words) and not CHOOSING.isdisjoint(words):
+    if not SPEAKERS.isdisjoint(words) and not CHOOSING.isdisjoint(words):
         return True
     return any(word in BEST for word in words) and not BEING.isdisjoint(words)

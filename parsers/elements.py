@@ -38,7 +38,9 @@ _MARKED = re.compile(
     r"(?=\s(?i:(?:labell?ed|marked|named|with|(?:the\s)?(?:letter|label))\s){0,4}[\"'(*\u201c]{0,2}[A-Z]{1,2}\b)"
 )
 
-_LINK = re.compile(r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z")
+_LINK = re.compile(
+    r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z"
+)
 _DRESS = re.compile(
     r"</?(?![A-Z]>|[^<>\n]{0,80}=[\"'][A-Z][\"'])[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from parsers.lexicon import (
+    ALONE_IN,
     ANY,
     BEING,
     CHOOSING,
@@ -26,13 +27,11 @@ from parsers.lexicon import (
     INTRODUCING,
     JOINING,
     LABELLING,
-    NAMING,
-    ALONE_IN,
     MISTAKEN,
+    NAMING,
     NEGATED_BEHIND,
     NEGATING,
     NEGATING_ENDS,
-    OFFERING,
     SHARING,
     SOFTENING,
     WRONG,
@@ -118,9 +117,7 @@ _JOINTS = frozenset(",;/|&+:.?>\u2192\u3001\uff0f\u2026") | {"->", "=>", "...", 
 _JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
-_REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
 _BEFORE_MARK = frozenset("\n,;|-*")
-_LISTING = frozenset(("plus", ",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
 
@@ -153,7 +150,9 @@ def before(tokens: Sequence[Token], index: int) -> Before:
                     break
                 passed = low
             elif low in NEGATING and (place == 0 or tokens[place - 1].low in _BEFORE_MARK):
-                return replace(found, denied="\n" not in (token.low for token in tokens[place:index]))
+                return replace(
+                    found, denied="\n" not in (token.low for token in tokens[place:index])
+                )
             elif low not in _SURROUNDING and low[0] not in "\\<":
                 break
             if low in CHOOSING:
@@ -206,40 +205,13 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
     return low in CORRECTING
 
 
-def joins_another(tokens: Sequence[Token], place: int) -> bool:
-    """Return True if a mention is one of several that are offered: "B or C", "B, C"."""
-    for step in (1, -1):
-        beside = True
-        for at in range(place + step, place + 8 * step, step):
-            if not 0 <= at < len(tokens):
-                break
-            if tokens[at].low in ENDING:
-                if tokens[at].low == "\n" and at + step < len(tokens) and step == 1 and tokens[at + 1].low in OFFERING:
-                    return True
-                break
-            text = tokens[at].text
-            if beside and len(text) == 1 and "A" <= text <= "Z" and text != tokens[place].text:
-                article = at + 1 < len(tokens) and tokens[at + 1].text.islower() and step > 0
-                return not (article and text in ("A", "I"))
-            beside = beside and not tokens[at].word
-            if tokens[at].low in OFFERING:
-                return True
-            if tokens[at].low in _LISTING:
-                beyond = range(at + step, at + 8 * step, step)
-                named = (tokens[one] for one in beyond if 0 <= one < len(tokens) and tokens[one].word)
-                further = next((one for one in named if one.low not in NAMING | {"the"}), None)
-                text = further.text if further is not None else ""
-                return len(text) == 1 and text.isupper() and text != "I"
-            if tokens[at].word and tokens[at].low not in NAMING | _REPEATED:
-                break
-    return False
-
-
 def rejected(tokens: Sequence[Token], index: int) -> bool:
     """Return True if words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
     verb = marked = asked = dashed = False
     beside = tokens[index + 1 : index + 3]
-    if any(low in token.low for token in beside if not token.low.isascii() for low in NEGATED_BEHIND):
+    if any(
+        low in token.low for token in beside if not token.low.isascii() for low in NEGATED_BEHIND
+    ):
         return True
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
