@@ -11,6 +11,7 @@ from typing import TypeGuard
 from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
 from parsers.calls import Written, read_entries, written_calls
 from parsers.dictionaries import flat, object_in
+from parsers.lexicon import MISTAKEN, NEGATING
 from parsers.operations import OperationReading, read_operation
 from parsers.option_text import is_letter
 from parsers.reply_text import Source, source, tidy
@@ -266,11 +267,14 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
             right = [name for name in rated if content[name] is True]
             return source(" or ".join(right if len(right) == 1 else rated))
         if given is None:
-            lone = {one.strip("() .*") for one in values.values()}
+            denied = MISTAKEN | NEGATING
+            lone = {one.strip("() .*") for name, one in values.items() if name not in denied}
             lone = {one for one in lone if one in letters}
             given = source(lone.pop()) if len(lone) == 1 else None
         text = next((one for name, one in values.items() if name.endswith("text")), None)
-        return source(f"{given.text}. {text}") if given and text and given.text in letters else given
+        return (
+            source(f"{given.text}. {text}") if given and text and given.text in letters else given
+        )
 
     found = read_entries(reply, read)
     if len({one.content.text for one in found[-2:]}) > 1:

@@ -38,7 +38,9 @@ _MARKED = re.compile(
     r"(?=\s(?i:(?:labell?ed|marked|named|with|(?:the\s)?(?:letter|label))\s){0,4}[\"'(*\u201c]{0,2}[A-Z]{1,2}\b)"
 )
 
-_LINK = re.compile(r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z")
+_LINK = re.compile(
+    r"(?:[\s,:;=>\u2013\u2014\u2192(\[-]|\b(?:so|therefore|thus|hence|option|is|i\.e\.)(?!\w)){1,8}\Z"
+)
 _DRESS = re.compile(
     r"</?(?![A-Z]>|[^<>\n]{0,80}=[\"'][A-Z][\"'])[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
 )
@@ -46,6 +48,9 @@ _BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
 _LONGEST_PROSE = 40_000
+_LONE = re.compile(r"(?<!\w)[B-HJ-Zb-z](?!\w)|(?<!\w)[AI](?!\w)")
+_FIRST_LETTERS = 60
+_LAST_LETTERS = 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
     `named_letters`). A letter that was read from running text is flagged `in_text`, one next to a
     choice text of another option `text_mismatch`.
     """
-    shadow = labels.lettered(content.shadow[:_LONGEST_LINE])
+    shadow = _ends_of(labels.lettered(content.shadow[:_LONGEST_LINE]))
     names = named_letters(shadow, labels.text, long=labels.long)
     if says_none(shadow) and not (names.letters and names.letters[0].letter == NONE):
         return ElementReading(Status.NONE)
@@ -106,6 +111,15 @@ def read_element(content: Source, labels: Labels, *, first_of_many: bool = False
     return _beside(letters[0], shadow, labels) if letters else _no_letter(shadow, names.denied)
 
 
+def _ends_of(text: str) -> str:
+    """Return a text without what stands between its first and its last lone letters, which bounds
+    the time that reading takes."""
+    letters = [found.start() for found in _LONE.finditer(text)]
+    if len(letters) <= _FIRST_LETTERS + _LAST_LETTERS:
+        return text
+    return f"{text[: letters[_FIRST_LETTERS]]}\n{text[letters[-_LAST_LETTERS] :]}"
+
+
 def says_none(content: str) -> bool:
     """Return True if the content of an ELEMENT line begins with a word for none (None, NA, N/A,
     ...)."""
@@ -115,7 +129,7 @@ def says_none(content: str) -> bool:
 
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
     """Return the option that a reply without any ELEMENT line names."""
-    shadow = labels.lettered(shadow[-_LONGEST_PROSE:])
+    shadow = _ends_of(labels.lettered(shadow[-_LONGEST_PROSE:]))
     return _named_in(named_letters(shadow, labels.text, long=labels.long), shadow, labels)
 
 
@@ -134,7 +148,8 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     A letter next to the text of another option is not read. Texts of options stand for their
     letters where no letter is named, so they can be denied, listed and concluded with as well.
     """
-    shadow = _DRESS.sub(lambda mark: " " * len(mark[0]), said.shadow[-_LONGEST_PROSE:])
+    shadow = _ends_of(said.shadow[-_LONGEST_PROSE:])
+    shadow = _DRESS.sub(lambda mark: " " * len(mark[0]), shadow)
     if (option := option_with_text(shadow.strip(" \n.*_"), labels.options, least=1)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
     if (answer := answer_in(said, labels.index)) is not None and answer.text != said.text:
@@ -147,7 +162,11 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
     found = _named_in(names, shadow, labels)
     if found.status is Status.NO_ELEMENT and not found.denied:
         lettered = texts_as_letters(shadow, labels.options, list(labels.index))
-        found = read_prose(lettered, labels) if lettered != shadow else found
+        if lettered != shadow:
+            names = named_letters(lettered, labels.text, long=labels.long, asked=True)
+            if names.conditional and names.conclusion is None:
+                return ElementReading(Status.AMBIGUOUS)
+            found = _named_in(names, lettered, labels)
         if found.option is not None:
             other = {one for one in _BRACKETED.findall(shadow) if one in labels.index}
             if other - {list(labels.index)[found.option]}:

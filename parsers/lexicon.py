@@ -36,7 +36,8 @@ BEING = _words(
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
     "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
-    "prefer favour favor lean leaning inclined bet reckon conclude say recommend suggest guess vote try want identify identified namely",
+    "prefer favour favor lean leaning inclined bet reckon conclude say recommend suggest",
+    "guess vote try want identify identified namely",
     "equals becomes it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
@@ -57,7 +58,8 @@ INTRODUCING = NAMING | BEING | CHOOSING | CONCLUDING | {"not only", "not just"}
 FILLING = _words(
     "the a an this that my our your on for with as to at of also just indeed really still only it",
     "he i we you i'd i'll we'd would should could will can do does did have has been be need like",
-    "likely think believe us me them right correct best most one which going able any other user action here",
+    "likely think believe us me them right correct best most one which going able any other",
+    "user action here",
     "there next first second more very",
     "der die das den dem ein eine auf mit für ich richtige le la les un une sur pour je bonne bon",
     "el los las una en con yo correcta correcto lo il gli su per io o um uma na em de het een op",
@@ -84,18 +86,29 @@ NEGATING = _words(
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
+    *("cross out", "crossed out"),
     *("❌", "✗", "✘", "🚫", "[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
-MISTAKEN = _words("wrong incorrect excluded eliminated rejected invalid false implausible falsch faux")
+ALONE_IN = _words("none nothing no nobody only")
+"""Before "except" and "other than" these leave but what follows: "nothing except B"."""
+MISTAKEN = _words(
+    "least wrong incorrect excluded eliminated rejected invalid false implausible falsch faux"
+)
 """Words of a label for what is not meant: "Excluded: B"."""
-NEGATED_BEHIND = ("ではありません", "ではない", "じゃない", "아닙니다", "아니다", "不对", "不正确", "错误", "错")
+NEGATED_BEHIND = (
+    *("ではありません", "ではない", "じゃない", "ではなく", "じゃなく", "違"),
+    *("아닙니다", "아니다", "아니라", "아니고", "틀렸", "невер", "неправ"),
+    *("不对", "不正确", "错"),
+)
+"""Parts of words behind a mention that deny it, in other scripts."""
 NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 """The same in Chinese, which does not separate words."""
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "unclear uncertain doubtful out disabled mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
+    "missing absent distractor distractors hardly unclear uncertain doubtful out disabled",
+    "mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
@@ -105,7 +118,8 @@ FAILING = _words(
 APPROVING = _words("✅ ✔ ✓ ☑ [x] yes true correct right ja sí oui sim да 对 正确")
 HELPING = _words("do does did has have will can")
 SOFTENING = _words(
-    "clearly definitely obviously simply probably likely also both all therefore thus completely",
+    "to be clearly definitely obviously simply probably likely also both all therefore thus",
+    "completely",
     "just a an the option choice",
 )
 """Words between a mention and the words behind it that deny it: "C is clearly wrong"."""
@@ -114,10 +128,13 @@ JOINING = _words(
     "and or nor then also either alternatively possibly perhaps maybe even before after plus next",
     "first second third vs versus или 或 或者 还是 か または 또는 atau veya lub albo eller nebo",
     "finally else otherwise both too",
-    "hoặc und oder ou o u et y e ed od en of lub i eller",
+    "oppure ovvero como xor hoặc und oder ou o u et y e ed od en of lub i eller",
 ) | {"but also", "failing that", "followed by", "as well as", "if not"}
 """Words between two mentions that offer both."""
-OFFERING = _words("or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是 か または 또는 / hoặc")
+OFFERING = _words(
+    "oppure ovvero xor or nor oder ou o u vel eller lub albo nebo veya atau или або 或 或者 还是",
+    "か または 또는 / hoặc",
+)
 """Words that offer what follows them as another possibility."""
 CONDITIONING = _words(
     "if when unless where whenever provided assuming depending otherwise",
@@ -139,6 +156,17 @@ CORRECTING = _words(
     "wait actually sorry correction oops hmm hm rather instead moment better nope",
     "nein warte attends perdón espera",
 ) | {
+    *(
+        "any more",
+        "anymore",
+        "doubt it",
+        "hold on",
+        "that is wrong",
+        "that's wrong",
+        "that was wrong",
+        "that is incorrect",
+    ),
+    *("that's incorrect", "that was a mistake", "that is a mistake"),
     *("on second thought", "on second thoughts", "make that", "make it", "scratch that"),
     *("strike that", "i mean", "i meant", "changed my mind", "on reflection"),
 }
@@ -161,7 +189,9 @@ PRONOUNCED = _words(
     "exclude eliminate reject ignore skip discard dismiss disregard forget drop",
 ) | {"rule out", "ruled out"}
 """Words of denial whose subject is a person: "I cannot tell" is about no letter."""
-FINAL = _words("revised corrected updated therefore thus hence so final finally conclusion conclude")
+FINAL = _words(
+    "revised corrected updated therefore thus hence so final finally conclusion conclude"
+)
 WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
     "answer solution verdict ans",
@@ -174,16 +204,26 @@ MAKING = _words("makes make making leaves leave leaving left remaining")
 """Verbs of an answer that is found by comparing: "which makes it B"."""
 BEST = _words("best correct right final most better")
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
-BEFOREHAND = _words("initially originally tempted initial draft preliminary original") | {"at first", "was going to", "would have"}
+BEFOREHAND = _words("initially originally tempted initial draft preliminary original") | {
+    "at first",
+    "was going to",
+    "would have",
+}
 """Words of a clause that tells what was thought before."""
 HEDGING = _words(
     "could might may maybe perhaps possibly alternatively either also unsure depending unless",
     "cannot",
 ) | {"not sure", "not certain"}
 """Words that leave it open which of several mentions is meant."""
-SEEMING = _words("tempting look looks seem seems similar close would were mistaken confused plausible")
+SEEMING = _words(
+    "tempting look looks seem seems similar close would were mistaken confused plausible"
+)
 """Words of a remark on something that could be taken for the answer, but is not."""
-UNSURE = _words("unsure unclear uncertain") | {"not sure", "not certain", "i doubt"}
+EQUALLING = _words("second secondly equally likewise alike also too both") | {"just as"}
+"""Words that give two things the same standing."""
+UNSURE = _words(
+    "unsure unclear uncertain wrong least odd not isn't doesn't don't cannot can't never used"
+) | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""
 SPECIES = _words(
     "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",

@@ -17,24 +17,33 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.conclusions import concluded, declares, is_conditional
+from parsers.asked_letters import OPENING, is_mentioned, is_remark, may_be_one_of_several
+from parsers.conclusions import concluded, declares
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
-from parsers.lexicon import BEING, CLAUSING, CONDITIONING, FILLING, JOINING, NAMES_BEFORE, NAMING, REASONING
+from parsers.lexicon import (
+    BEING,
+    CLAUSING,
+    FILLING,
+    JOINING,
+    NAMING,
+)
 from parsers.option_text import shares_words
-from parsers.wording import ENDING, QUOTES, Mention, before, joint, rejected, standing
+from parsers.sentences import is_conditional
+from parsers.wording import (
+    ENDING,
+    QUOTES,
+    Mention,
+    before,
+    is_correction,
+    joint,
+    rejected,
+    standing,
+)
 
-_OPENING = QUOTES | frozenset("([*_")
 _BRACKETS = frozenset(")]}>")
 _EMPHASIS = frozenset("*_")
 # Before these a letter that ends a line may stand behind its option's text: "Search (H)".
 _SETTING_OFF = frozenset("([{:,*-\u2013\u2014\u2192") | {"->", "=>", "--"}
-# What a letter can be the subject of, but neither an article nor a pronoun.
-BEING_IT = (BEING - {"would", "should", "must", "could", "might", "may"}) | {
-    *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies", "suits"),
-    *("equals", "only", "alone", "here", "has", "does", "can"),
-}
-_IN_DATA = frozenset("{[,")
-_UNQUOTED = frozenset("([{*_$") | {"\\text", "\\mathbf", "\\textbf", "\\mathrm"}
 _BEFORE_NOUN = frozenset(("the", "my", "final", "correct", "best", "right"))
 # Words of a name that are not capitalised.
 _SMALL = frozenset(("of", "the", "and", "de", "for", "in", "to"))
@@ -97,14 +106,19 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
     for mention in standing(seen.tokens, list(found)):
         joined = last is not None and _joined(seen, last.place, mention.place)
         hidden = mention.place < hidden_to and not declares(seen.tokens, mention.place)
-        if asked and hidden and last is not None and not joined:
-            # "B: 50 %, D: 50 %" is one statement twice.
-            hidden = seen.low(mention.place + 1) != seen.low(last.place + 1)
+        if asked and last is not None and mention.place < hidden_to:
+            hidden = is_remark(seen, last.place, mention.place)
         if hidden and not joined:
             continue
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
             hidden_to = 0
-        elif not hidden and found[mention] != "text" and not (asked and _is_doubtful(seen, mention.place, found[mention])):
+        elif (
+            not hidden
+            and found[mention] != "text"
+            and not (
+                asked and (found[mention] != "start" or may_be_one_of_several(seen, mention.place))
+            )
+        ):
             hidden_to = _line_end(seen, mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
@@ -115,7 +129,13 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
         for place, token in enumerate(seen.tokens)
         if token.word and option_text(token.text) and seen.begins_text(place)
     }
-    conditional = any(is_conditional(seen.tokens, one.place) for one in counted)
+    conditional = any(is_conditional(seen.tokens, one.place) for one in counted) or (
+        last is not None
+        and any(
+            is_correction(seen.tokens, at)
+            for at in range(last.place + 1, min(len(seen.tokens), last.place + _LONGEST_GAP))
+        )
+    )
     conclusion = None
     if len({*listed, *(named.letter for named in letters)}) > 1:
         at = concluded(seen.tokens, counted)
@@ -129,6 +149,13 @@ def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
     at_start = True
     for place, token in enumerate(seen.tokens):
         name = seen.name(place, at_start=at_start)
+        if (
+            name == "I"
+            and seen.asked
+            and seen.option_text("I") is None
+            and not seen.is_alone(place)
+        ):
+            name = None
         if name is not None and (where := _place(seen, place, name, last, at_start)):
             yield Mention(place, name), where
             last = place
@@ -161,7 +188,7 @@ def _place(
         )
     else:
         named = _is_called_option(seen, place, name)
-    named = named or (seen.asked and name != NONE and _is_mentioned(seen, place, name))
+    named = named or (seen.asked and name != NONE and is_mentioned(seen, place, name))
     return "text" if named else None
 
 
@@ -174,7 +201,7 @@ def _starts_line(seen: LetterTokens, place: int, name: str) -> Place | None:
         closing = seen.closing(place)
         if closing & _BRACKETS:
             # "L) the button", but "[X] button".
-            number = seen.low(place - 1) not in _OPENING or following.text[0].isupper()
+            number = seen.low(place - 1) not in OPENING or following.text[0].isupper()
             return "start" if number else "doubtful start"
         if closing & _EMPHASIS and following.text[0].isupper():
             return "start"
@@ -210,7 +237,7 @@ def _quotes_page(seen: LetterTokens, place: int, name: str) -> bool:
     if seen.is_alone(place):
         return quoted and seen.low(place - 2) in NAMING
     text, at = seen.option_text(name) or "", seen.behind(place)
-    phrase = seen.low(at) in _OPENING and name in ("A", "I")
+    phrase = seen.low(at) in OPENING and name in ("A", "I")
     if not (quoted or phrase or _begins_gloss(seen, at)):
         return False
     remark = seen.text[seen.tokens[at].start : seen.tokens[at].start + 400].partition("\n")[0]
@@ -277,37 +304,6 @@ def _is_sentence(seen: LetterTokens, place: int) -> bool:
     return not last.word or (last.text.islower() and len(last.text) > 3)
 
 
-def _is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
-    """Return True if the words around a capital leave no reading but an option's letter.
-
-    Not "vitamin C", "Plan B", "A button", "B Corp", 'a "C"'.
-    """
-    if seen.tokens[place].text != name or not seen.option_text(name):
-        return False
-    at = place - 1
-    if seen.closing(place) & QUOTES and seen.low(place - 2) not in _IN_DATA:
-        opening, function = seen.at(place - 2), seen.at(place - 3)
-        called = opening and function and opening.low == "(" and function.end == opening.start
-        if not called:
-            return False
-    while seen.low(at) in _UNQUOTED:
-        at -= 1
-    leading, following = seen.at(at), seen.at(seen.behind(place))
-    if leading is not None and leading.low in ("a", "an"):
-        return False
-    if leading is not None and leading.word and leading.latin:
-        opens = at == 0 or seen.low(at - 1) in ENDING or not seen.tokens[at - 1].word
-        if leading.low in NAMES_BEFORE or not (leading.text.islower() or opens):
-            return False
-    if following is None or not following.word or not following.latin:
-        return True
-    if seen.closing(place) & _BRACKETS or following.text[-1].isdigit():
-        return True
-    if name == "I" or (name == "A" and not (leading and leading.text.islower())):
-        return following.low in BEING_IT | JOINING | CONDITIONING | REASONING
-    return following.text.islower()
-
-
 def _is_foreign(seen: LetterTokens, place: int) -> bool:
     """Return True if the word before or behind the letter is of another script."""
     for step in (-1, 1):
@@ -354,19 +350,9 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
     for token in reversed(between):
         if token.low in JOINING or token.low == ",":
             listed = True
-        elif listed or token.low not in _OPENING:
+        elif listed or token.low not in OPENING:
             return listed and token.low in _BRACKETS | QUOTES
     return False
-
-
-def _is_doubtful(seen: LetterTokens, place: int, where: Place) -> bool:
-    """Return True if a letter that starts a line of a reply to a question may be one of several."""
-    quoted = bool(seen.closing(place) & QUOTES) and not seen.is_alone(place)
-    at = seen.behind(place)
-    while seen.low(at) in _OPENING:
-        at += 1
-    listed = (following := seen.at(at)) is not None and seen.is_letters(following.text)
-    return where == "doubtful start" or quoted or listed
 
 
 def _line_end(seen: LetterTokens, place: int) -> int:

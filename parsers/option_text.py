@@ -71,7 +71,9 @@ _TAGS = re.compile(r"<[^<>]{0,400}>")
 _HEAD = re.compile(r"<\w+(?:\s+\w*id=\S+)?([^<>]*)>")
 _TAG = re.compile(r"<(\w+)(?:\s+id=(\d+))?")
 _QUOTED = re.compile(r"[\"'`\u201c\u2018](.+?)[\"'`\u201d\u2019]\W*$")
-_LEADING = re.compile(r"\W*(?:(?:whose|is|says|reads|shows|labell?ed|called|named|the|with|text)\b\W*)*")
+_LEADING = re.compile(
+    r"\W*(?:(?:whose|is|says|reads|shows|labell?ed|called|named|the|with|text)\b\W*)*"
+)
 _CLAUSE = re.compile(r"[^][(){}.,;:!?\u3002\uff0c]+")
 _MOST_CLAUSES = 3
 _ENOUGH = 600

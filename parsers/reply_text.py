@@ -261,7 +261,9 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     found = [] if boxes else _boxes(kept)
     inside = (without_tokens(kept[start:end]) for _, start, end, _ in reversed(found))
     boxed = next((source(said) for said in inside if said.strip()), None)
-    if len(found) > 1 and kept[found[-2][3] : found[-1][0]].strip(" \n,/;").lower() in OFFERING | {""}:
+    if len(found) > 1 and kept[found[-2][3] : found[-1][0]].strip(" \n,/;").lower() in OFFERING | {
+        ""
+    }:
         boxed = None
     if "\\boxed{" in kept and not boxes:
         kept, said_boxed = _without_latex(kept)

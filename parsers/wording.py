@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from parsers.lexicon import (
+    ALONE_IN,
     ANY,
     BEING,
     CHOOSING,
@@ -26,12 +27,11 @@ from parsers.lexicon import (
     INTRODUCING,
     JOINING,
     LABELLING,
-    NAMING,
     MISTAKEN,
+    NAMING,
     NEGATED_BEHIND,
     NEGATING,
     NEGATING_ENDS,
-    OFFERING,
     SHARING,
     SOFTENING,
     WRONG,
@@ -62,8 +62,8 @@ _TOKEN = re.compile(
     rf"""
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
-        |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|rul(?:e[sd]?|ing)\s{{1,3}}out
-        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|(?:rul(?:e[sd]?|ing)|cross(?:ed)?)\s{{1,3}}out
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|any\s?more|doubt\s{{1,3}}it|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |(?:but\s{{1,3}}also|failing\s{{1,3}}that)|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
@@ -117,9 +117,7 @@ _JOINTS = frozenset(",;/|&+:.?>\u2192\u3001\uff0f\u2026") | {"->", "=>", "...", 
 _JOINTS |= {"\u2013", "\u2014"}
 """Marks that join two mentions."""
 _BETWEEN = frozenset(("the", "if", "another"))
-_REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
 _BEFORE_MARK = frozenset("\n,;|-*")
-_LISTING = frozenset((",", "and", "&", "+", "und", "et", "y", "e"))
 _BACK = 14
 _AHEAD = 8
 
@@ -152,7 +150,9 @@ def before(tokens: Sequence[Token], index: int) -> Before:
                     break
                 passed = low
             elif low in NEGATING and (place == 0 or tokens[place - 1].low in _BEFORE_MARK):
-                return replace(found, denied="\n" not in (token.low for token in tokens[place:index]))
+                return replace(
+                    found, denied="\n" not in (token.low for token in tokens[place:index])
+                )
             elif low not in _SURROUNDING and low[0] not in "\\<":
                 break
             if low in CHOOSING:
@@ -165,9 +165,18 @@ def before(tokens: Sequence[Token], index: int) -> Before:
             # "anything but C", and "not C but D".
             but = any(token.low in ANY for token in tokens[max(0, place - 4) : place])
             return replace(found, denied=True) if but else replace(found, introduced=True)
+        elif low in ("except", "other than", "than") and not ALONE_IN.isdisjoint(
+            token.low for token in tokens[max(0, place - 4) : place]
+        ):
+            return replace(found, introduced=True)
         elif low in NEGATING or low.endswith(NEGATING_ENDS):
             return found if passed else replace(found, denied=True)
-        elif low in MISTAKEN and not passed and (tokens[place + 1].low == ":" or found.introduced):
+        elif (
+            low in MISTAKEN
+            and not passed
+            and (":" in {token.low for token in tokens[place:index]} or found.introduced)
+            and (place == 0 or tokens[place - 1].low not in BEING)
+        ):
             return replace(found, denied=True)
         elif low in INTRODUCING:
             named = found.named or (low in NAMING and not found.introduced)
@@ -189,37 +198,20 @@ def is_correction(tokens: Sequence[Token], place: int) -> bool:
     if low == "no":
         # "C? No, D", but not "no other option".
         after = tokens[place + 1] if place + 1 < len(tokens) else None
-        return after is not None and not after.word and after.low != "\n"
+        return after is not None and not after.word and after.low not in ("\n", ":")
     if low in ("better", "rather"):
         # "or better D", but not "a better choice".
         return place > 0 and tokens[place - 1].low in ("or", "but", ",", "-", "\u2013", "\u2014")
     return low in CORRECTING
 
 
-def joins_another(tokens: Sequence[Token], place: int) -> bool:
-    """Return True if a mention is one of several that are offered: "B or C", "B, C"."""
-    for step in (1, -1):
-        for at in range(place + step, place + 8 * step, step):
-            if not 0 <= at < len(tokens) or tokens[at].low in ENDING:
-                break
-            if tokens[at].low in OFFERING:
-                return True
-            if tokens[at].low in _LISTING:
-                beyond = range(at + step, at + 8 * step, step)
-                named = (tokens[one] for one in beyond if 0 <= one < len(tokens) and tokens[one].word)
-                further = next((one for one in named if one.low not in NAMING | {"the"}), None)
-                text = further.text if further is not None else ""
-                return len(text) == 1 and text.isupper() and text != "I"
-            if tokens[at].word and tokens[at].low not in NAMING | _REPEATED:
-                break
-    return False
-
-
 def rejected(tokens: Sequence[Token], index: int) -> bool:
     """Return True if words behind the mention at `index` deny it: "C is wrong", "C (incorrect)"."""
     verb = marked = asked = dashed = False
     beside = tokens[index + 1 : index + 3]
-    if any(low in token.low for token in beside if not token.low.isascii() for low in NEGATED_BEHIND):
+    if any(
+        low in token.low for token in beside if not token.low.isascii() for low in NEGATED_BEHIND
+    ):
         return True
     for place in range(index + 1, min(len(tokens), index + 1 + _AHEAD)):
         low = tokens[place].low
@@ -303,13 +295,20 @@ def _chains(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[
     for number in range(1, len(mentions) + 1):
         link: Joint | None = None
         if number < len(mentions):
-            link = joint(tokens, mentions[number - 1].place, mentions[number].place)
+            first, second = mentions[number - 1].place, mentions[number].place
+            ended = any(token.low in ENDING for token in tokens[first:second])
+            link = None if ended else joint(tokens, first, second)
         # "Compared with B and C, A ...": the last of a list stands behind "and".
         if link is not None and not (shared and link == "listed"):
             shared = link == "shared"
             continue
         # A label is about all that follows it: "Wrong: B, C".
-        if shared or tokens[mentions[start].place - 1].low == ":":
+        opening = mentions[start].place - 1
+        while opening > 0 and tokens[opening].low in QUOTES | {"[", "("}:
+            opening -= 1
+        ending = tokens[mentions[number - 1].place + 1 : mentions[number - 1].place + 2]
+        plural = bool(ending) and ending[0].low in ("are", "were")
+        if shared or plural or (opening >= 0 and tokens[opening].low == ":"):
             chains.append((start, number))
         start, shared = number, False
     return chains
