@@ -15,7 +15,7 @@ from harness.runs import open_run
 from harness.runs.files import sealed
 from reports.formats import render
 from reports.tables import main_table
-from tests.reports.exports.runs import ran
+from tests.reports.exports.runs import KINDS, ran
 
 Edit = Callable[[dict[str, Any]], None]
 
@@ -133,3 +133,8 @@ def test_rules_of_another_table_are_not_compared(run: Path) -> None:
     assert _lines(run, invalid="fail") == []
     assert _lines(run, f1="cl100k-lc") == []
     assert _lines(run, cluster="website") == []
+
+
+@pytest.mark.parametrize("kind", [name for name in KINDS if name != "made-up"])
+def test_runs_of_every_kind_agree_as_they_were_written(kind: str, tmp_path: Path) -> None:
+    assert _lines(KINDS[kind](tmp_path / "run")) == []
