@@ -142,12 +142,19 @@ def test_a_file_that_holds_anything_else_is_refused(place: Path, text: str, told
     assert told in called.complaint
 
 
-def test_a_refused_parameter_is_told_once_and_the_run_goes_on(place: Path) -> None:
+def test_a_refused_default_is_told_once_and_the_run_goes_on(place: Path) -> None:
     with WireServer(refusing("temperature", then=replying())) as server:
-        called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--temperature", "0.5", "--out", "a"))
+        called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"))
     assert called.code == 0
     assert called.err.count("temperature") == 1
     assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7
+
+
+def test_a_refused_parameter_that_the_user_gave_ends_the_run(place: Path) -> None:
+    with WireServer(refusing("temperature", then=replying())) as server:
+        called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--temperature", "0.5", "--out", "a"))
+    assert called.code == 2 and server.count == 1
+    assert called.err.splitlines()[-1].endswith("leave out what you asked for: temperature")
 
 
 def test_an_option_that_another_one_idles_is_refused() -> None:
