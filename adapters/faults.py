@@ -79,7 +79,10 @@ _FILTERED = re.compile(
     re.IGNORECASE,
 )
 # What a server says about a prompt and a limit of the reply that do not fit together.
-_NUMBER = r"(\d{1,3}(?:,\d{3})+|\d{1,9})(?!\d|\.\d)"
+_OTHER_UNITS = (
+    r"images?|pictures?|photos?|videos?|audios?|files?|pixels?|px|bytes|[kmg]i?b|seconds?|requests"
+)
+_NUMBER = rf"(\d{{1,3}}(?:,\d{{3}})+|\d{{1,9}})(?!\d|\.\d|[ -]*(?:{_OTHER_UNITS})\b)"
 _LIMITS = tuple(
     re.compile(pattern.replace("N", _NUMBER), re.IGNORECASE)
     for pattern in (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adapters.faults import sizes_named
+from adapters.faults import Sizes, sizes_named
 
 REPLY = {
     "max_tokens is too large: 1024. This model's maximum context length is 4096 tokens and your "
@@ -70,6 +70,20 @@ def test_the_limit_of_the_reply_is_too_large(words: str, numbers: tuple[int, int
 def test_the_prompt_is_too_long(words: str, numbers: tuple[int | None, int | None]) -> None:
     sizes = sizes_named(words)
     assert ((sizes.limit, sizes.prompt), sizes.of_reply) == (numbers, False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "At most 1 image(s) may be provided in one prompt.",
+        "You set image=1 (or defaulted to 1) in --limit-mm-per-prompt, but passed 2 image items",
+        "too many images: at most 20 images per request",
+        "image exceeds 5 MB maximum",
+        "the picture is larger than the limit of 8000 pixels",
+    ],
+)
+def test_a_limit_of_something_else_is_none_of_tokens(words: str) -> None:
+    assert sizes_named(words) == Sizes(None, None, of_reply=False)
 
 
 def test_hostile_numbers_are_bounded() -> None:
