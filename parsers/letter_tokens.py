@@ -126,6 +126,9 @@ class LetterTokens:
         name = plain.upper()
         if not self.is_letters(name):
             return None
+        pronoun = name == "I" and self.asked and self.option_text(name) is None
+        if pronoun and not self.is_alone(place):
+            return None
         if at_start and self.is_alone(place):
             # A tag (`<a>`) is not a letter.
             return name if token.text == name or self.low(place - 1) != "<" else None

@@ -75,7 +75,8 @@ ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
 
 NEGATING = _words(
-    "☐ not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
+    "☐",
+    "not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
@@ -144,8 +145,9 @@ CONDITIONING = _words(
 NAMES_BEFORE = _words(
     "vitamin plan row column gate terminal size grade level type class hepatitis model section",
     "figure fig line room seat block wing building group team exhibit appendix zone bus key note",
-    "platform floor street avenue track drive disk series version part chapter page level lane dock",
-    "pier hall entrance exit stand bay aisle unit apartment apt schedule form route train string",
+    "platform floor street avenue track drive disk series version part chapter page level lane",
+    "dock pier hall entrance exit stand bay aisle",
+    "unit apartment apt schedule form route train string",
     "chord battery blood factor point item shop channel side stage phase tier rank score mark",
 )
 """Nouns that make a name with the letter behind them: "vitamin C"."""

@@ -76,7 +76,7 @@ class Names:
     denied: whether it denies every letter that it names.
     conclusion: of several letters, the one that the text comes to in the end, if any.
     listed: number of letters that stand before the text of their own option.
-    conditional: whether a letter is named under a condition.
+    conditional: whether a letter is named under a condition, or taken back at the end.
     """
 
     letters: tuple[Named, ...]
@@ -110,15 +110,12 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
             hidden = is_remark(seen, last.place, mention.place)
         if hidden and not joined:
             continue
+        starts = found[mention] != "text"
+        if asked and (found[mention] != "start" or may_be_one_of_several(seen, mention.place)):
+            starts = False
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
             hidden_to = 0
-        elif (
-            not hidden
-            and found[mention] != "text"
-            and not (
-                asked and (found[mention] != "start" or may_be_one_of_several(seen, mention.place))
-            )
-        ):
+        elif starts and not hidden:
             hidden_to = _line_end(seen, mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
@@ -129,12 +126,9 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
         for place, token in enumerate(seen.tokens)
         if token.word and option_text(token.text) and seen.begins_text(place)
     }
-    conditional = any(is_conditional(seen.tokens, one.place) for one in counted) or (
-        last is not None
-        and any(
-            is_correction(seen.tokens, at)
-            for at in range(last.place + 1, min(len(seen.tokens), last.place + _LONGEST_GAP))
-        )
+    behind = range(last.place + 1, last.place + _LONGEST_GAP) if last else range(0)
+    conditional = any(is_conditional(seen.tokens, one.place) for one in counted) or any(
+        at < len(seen.tokens) and is_correction(seen.tokens, at) for at in behind
     )
     conclusion = None
     if len({*listed, *(named.letter for named in letters)}) > 1:
@@ -149,13 +143,6 @@ def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
     at_start = True
     for place, token in enumerate(seen.tokens):
         name = seen.name(place, at_start=at_start)
-        if (
-            name == "I"
-            and seen.asked
-            and seen.option_text("I") is None
-            and not seen.is_alone(place)
-        ):
-            name = None
         if name is not None and (where := _place(seen, place, name, last, at_start)):
             yield Mention(place, name), where
             last = place

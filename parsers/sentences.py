@@ -94,12 +94,10 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
             if not 0 <= at < len(tokens):
                 break
             if tokens[at].low in ENDING:
-                if (
-                    tokens[at].low == "\n"
-                    and at + step < len(tokens)
-                    and step == 1
-                    and tokens[at + 1].low in OFFERING
-                ):
+                if tokens[at].low == ";" and beside:
+                    continue
+                further = tokens[at + 1].low if at + 1 < len(tokens) else ""
+                if step > 0 and tokens[at].low == "\n" and further in OFFERING:
                     return True
                 break
             text = tokens[at].text
