@@ -105,6 +105,12 @@ class LetterTokens:
                 return not token.word
         return True
 
+    def line_end(self, place: int) -> int:
+        """Return the place of the line break behind a token, or of the end of the text."""
+        while (token := self.at(place)) and token.low != "\n":
+            place += 1
+        return place
+
     def is_letters(self, text: str) -> bool:
         """Return True if a text has the form of an option letter."""
         return 0 < len(text) <= 1 + self.long and all("A" <= capital <= "Z" for capital in text)

@@ -76,7 +76,8 @@ ANY = _words("any anything anyone all every everything")
 
 NEGATING = _words(
     "☐",
-    "not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
+    "hardly not neither nor never no isn't aren't",
+    "wasn't don't doesn't didn't can't cannot couldn't won't",
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
@@ -87,14 +88,15 @@ NEGATING = _words(
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
-    *("cross out", "crossed out"),
+    *("cross out", "crossed out", "by no means", "under no circumstances"),
     *("❌", "✗", "✘", "🚫", "[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
 ALONE_IN = _words("none nothing no nobody only")
 """Before "except" and "other than" these leave but what follows: "nothing except B"."""
 MISTAKEN = _words(
-    "least wrong incorrect excluded eliminated rejected invalid false implausible falsch faux"
+    "impossible least wrong incorrect excluded eliminated",
+    "rejected invalid false implausible falsch faux",
 )
 """Words of a label for what is not meant: "Excluded: B"."""
 NEGATED_BEHIND = (

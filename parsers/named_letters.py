@@ -17,7 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.asked_letters import OPENING, is_mentioned, is_remark, may_be_one_of_several
+from parsers.asked_letters import (
+    OPENING,
+    is_mentioned,
+    is_remark,
+    is_taken_back,
+    may_be_one_of_several,
+)
 from parsers.conclusions import concluded, declares
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
 from parsers.lexicon import (
@@ -34,7 +40,6 @@ from parsers.wording import (
     QUOTES,
     Mention,
     before,
-    is_correction,
     joint,
     rejected,
     standing,
@@ -116,7 +121,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
             hidden_to = 0
         elif starts and not hidden:
-            hidden_to = _line_end(seen, mention.place)
+            hidden_to = seen.line_end(mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
         counted.append(mention)
@@ -125,10 +130,11 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
         token.text
         for place, token in enumerate(seen.tokens)
         if token.word and option_text(token.text) and seen.begins_text(place)
+        if not before(seen.tokens, place).denied
     }
-    behind = range(last.place + 1, last.place + _LONGEST_GAP) if last else range(0)
-    conditional = any(is_conditional(seen.tokens, one.place) for one in counted) or any(
-        at < len(seen.tokens) and is_correction(seen.tokens, at) for at in behind
+    conditional = last is not None and (
+        any(is_conditional(seen.tokens, one.place) for one in counted)
+        or is_taken_back(seen, last.place)
     )
     conclusion = None
     if len({*listed, *(named.letter for named in letters)}) > 1:
@@ -340,10 +346,3 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
         elif listed or token.low not in OPENING:
             return listed and token.low in _BRACKETS | QUOTES
     return False
-
-
-def _line_end(seen: LetterTokens, place: int) -> int:
-    """Return the place of the line break behind a token, or of the end of the text."""
-    while (token := seen.at(place)) and token.low != "\n":
-        place += 1
-    return place
