@@ -110,13 +110,14 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "missing absent distractor distractors hardly unclear uncertain doubtful out disabled",
+    "least missing absent distractor distractors hardly unclear uncertain doubtful out disabled",
     "mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
 FAILING = _words(
-    "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails"
+    "contradicts",
+    "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails",
 )
 APPROVING = _words("✅ ✔ ✓ ☑ [x] yes true correct right ja sí oui sim да 对 正确")
 HELPING = _words("do does did has have will can")
@@ -226,7 +227,8 @@ SEEMING = _words(
 EQUALLING = _words("second secondly equally likewise alike also too both") | {"just as"}
 """Words that give two things the same standing."""
 UNSURE = _words(
-    "unsure unclear uncertain wrong least odd not isn't doesn't don't cannot can't never used"
+    "disagree worst incorrect unsure unclear uncertain wrong least odd not isn't doesn't don't",
+    "cannot can't never used",
 ) | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""
 SPECIES = _words(
