@@ -249,6 +249,9 @@ def _ending(name: str) -> Key | None:
     return "ANSWER" if name.endswith("answer") else "ELEMENT" if name.endswith(_ENDINGS) else None
 
 
+_DENIED = tuple({*MISTAKEN, *(word for word in NEGATING if len(word) > 2)})
+
+
 def answer_in(reply: Source, letters: Container[str]) -> Source | None:
     """Return what an object gives as the answer to a question, the last one; None without any.
 
@@ -256,6 +259,9 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
     """
 
     def read(content: dict[str, object]) -> Source | None:
+        content = {
+            name: one for name, one in content.items() if not name.lower().startswith(_DENIED)
+        }
         said = keyed(content, LETTERED)
         given = said.get("ANSWER") or said.get("ELEMENT")
         values = {name.lower(): one for name, one in content.items() if isinstance(one, str)}
@@ -267,8 +273,7 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
             right = [name for name in rated if content[name] is True]
             return source(" or ".join(right if len(right) == 1 else rated))
         if given is None:
-            denied = MISTAKEN | NEGATING
-            lone = {one.strip("() .*") for name, one in values.items() if name not in denied}
+            lone = {one.strip("() .*") for one in values.values()}
             lone = {one for one in lone if one in letters}
             given = source(lone.pop()) if len(lone) == 1 else None
         text = next((one for name, one in values.items() if name.endswith("text")), None)

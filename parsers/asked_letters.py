@@ -22,7 +22,7 @@ from parsers.lexicon import (
     REASONING,
 )
 from parsers.sentences import alike, is_all_said
-from parsers.wording import ENDING, QUOTES
+from parsers.wording import ENDING, QUOTES, is_correction
 
 OPENING = QUOTES | frozenset("([*_")
 """Marks that open around a letter."""
@@ -31,7 +31,7 @@ _BEHIND_A = (BEING - {"would", "should", "must", "could", "might", "may"}) | fro
     (
         *("it", "best", "better", "wins", "describes", "makes", "captures", "reflects", "applies"),
         *("suits", "shows", "says", "reads", "mentions", "my", "equals", "please", "thanks", "imo"),
-        *("all", "only", "alone", "here", "has", "does", "can"),
+        *("gets", "will", "again", "indeed", "all", "only", "alone", "here", "has", "does", "can"),
     )
 )
 _BEHIND_A |= JOINING | CONDITIONING | REASONING | APPROVING | NEGATING | OFFERING
@@ -40,6 +40,7 @@ _IN_DATA = frozenset("{[,:=")
 _UNQUOTED = frozenset("([{*_$")
 _PARTING = ENDING | REASONING | CONCEDING | TURNING | frozenset(":(\u2013\u2014-")
 _SHORT = 6
+_LONGEST_GAP = 40
 
 
 def is_mentioned(seen: LetterTokens, place: int, name: str) -> bool:
@@ -104,3 +105,9 @@ def may_be_one_of_several(seen: LetterTokens, place: int) -> bool:
         at += 1
     listed = (following := seen.at(at)) is not None and seen.is_letters(following.text)
     return quoted or listed
+
+
+def is_taken_back(seen: LetterTokens, place: int) -> bool:
+    """Return True if words of correction follow the last letter: "I said B; that was a mistake"."""
+    end = min(len(seen.tokens), place + _LONGEST_GAP)
+    return any(is_correction(seen.tokens, at) for at in range(place + 1, end))

@@ -196,7 +196,9 @@ def _is_called_best(tokens: Sequence[Token], place: int) -> bool:
             return not any(one.low in ("if", "unless", "left") for one in tokens[first:last])
         if token.low not in FILLING:
             return False
-    return False
+    # "B was tempting, but A is it."
+    behind = [one.low for one in tokens[at + 1 : at + 3]]
+    return behind[:1] == ["it"] and (len(behind) == 1 or behind[1] in ENDING)
 
 
 def _is_approved(tokens: Sequence[Token], place: int) -> bool:

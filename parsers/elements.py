@@ -161,7 +161,7 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
         return ElementReading(Status.AMBIGUOUS)
     found = _named_in(names, shadow, labels)
     if found.status is Status.NO_ELEMENT and not found.denied:
-        lettered = texts_as_letters(shadow, labels.options, list(labels.index))
+        lettered = _ends_of(texts_as_letters(shadow, labels.options, list(labels.index)))
         if lettered != shadow:
             names = named_letters(lettered, labels.text, long=labels.long, asked=True)
             if names.conditional and names.conclusion is None:

@@ -105,6 +105,12 @@ class LetterTokens:
                 return not token.word
         return True
 
+    def line_end(self, place: int) -> int:
+        """Return the place of the line break behind a token, or of the end of the text."""
+        while (token := self.at(place)) and token.low != "\n":
+            place += 1
+        return place
+
     def is_letters(self, text: str) -> bool:
         """Return True if a text has the form of an option letter."""
         return 0 < len(text) <= 1 + self.long and all("A" <= capital <= "Z" for capital in text)
@@ -125,6 +131,9 @@ class LetterTokens:
         plain = token.text.translate(_LOOKALIKES) if self.is_alone(place) else token.text
         name = plain.upper()
         if not self.is_letters(name):
+            return None
+        pronoun = name == "I" and self.asked and self.option_text(name) is None
+        if pronoun and not self.is_alone(place):
             return None
         if at_start and self.is_alone(place):
             # A tag (`<a>`) is not a letter.

@@ -75,7 +75,9 @@ ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
 
 NEGATING = _words(
-    "☐ not neither nor never no isn't aren't wasn't don't doesn't didn't can't cannot couldn't won't",
+    "☐",
+    "hardly not neither nor never no isn't aren't",
+    "wasn't don't doesn't didn't can't cannot couldn't won't",
     "wouldn't shouldn't mustn't needn't ain't except excluding avoid avoiding avoids exclude",
     "excludes excluded eliminate eliminated eliminating reject rejected rejecting ignore ignored",
     "ignoring skip skipped skipping discard discarding dismiss dismissing disregard forget drop",
@@ -86,14 +88,15 @@ NEGATING = _words(
     *("instead of", "in place of", "rather than", "other than", "better than", "more than"),
     *("apart from", "aside from", "as opposed to", "rule out", "rules out", "ruled out"),
     "ruling out",
-    *("cross out", "crossed out"),
+    *("cross out", "crossed out", "by no means", "under no circumstances"),
     *("❌", "✗", "✘", "🚫", "[ ]", "compared with", "compared to", "preferable to"),
 }
 """Words before a mention that deny it."""
 ALONE_IN = _words("none nothing no nobody only")
 """Before "except" and "other than" these leave but what follows: "nothing except B"."""
 MISTAKEN = _words(
-    "least wrong incorrect excluded eliminated rejected invalid false implausible falsch faux"
+    "impossible least wrong incorrect excluded eliminated",
+    "rejected invalid false implausible falsch faux",
 )
 """Words of a label for what is not meant: "Excluded: B"."""
 NEGATED_BEHIND = (
@@ -107,13 +110,14 @@ NEGATING_ENDS = ("\u4e0d\u662f", "\u4e0d\u9009", "\u4e0d\u8981", "\u5e76\u975e")
 
 WRONG = _words(
     "wrong incorrect irrelevant unrelated invalid inappropriate unsuitable unlikely false bad",
-    "missing absent distractor distractors hardly unclear uncertain doubtful out disabled",
+    "least missing absent distractor distractors hardly unclear uncertain doubtful out disabled",
     "mistaken unclickable hidden unavailable unnecessary useless inactive not never no",
     "❌ ✗ ✘ 🚫 excluded eliminated avoided ignored skipped discarded dismissed rejected",
     "falsch faux incorrecta incorrecto errada errado sbagliata fout fel nicht pas niet non",
 ) | {"ruled out"}
 FAILING = _words(
-    "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails"
+    "contradicts",
+    "isn't aren't wasn't doesn't don't didn't can't cannot couldn't won't wouldn't shouldn't fails",
 )
 APPROVING = _words("✅ ✔ ✓ ☑ [x] yes true correct right ja sí oui sim да 对 正确")
 HELPING = _words("do does did has have will can")
@@ -144,8 +148,9 @@ CONDITIONING = _words(
 NAMES_BEFORE = _words(
     "vitamin plan row column gate terminal size grade level type class hepatitis model section",
     "figure fig line room seat block wing building group team exhibit appendix zone bus key note",
-    "platform floor street avenue track drive disk series version part chapter page level lane dock",
-    "pier hall entrance exit stand bay aisle unit apartment apt schedule form route train string",
+    "platform floor street avenue track drive disk series version part chapter page level lane",
+    "dock pier hall entrance exit stand bay aisle",
+    "unit apartment apt schedule form route train string",
     "chord battery blood factor point item shop channel side stage phase tier rank score mark",
 )
 """Nouns that make a name with the letter behind them: "vitamin C"."""
@@ -222,7 +227,8 @@ SEEMING = _words(
 EQUALLING = _words("second secondly equally likewise alike also too both") | {"just as"}
 """Words that give two things the same standing."""
 UNSURE = _words(
-    "unsure unclear uncertain wrong least odd not isn't doesn't don't cannot can't never used"
+    "disagree worst incorrect unsure unclear uncertain wrong least odd not isn't doesn't don't",
+    "cannot can't never used",
 ) | {"not sure", "not certain", "i doubt"}
 """Words of a clause about something that the text does not claim."""
 SPECIES = _words(

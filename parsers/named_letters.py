@@ -17,7 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from parsers.asked_letters import OPENING, is_mentioned, is_remark, may_be_one_of_several
+from parsers.asked_letters import (
+    OPENING,
+    is_mentioned,
+    is_remark,
+    is_taken_back,
+    may_be_one_of_several,
+)
 from parsers.conclusions import concluded, declares
 from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
 from parsers.lexicon import (
@@ -34,7 +40,6 @@ from parsers.wording import (
     QUOTES,
     Mention,
     before,
-    is_correction,
     joint,
     rejected,
     standing,
@@ -76,7 +81,7 @@ class Names:
     denied: whether it denies every letter that it names.
     conclusion: of several letters, the one that the text comes to in the end, if any.
     listed: number of letters that stand before the text of their own option.
-    conditional: whether a letter is named under a condition.
+    conditional: whether a letter is named under a condition, or taken back at the end.
     """
 
     letters: tuple[Named, ...]
@@ -110,16 +115,13 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
             hidden = is_remark(seen, last.place, mention.place)
         if hidden and not joined:
             continue
+        starts = found[mention] != "text"
+        if asked and (found[mention] != "start" or may_be_one_of_several(seen, mention.place)):
+            starts = False
         if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
             hidden_to = 0
-        elif (
-            not hidden
-            and found[mention] != "text"
-            and not (
-                asked and (found[mention] != "start" or may_be_one_of_several(seen, mention.place))
-            )
-        ):
-            hidden_to = _line_end(seen, mention.place)
+        elif starts and not hidden:
+            hidden_to = seen.line_end(mention.place)
         end = seen.tokens[seen.behind(mention.place) - 1].end
         letters.append(Named(mention.name, found[mention] != "start", end))
         counted.append(mention)
@@ -128,13 +130,11 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
         token.text
         for place, token in enumerate(seen.tokens)
         if token.word and option_text(token.text) and seen.begins_text(place)
+        if not before(seen.tokens, place).denied
     }
-    conditional = any(is_conditional(seen.tokens, one.place) for one in counted) or (
-        last is not None
-        and any(
-            is_correction(seen.tokens, at)
-            for at in range(last.place + 1, min(len(seen.tokens), last.place + _LONGEST_GAP))
-        )
+    conditional = last is not None and (
+        any(is_conditional(seen.tokens, one.place) for one in counted)
+        or is_taken_back(seen, last.place)
     )
     conclusion = None
     if len({*listed, *(named.letter for named in letters)}) > 1:
@@ -149,13 +149,6 @@ def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
     at_start = True
     for place, token in enumerate(seen.tokens):
         name = seen.name(place, at_start=at_start)
-        if (
-            name == "I"
-            and seen.asked
-            and seen.option_text("I") is None
-            and not seen.is_alone(place)
-        ):
-            name = None
         if name is not None and (where := _place(seen, place, name, last, at_start)):
             yield Mention(place, name), where
             last = place
@@ -353,10 +346,3 @@ def _joined(seen: LetterTokens, first: int, second: int) -> bool:
         elif listed or token.low not in OPENING:
             return listed and token.low in _BRACKETS | QUOTES
     return False
-
-
-def _line_end(seen: LetterTokens, place: int) -> int:
-    """Return the place of the line break behind a token, or of the end of the text."""
-    while (token := seen.at(place)) and token.low != "\n":
-        place += 1
-    return place

@@ -42,6 +42,7 @@ _BOX_TAG = re.compile(
 _LATEX_BOX = re.compile(r"\\boxed\{")
 _BRACE = re.compile(r"[{}]")
 _LONGEST_BOX = 2_000
+_MOST_BOXES = 100
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]{1,300}~~|<del>[^<\n]{0,300}</del>")
 _JOINERS = "\u200c\u200d"
 
@@ -281,7 +282,8 @@ def _without_latex(text: str) -> tuple[str, str]:
     r"""Return a text without the frame of a `\boxed{...}` of several parts, and what stands in the
     only box there is."""
     pieces, done, inside = [], 0, set()
-    for opening in _LATEX_BOX.finditer(text):
+    openings = list(_LATEX_BOX.finditer(text))
+    for opening in openings[: _MOST_BOXES // 2] + openings[_MOST_BOXES // 2 :][-_MOST_BOXES // 2 :]:
         depth, end = 1, opening.end()
         for brace in _BRACE.finditer(text, opening.end(), opening.end() + _LONGEST_BOX):
             depth += 1 if brace[0] == "{" else -1

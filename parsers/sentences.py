@@ -11,7 +11,7 @@ LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 CLOSING = frozenset("\"'`*_)]}>\u201d\u2019")
 SPEAKERS = frozenset(("i", "i'd", "i'll", "we", "we'll", "let's", "i'm", "we're", "i've"))
 CONSEQUENT = frozenset(("so", "therefore", "thus", "hence"))
-_IF = frozenset(("if", "provided", "wenn", "falls"))
+_IF = frozenset(("if", "unless", "provided", "wenn", "falls"))
 _ASKING = frozenset(("is", "what", "how", "could", "should", "would", "was", "or", "and"))
 _LISTING = frozenset(("plus", ",", "and", "&", "+", "und", "et", "y", "e"))
 _REPEATED = frozenset(("it's", "it", "is", "maybe", "perhaps", "possibly", "even", "that's"))
@@ -94,12 +94,10 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
             if not 0 <= at < len(tokens):
                 break
             if tokens[at].low in ENDING:
-                if (
-                    tokens[at].low == "\n"
-                    and at + step < len(tokens)
-                    and step == 1
-                    and tokens[at + 1].low in OFFERING
-                ):
+                if tokens[at].low == ";" and beside:
+                    continue
+                below = tokens[at + 1].low if at + 1 < len(tokens) else ""
+                if step > 0 and tokens[at].low == "\n" and below in OFFERING:
                     return True
                 break
             text = tokens[at].text
@@ -115,8 +113,8 @@ def joins_another(tokens: Sequence[Token], place: int) -> bool:
                     tokens[one] for one in beyond if 0 <= one < len(tokens) and tokens[one].word
                 )
                 further = next((one for one in named if one.low not in NAMING | {"the"}), None)
-                text = further.text if further is not None else ""
-                return len(text) == 1 and text.isupper() and text != "I"
+                name = further.text if further is not None else ""
+                return len(name) == 1 and name.isupper() and name != "I"
             if tokens[at].word and tokens[at].low not in NAMING | _REPEATED:
                 break
     return False

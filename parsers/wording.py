@@ -63,7 +63,7 @@ _TOKEN = re.compile(
     (?P<word>
         (?i:(?:instead|in\s{{1,3}}place)\s{{1,3}}of|(?:rather|other|better|more)\s{{1,3}}than
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|(?:rul(?:e[sd]?|ing)|cross(?:ed)?)\s{{1,3}}out
-        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|any\s?more|doubt\s{{1,3}}it|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
+        |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|by\s{{1,3}}no\s{{1,3}}means|under\s{{1,3}}no\s{{1,3}}circumstances|any\s?more|doubt\s{{1,3}}it|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
         |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |(?:but\s{{1,3}}also|failing\s{{1,3}}that)|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as

@@ -1,13 +1,15 @@
 """Fourth edition of the reading rules: one opening, one reader of letters, one reader of calls.
 
-The labels were made before the replies were read (`call_styles`, `key_styles`). The files `choices`
-and `choices_open` in `lines` hold replies to questions, with letters and texts to fill in.
+The labels were made before the replies were read (`call_styles`, `key_styles`). The files
+`choices`, `held_out` and `answers` in `lines` hold replies to questions, with letters and texts to
+fill in; in the files `..._open` no letter, or none of several, is the answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -43,13 +45,19 @@ DRESSES = (
 
 
 def filled(name: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Replies of a file with their options, each with its first letter."""
-    for line in (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+    """Replies of a file with their options, each with its first letter; in a long file the options
+    of each line are one of the sets."""
+    lines = (FOLDER / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    for at, line in enumerate(lines):
         for number, texts in enumerate(CHOICES):
+            if len(lines) > 400 and number != at % len(CHOICES):
+                continue
             for place, triple in enumerate(TRIPLES):
                 names = dict(zip("abc", triple, strict=True))
+                names["d"] = next(one for one in "ABCD" if one not in triple)
                 names |= {f"t{k}": texts["ABCD".index(one)] for k, one in names.items()}
                 names |= {f"t{k}": one for k, one in enumerate(texts)}
+                names["la"] = triple[0].lower()
                 dress = DRESSES[(4 * number + place) % len(DRESSES)]
                 reply = dress.replace("{}", line.replace("\\n", "\n").format(**names))
                 yield reply, texts, triple[0]
@@ -64,19 +72,19 @@ def share_of(errors: list[object], replies: int) -> float:
     return len(errors) / replies
 
 
-@pytest.mark.parametrize("name", ["choices", "held_out"])
+@pytest.mark.parametrize("name", ["choices", "held_out", "answers"])
 def test_answers_to_questions_are_read(name: str) -> None:
     replies = list(filled(name))
     errors: list[object] = [
-        (reply, letter, chosen(reply, options))
+        (reply, letter, found)
         for reply, options, letter in replies
-        if chosen(reply, options) != letter
+        if (found := chosen(reply, options)) != letter
     ]
     assert len(replies) > 700
     assert share_of(errors, len(replies)) <= 0.005, errors
 
 
-@pytest.mark.parametrize("name", ["choices_open", "held_out_open"])
+@pytest.mark.parametrize("name", ["choices_open", "held_out_open", "answers_open"])
 def test_no_letter_is_read_where_several_are_meant_or_none(name: str) -> None:
     for reply, options, _ in filled(name):
         assert chosen(reply, options) not in LETTERS, reply
@@ -295,6 +303,15 @@ PIECES = [
     *("the answer is B\n", "red lamp ", "&amp;", "<turn|>", "<![CDATA[", "so B is right. "),
     *("if A and ", "~~B~~", "element: C # x\n"),
 ]
+
+
+@pytest.mark.parametrize("piece", ["B, ", "b, ", "A or ", "B ", "B? ", "B if ", "<p>B</p>"])
+def test_the_letters_of_a_long_reply_that_are_looked_at_are_bounded(piece: str) -> None:
+    text = piece * (60_000 // len(piece))
+    begun = process_time()
+    assert chosen(text, CHOICES[0]) in (*"AB", "ambiguous", "parse_error")
+    read_answer(text, OPTIONS, none_letter=NONE)
+    assert process_time() - begun < 0.6
 
 
 @pytest.mark.parametrize("piece", PIECES)
