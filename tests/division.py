@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-SECONDS = 0.25
+SECONDS = 0.15
 """Time that a function may take by default, on the machine of `durations.json`."""
 RECORDED = 0.05
 """Functions that take less are left out of the file."""

@@ -133,7 +133,7 @@ class QuestionItems(Benchmark):
     def holds(self, data: Path) -> bool:
         if self.data is not None:
             return False
-        return (data / SCHEMA).is_file() or any((data / name).is_file() for name in FILES)
+        return (data / SCHEMA).exists() or any((data / name).is_file() for name in FILES)
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """Open a folder of questions, or a file alone. Raises `DataError` for the first problem."""

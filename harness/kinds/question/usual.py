@@ -40,10 +40,10 @@ def question_file(data: Path) -> Path | None:
     if data.is_file():
         return None if data.name == SCHEMA else data
     found = [data / name for name in FILES if (data / name).is_file()]
-    if len(found) > 1 and not (data / SCHEMA).is_file():
+    if len(found) > 1 and not (data / SCHEMA).exists():
         names = " and ".join(path.name for path in found)
         raise DataError(f"{data} has {names}: name one of them, or write a {SCHEMA}")
-    return None if (data / SCHEMA).is_file() else next(iter(found), None)
+    return None if (data / SCHEMA).exists() else next(iter(found), None)
 
 
 def usual_rows(path: Path) -> tuple[Schema, list[Read], str]:
