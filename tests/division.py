@@ -3,8 +3,8 @@
 A function of tests runs as many of its cases as `SECONDS` of its time have room for, drawn by the
 hash of their ids: all of a quick one, eight of a product of wordings, none of what takes longer.
 Functions in `default.txt` run whole. How long each takes is recorded in `durations.json`, by
-`pytest --whole --record-durations`; what is not in there counts as quick. The recorded ones are of a
-machine that other programs kept busy: on a quiet one the tests take less than half of them.
+`pytest --whole --record-durations`; what is not in there counts as quick. Those in the file are of
+a machine that other programs kept busy: on a quiet one the tests take less than half of them.
 """
 
 from __future__ import annotations

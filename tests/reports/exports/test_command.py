@@ -71,6 +71,8 @@ def test_a_format_of_another_package_has_its_own_options(
 def test_neither_folders_nor_addresses_are_handed_on(
     to: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
+    if to == "inspect":
+        pytest.importorskip("inspect_ai", reason="needs the extra [inspect]")
     folder, server = "/home/somebody/models/mine", "http://10.1.2.3:8000/v1"
     made = setup(
         model={"name": f"openai:{folder}", "model": folder, "provider": "openai"},

@@ -227,6 +227,7 @@ def test_the_option_is_refused_where_nothing_has_another_python(
 def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
     python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("playwright", reason="needs the extra [live]")
     isolate(monkeypatch, tmp_path)
     monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
     monkeypatch.setenv("WA_MAP", "file:///etc")
