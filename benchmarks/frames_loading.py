@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from adapters.conversation import Usage
 from harness.runs import RunDirectory, Setup, StepUnit
+from parsers.mind2web import MIND2WEB
 from parsers.records import Choice, Gold, Prediction, Status
-from parsers.scoring import MIND2WEB
 from tests.units import step_of
 
 CHOICES = tuple(

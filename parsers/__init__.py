@@ -32,9 +32,11 @@ if TYPE_CHECKING:
         Unattempted,
         UnitMetrics,
     )
+    from parsers.mind2web import MIND2WEB
     from parsers.option_text import index_of, letter, letters_for
     from parsers.rates import FEW, Interval, clopper_pearson, mean_interval
     from parsers.records import (
+        ELEMENT_ONLY,
         F1_VARIANTS,
         OPERATIONS,
         READING,
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
         Scores,
         Status,
     )
-    from parsers.scoring import ELEMENT_ONLY, MIND2WEB, PointRule, ScoringRules, in_box, score
+    from parsers.scoring import PointRule, ScoringRules, in_box, score
     from parsers.token_scores import (
         VocabularyError,
         count_tokens,
@@ -127,9 +129,10 @@ _NAMES = {
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
     "parsers.rates": "FEW Interval clopper_pearson mean_interval",
-    "parsers.records": "Answer F1Variant F1_VARIANTS Gold OPERATIONS Operation Prediction READING "
-    "ScoredUnit Scores Status",
-    "parsers.scoring": "ELEMENT_ONLY MIND2WEB PointRule ScoringRules in_box score",
+    "parsers.records": "Answer ELEMENT_ONLY F1Variant F1_VARIANTS Gold OPERATIONS Operation "
+    "Prediction READING ScoredUnit Scores Status",
+    "parsers.mind2web": "MIND2WEB",
+    "parsers.scoring": "PointRule ScoringRules in_box score",
     "parsers.values": "ValueStyle clean_value",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -16,9 +16,7 @@ from parsers.actions import ActionSpace
 from parsers.measure import Average as Average
 from parsers.measure import Measure as Measure
 from parsers.measure import fill
-
-SPLIT = "split"
-"""The group that every unit has."""
+from parsers.records import SPLIT as SPLIT
 
 OF_ALL_UNITS: Set[str] = {
     *("run", "repeat", "benchmark", "index", "invalid", "asked", "settled", "error", "source"),

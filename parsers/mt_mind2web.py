@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from parsers.declaration import SPLIT, Group, Level, Measure
-from parsers.records import F1_VARIANTS, F1Variant, Gold, Prediction, Scores
-from parsers.scoring import DEFAULT_RULES, ELEMENT_ONLY, MIND2WEB, ScoringRules, score
+from parsers.declaration import Group, Level, Measure
+from parsers.mind2web import MIND2WEB
+from parsers.records import ELEMENT_ONLY, F1_VARIANTS, SPLIT, F1Variant, Gold, Prediction, Scores
+from parsers.scoring import DEFAULT_RULES, ScoringRules, score
 
 VARIANTS: tuple[F1Variant, ...] = (*F1_VARIANTS, "mind2web-np")
 """Those of Mind2Web, and its own one without punctuation marks."""

@@ -12,9 +12,11 @@ from enum import StrEnum
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 from parsers.actions import Action, Value
-from parsers.declaration import SPLIT
 
 A = TypeVar("A")
+
+SPLIT = "split"
+"""The group that every unit has."""
 
 READING = 5
 """Edition of the reading rules. It rises whenever some reply is read as something
@@ -23,6 +25,9 @@ else than before; runs record it, and older ones are read anew."""
 ENVIRONMENT_ERROR, SCORING_ERROR = "environment_error", "scoring_error"
 """Why a unit never counts: its environment failed in every trial, or its scorer raised."""
 LOST = frozenset({ENVIRONMENT_ERROR, SCORING_ERROR})
+
+ELEMENT_ONLY = "element-only"
+"""Flag of predictions by a protocol that does not ask for an operation."""
 
 Operation = Literal["CLICK", "TYPE", "SELECT"]
 """An operation of Mind2Web."""

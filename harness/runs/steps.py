@@ -18,8 +18,7 @@ from msgspec import UNSET, UnsetType
 from harness.runs.files import read_records, write_error
 from harness.runs.records import Unit
 from parsers import Declaration
-from parsers.declaration import SPLIT
-from parsers.records import Choice, Gold, PastAction, Prediction, StepInfo, Turn
+from parsers.records import SPLIT, Choice, Gold, PastAction, Prediction, StepInfo, Turn
 
 STEP = "step"
 """The kind of units that are recorded steps."""

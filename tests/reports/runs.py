@@ -20,8 +20,8 @@ from harness.runs import (
     Setup,
     StepUnit,
 )
+from parsers.mind2web import MIND2WEB
 from parsers.records import F1_VARIANTS, Choice, Gold, Prediction, Status
-from parsers.scoring import MIND2WEB
 from reports.frames.units import Column
 from tests.units import step_of, step_scores
 

@@ -25,11 +25,10 @@ from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
 from harness.benchmarks.mind2web_json import OriginalLayout, indexed
 from harness.benchmarks.published import files_of
-from harness.benchmarks.recorded import StepBenchmark, StepDataset, scoring_rules
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.sample import shipped
 from harness.errors import DataError
 from harness.runs.steps import turn_of
-from harness.settings import Settings
 from harness.tables import counted
 from parsers.declaration import Declaration
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
@@ -47,8 +46,8 @@ class Conversations(StepBenchmark):
     f1_of_written: F1Variant | None = "mind2web-np"
     declared: Declaration = field(default=MT_MIND2WEB, kw_only=True)
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
-        return mt_score(prediction, detail.gold, scoring_rules(settings))
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
+        return mt_score(prediction, detail.gold, self.rules)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from harness.records import Choice, Step, Window
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.browsergym import HIGH_LEVEL, answer_in, read, spell
 from parsers.live import BROWSER_ACTIONS, LIVE_ACTIONS
+from parsers.mind2web import MIND2WEB_ACTIONS
 from parsers.records import Prediction, Status
-from parsers.scoring import MIND2WEB_ACTIONS
 from tests.harness.protocols.examples import HISTORY, talk
 from tests.harness.protocols.scenes import question
 

@@ -22,7 +22,7 @@ from harness.runs import (
     open_run,
     settled_before,
 )
-from parsers.scoring import MIND2WEB
+from parsers.mind2web import MIND2WEB
 from tests.harness.runs.examples import SETUP, call, step, write
 
 
