@@ -37,6 +37,7 @@ from harness.planning.pricing import (
 from harness.planning.resolve import refuse_without_effect
 from harness.policies import POLICIES, Policy, policies_for, policy_named
 from harness.protocols.contract import AskingProtocol
+from harness.runs.callers import at_once
 from harness.settings import SETTINGS, Settings, written
 from parsers.actions import ActionSpace
 
@@ -99,7 +100,7 @@ class Model:
         """Return the prices of calls, for the engine; None without a price."""
         if self.policy is not None or not self.priced:
             return None
-        tariff = Tariff(self.sheet, self.info, self.tiers)
+        tariff = Tariff(self.sheet, self.info, self.tiers, at_once(self.tiers))
 
         def upper_cost(request: Request) -> float:
             tokens = tokens_of(request.conversation, self.info, upper=True)
@@ -165,7 +166,7 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
         model = _named(settings, sheet, asks)
     else:
         model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
-    check_tiers(model.tiers, model.info, sheet)
+    check_tiers(model.tiers, at_once(model.tiers), model.info, sheet)
     return model
 
 

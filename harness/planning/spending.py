@@ -18,7 +18,8 @@ ENOUGH = 0.6
 
 def lines_before(plan: Plan) -> Iterator[str]:
     """Yield what the user should know of a run before it spends anything. Raises `DataError`."""
-    yield from tier_lines(plan.settings.tier, plan.model.info, plan.model.sheet)
+    tiers, model = plan.settings.tier, plan.model
+    yield from tier_lines(tiers, at_once(tiers), model.info, model.sheet)
     yield from _spending_lines(plan)
     yield from _picture_lines(plan)
 
