@@ -88,13 +88,25 @@ def _imported_by_name(tree: ast.AST) -> Iterator[str]:
                 )
 
 
-@pytest.mark.parametrize("module", ["harness.protocols.seeact", "harness.benchmarks.mind2web"])
-def test_a_protocol_and_a_benchmark_load_neither_settings_nor_tables(module: str) -> None:
+SETTINGS_AND_TABLES = ("harness.settings", "harness.tables")
+DECLARED = ("parsers.declaration", "parsers.metrics", "parsers.aggregation")
+
+
+@pytest.mark.parametrize(
+    ("module", "free_of"),
+    [
+        ("harness.protocols.seeact", SETTINGS_AND_TABLES),
+        ("harness.benchmarks.mind2web", SETTINGS_AND_TABLES),
+        ("harness.planning.pricing", (*SETTINGS_AND_TABLES, "harness.runs")),
+        *((f"parsers.{name}", DECLARED) for name in ("grounding", "rates", "records", "scoring")),
+    ],
+)
+def test_a_part_loads_nothing_that_it_does_not_use(module: str, free_of: tuple[str, ...]) -> None:
     done = completed("-c", f"import sys, {module}; print(*sys.modules, sep='\\n')", fresh=True)
     assert done.returncode == 0, done.stderr
     loaded = done.stdout.split()
     assert module in loaded
-    assert not [one for one in loaded if one.startswith(("harness.settings", "harness.tables"))]
+    assert not [one for one in loaded if one.startswith(free_of)]
 
 
 @pytest.mark.parametrize("layer", LOWER)

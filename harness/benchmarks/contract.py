@@ -284,7 +284,8 @@ class Benchmark(ABC):
         return replace(self, **read) if read else self
 
     def of_run(self, settings: Settings) -> Self:
-        """Return the benchmark with the settings of a run that it needs, such as a seed."""
+        """Return the benchmark with the settings of a run that it needs, such as a seed or rules of
+        scoring."""
         return self
 
     @property
@@ -305,7 +306,7 @@ class Benchmark(ABC):
         """Raise `UserError` if scoring needs a missing package; called before any call."""
         return
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
         """Return the scores of a unit by their names in `declared`; None for unmeasured ones.
 
         By default every score is computed by the function of its name in `scorers`.
@@ -313,6 +314,5 @@ class Benchmark(ABC):
         Args:
             prediction: the answer, or the reason for its absence.
             detail: the fields of this kind of units (`Unit.detail`), right answer included.
-            settings: the settings of the run; the benchmark decides which rules apply.
         """
         return {name: scorer(prediction, detail) for name, scorer in self.scorers.items()}

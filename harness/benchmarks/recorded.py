@@ -153,6 +153,7 @@ class StepBenchmark(Benchmark):
         f1_of_written: the default variant of operation F1 for written elements; None: the usual
             default.
         declared: the measures of Mind2Web, unless it has its own.
+        rules: how its steps are scored.
     """
 
     screenshots: bool | None = True
@@ -160,6 +161,7 @@ class StepBenchmark(Benchmark):
     candidates: str = ""
     f1_of_written: F1Variant | None = None
     declared: Declaration = field(default=MIND2WEB, kw_only=True)
+    rules: ScoringRules = field(default=ScoringRules(), kw_only=True)
 
     protocol = "seeact-two-rounds"
     pictures = True
@@ -180,13 +182,12 @@ class StepBenchmark(Benchmark):
         """
         return {}
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
-        return step_scores(prediction, detail, settings)
+    def of_run(self, settings: Settings) -> Self:
+        """Return the benchmark with the rules of scoring of a run."""
+        return replace(self, rules=scoring_rules(settings))
 
-
-def step_scores(prediction: Prediction, detail: Any, settings: Settings) -> Scores:
-    """Return the scores of a recorded step (`harness.runs.StepDetail`) by the rules of a run."""
-    return score(prediction, detail.gold, scoring_rules(settings))
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
+        return score(prediction, detail.gold, self.rules)
 
 
 def scoring_rules(settings: Settings) -> ScoringRules:

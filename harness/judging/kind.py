@@ -117,7 +117,7 @@ class Judgment(Benchmark):
             source=unit.source,
         )
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
         """Return the values that the method returned; None for what is not a number."""
         return {name: _number(prediction.parsed.get(name)) for name in self.declared.scores}
 

@@ -14,15 +14,16 @@ from functools import cache
 from typing import Any, Protocol
 
 from harness.benchmarks import declared
-from harness.benchmarks.recorded import step_scores
+from harness.benchmarks.recorded import scoring_rules
 from harness.errors import DataError, ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
 from harness.settings import SETTINGS, Settings
 from parsers import AggregationRules, Counts, Measure
 from parsers.aggregation import headline_value
 from parsers.declaration import Declaration
+from parsers.mind2web import MIND2WEB
 from parsers.records import SCORING_ERROR, Prediction, Scores, Status
-from parsers.scoring import MIND2WEB
+from parsers.scoring import score as step_score
 
 log = logging.getLogger(__name__)
 
@@ -44,10 +45,10 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
             "installed"
         )
     if found is not None:
-        found = found.with_options(settings.benchmark_options)
+        found = found.with_options(settings.benchmark_options).of_run(settings)
         found.check_installed()
     check_variant(settings, declaration)
-    names = declaration.scores
+    names, rules = declaration.scores, scoring_rules(settings)
 
     @cache
     def measures() -> dict[str, Measure]:
@@ -56,9 +57,9 @@ def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
 
     def score(prediction: Prediction, detail: Any) -> Scores:
         if found is None:
-            return step_scores(prediction, detail, settings)
+            return step_score(prediction, detail.gold, rules)
         try:
-            scores = found.score(prediction, detail, settings)
+            scores = found.score(prediction, detail)
         except (UserError, MemoryError):
             raise
         except Exception as error:

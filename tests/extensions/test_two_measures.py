@@ -13,7 +13,6 @@ import pytest
 import harness
 from harness.benchmarks import BENCHMARKS
 from harness.benchmarks.sample import Sample
-from harness.settings import Settings
 from parsers import MIND2WEB, Declaration, Measure, Prediction
 from parsers.records import Scores
 from tests.extensions.made_up import known
@@ -31,10 +30,10 @@ class Longer(Sample):
     name: str = "longer"
     declared: Declaration = DECLARED
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
         said, gold = prediction.value, detail.gold
         right = None if gold.operation == "CLICK" else float(said == gold.value)
-        scores = super().score(prediction, detail, settings)
+        scores = super().score(prediction, detail)
         return {**scores, VALUE.name: right, LENGTH.name: float(len(said))}
 
 

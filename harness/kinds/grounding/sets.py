@@ -20,7 +20,6 @@ from harness.benchmarks.parquet import column_names, opened, small_columns
 from harness.benchmarks.published import PublishedSet
 from harness.errors import DataError
 from harness.runs.records import Unit
-from harness.settings import Settings
 from harness.tables import counted
 from parsers.declaration import Average, Declaration, Group, Level, Measure
 from parsers.grounding import KIND, POINTING, SCORERS, GroundingDetail, Target, measures
@@ -239,9 +238,9 @@ class GroundingSet(PublishedSet):
     protocol = "grounding"
     scorers: ClassVar = SCORERS
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
         """Return the hits of each class."""
-        scores = dict(super().score(prediction, detail, settings))
+        scores = dict(super().score(prediction, detail))
         for name in self.declared.scores:
             if name not in scores:
                 scores[name] = scores["hit"] if name in detail.classes else None

@@ -27,7 +27,6 @@ from harness.errors import DataError, UserError
 from harness.kinds.prompt.kind import PromptDetail
 from harness.notes import test_data_note
 from harness.runs.records import Unit
-from harness.settings import Settings
 from parsers.autowebbench import WordsError, check_installed, gold_action, scores
 from parsers.autowebglm import FUNCTIONS
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
@@ -193,7 +192,7 @@ class AutoWebBench(Benchmark):
         except WordsError as error:
             raise UserError(f"{self.name}: {error}") from error
 
-    def score(self, prediction: Prediction, detail: PromptDetail, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: PromptDetail) -> Scores:
         """`parsers.autowebbench` says what each score means."""
         return scores(prediction, detail.target)
 

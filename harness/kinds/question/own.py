@@ -167,7 +167,7 @@ class QuestionItems(Benchmark):
         """Return every problem once, with the number of items that have it and the first one."""
         return grouped(self._read(data, None).items)
 
-    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
+    def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return the score, also as that of the question's metric; None where no answer is
         known."""
         known = detail.gold.answers or detail.gold.unanswerable

@@ -179,7 +179,7 @@ class WebSRC(QuestionSet):
             rows.append(row)
         return Rows(rows, files)
 
-    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
+    def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return both measures of the official code, and F1 over sets."""
         said = text_of(prediction)
         golds = detail.gold.answers if said is not None else ()
@@ -272,7 +272,7 @@ class ScreenQA(QuestionSet):
             rows.append(_row(where, id, one["question"], golds, screen, picture))
         return Rows(rows, files)
 
-    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
+    def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return both measures of the official code, and F1 over sets."""
         said, right = text_of(prediction), detail.gold
         if said is None:

@@ -178,7 +178,7 @@ class VisualWebBench(QuestionSet):
         found = table_rows(folder, files, needed, more, self.name)
         return Rows([_row(where, picture, record) for where, picture, record in found], files)
 
-    def score(self, prediction: Prediction, detail: QuestionDetail, settings: Any) -> Scores:
+    def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return the score of every variant, and that of the question's task."""
         found = score(prediction, detail.asked, detail.gold)
         tasks = dict.fromkeys(TASKS, None) | {detail.asked.task: found["score.rouge-l"]}

@@ -165,7 +165,7 @@ class ScreenSet(PublishedSet):
     protocol = "screen-agent"
     whole = "episode"
 
-    def score(self, prediction: Prediction, detail: ScreenDetail, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: ScreenDetail) -> Scores:
         """Return the verdicts of every rule; an answer that could not be read is wrong."""
         said = prediction.action if prediction.status is Status.ANSWERED else None
         scores: dict[str, float | None] = {}

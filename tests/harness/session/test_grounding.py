@@ -16,7 +16,6 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, benchmark
 from harness.errors import DataError
 from harness.kinds.grounding.kind import expected
-from harness.settings import Settings
 from parsers.actions import Action
 from parsers.grounding import CLICK, GroundingDetail, Target
 from parsers.points import CONVENTIONS, FORMS
@@ -190,7 +189,7 @@ def test_an_item_counts_in_each_of_its_classes_and_in_no_other() -> None:
     classes = ("text_matching", "fine_grained")
     detail = GroundingDetail(asked="x", gold=target, size=size, classes=classes)
     said = Prediction(Status.ANSWERED, Action(CLICK, point=(5.0, 5.0)))
-    scores = source.score(said, detail, Settings())
+    scores = source.score(said, detail)
     assert {name: scores[name] for name in ("hit", "present", *classes)} == dict.fromkeys(
         ("hit", "present", *classes), 1.0
     )
@@ -199,7 +198,7 @@ def test_an_item_counts_in_each_of_its_classes_and_in_no_other() -> None:
     assert scores.keys() == set(source.declared.scores)
     assert expected(detail) == dict.fromkeys(("hit", "present", *classes), 0.01)
     absent = GroundingDetail(asked="x", gold=Target("absent"), size=size, classes=("refusal",))
-    declined = source.score(Prediction(Status.NONE), absent, Settings())
+    declined = source.score(Prediction(Status.NONE), absent)
     assert (declined["hit"], declined["declined"], declined["refusal"]) == (1, 1, 1)
     assert declined["present"] is None and expected(absent)["hit"] == 0
 

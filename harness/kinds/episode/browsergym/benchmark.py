@@ -100,7 +100,7 @@ class BrowserGym(EpisodeBenchmark):
     def options(self) -> Mapping[str, Any]:
         return options_of(self.suite)
 
-    def score(self, prediction: Prediction, detail: Any, settings: Settings) -> Scores:
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
         """The measures are those of the suite."""
         scorers = self.suite.scoring.scorers.items()
         return {name: scorer(prediction, detail) for name, scorer in scorers}

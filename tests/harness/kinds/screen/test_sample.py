@@ -21,7 +21,6 @@ from harness.pictures import PicturePolicy, plan, read_size
 from harness.runs import Unit, open_run
 from harness.sample import SCREENS
 from harness.sample.screens import differences, episodes, lines, record, write
-from harness.settings import Settings
 from parsers.actions import Action
 from parsers.records import Prediction
 from parsers.screen import SCREEN, ScreenDetail, text_of
@@ -78,7 +77,7 @@ def test_chance_is_the_share_of_the_screen_that_the_target_takes(
         return min((box[2] - box[0]) * (box[3] - box[1]) for box in gold.all_boxes)
 
     def score(said: Prediction, detail: ScreenDetail) -> Any:
-        return SAMPLE.score(said, detail, Settings())
+        return SAMPLE.score(said, detail)
 
     exact = sum(map(area, steps)) / (PHONE[0] * PHONE[1]) / len(steps)
     for drawn, off in ((points_needed(len(steps)), 2 * PRECISION), (512, 0.0004)):

@@ -29,7 +29,6 @@ from harness.kinds.screen.omniact import read as omniact_rows
 from harness.kinds.screen.sets import ScreenSet
 from harness.kinds.screen.tfrecords import crc32c, masked, records
 from harness.runs import Unit
-from harness.settings import Settings
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from parsers.screen import Answers, ScreenDetail, box_of, parts, several, with_box
@@ -46,7 +45,7 @@ def small(whole: Any, **more: Any) -> Any:
 
 def scores(source: ScreenSet, said: Action | None, detail: ScreenDetail) -> Mapping[str, Any]:
     status = Status.ANSWERED if said else Status.PARSE_ERROR
-    return source.score(Prediction(status, said), detail, Settings())
+    return source.score(Prediction(status, said), detail)
 
 
 def aitz(place: Path, **changed: Any) -> Path:

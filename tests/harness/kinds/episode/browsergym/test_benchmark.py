@@ -14,7 +14,7 @@ from harness.benchmarks import benchmark, open_benchmark
 from harness.errors import DataError, UserError
 from harness.kinds.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.kinds.episode.browsergym.suites import SUITES
-from harness.settings import Settings, read_settings
+from harness.settings import read_settings
 from parsers import Prediction, Status
 from reports.published.source import published_rows
 from tests.harness.commands.tool import call, isolate
@@ -89,7 +89,7 @@ def test_what_is_missing_is_one_line(python: str, tmp_path: Path) -> None:
 def test_success_by_suite(suite: str, reward: float | None, scores: dict[str, float]) -> None:
     said = Prediction(Status.ANSWERED, parsed={"reward": reward, "steps": 3, "end": "stopped"})
     source = benchmark(f"browsergym:{suite}.*")
-    found = source.score(said, EpisodeDetail(EpisodeTask({})), Settings())
+    found = source.score(said, EpisodeDetail(EpisodeTask({})))
     assert {**found, "steps": 3.0} == found and {**found, **scores} == found
     assert set(found) == {measure.name for measure in source.declared.measures}
 

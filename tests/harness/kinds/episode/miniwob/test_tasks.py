@@ -71,7 +71,7 @@ def test_success_is_a_raw_reward_of_one_and_other_rules_stand_beside_it(
 ) -> None:
     said = Prediction(Status.ANSWERED, parsed={"reward": raw, "steps": 3, "end": "x"})
     detail = EpisodeDetail(EpisodeTask({"task": "click-test", "seed": "1"}))
-    found = BENCHMARK.score(said, detail, Settings())
+    found = BENCHMARK.score(said, detail)
     names = ("success", "success_seeclick", "success_browsergym")
     assert tuple(found[name] for name in names) == scores
     assert found["raw_reward"] == (raw or 0.0) and found["steps"] == 3
