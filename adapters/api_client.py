@@ -22,7 +22,6 @@ from adapters.conversation import Finish
 from adapters.decoding import convert_to
 from adapters.endpoints import Endpoint
 from adapters.error_bodies import failure_inside, failure_of, status_of
-from adapters.event_streams import events, is_stream
 from adapters.faults import Failure, cleaner, demands_stream, judge, refused
 from adapters.secrets import secrets
 
@@ -33,6 +32,8 @@ Json = dict[str, Any]
 Info = TypeVar("Info", bound=ModelInfo)
 T = TypeVar("T")
 R = TypeVar("R")
+_BEGINS = (b"data:", b"event:", b"id:", b":")
+"""Beginnings of lines in a stream of events."""
 Read = Callable[[Any, Mapping[str, str], Json, float], R]
 """Reads an answer, given its headers, the parameters sent and the seconds it took. Raises
 ValueError if it lacks a result."""
@@ -239,7 +240,9 @@ class ApiClient(ABC, Generic[Info]):
         Raises `Fault` for what is neither.
         """
         try:
-            if is_stream(response.content, response.headers.get("content-type", "")):
+            if _is_stream(response.content, response.headers.get("content-type", "")):
+                from adapters.event_streams import events
+
                 plain = self._joined(events(response.content))
             else:
                 plain = plain_json(response.content)
@@ -263,6 +266,12 @@ class ApiClient(ABC, Generic[Info]):
         beginning = response.content[:4096].decode(errors="replace")
         reason = self.clean(f"{error}; it begins {beginning!r}")
         return Fault("malformed", f"{self.speaker}: reply cannot be read ({reason})")
+
+
+def _is_stream(content: bytes, media_type: str) -> bool:
+    """Return whether an answer is a stream of events."""
+    begins = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return media_type.startswith("text/event-stream") or begins.startswith(_BEGINS)
 
 
 def _given_up(error: BaseException | None) -> Failure | None:

@@ -27,7 +27,6 @@ from adapters.contract import (
 )
 from adapters.conversation import Finish, Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint
-from adapters.event_streams import chat_answer
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
 from adapters.sdk_client import OpenAIClient
 
@@ -146,6 +145,8 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
         return {name: value for name, value in wanted.items() if value is not None}
 
     def _joined(self, stream: Iterable[Json]) -> Json:
+        from adapters.event_streams import chat_answer
+
         return chat_answer(stream)
 
     def _read(self, answer: Answer, headers: Mapping[str, str]) -> Reply:

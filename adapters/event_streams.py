@@ -13,14 +13,7 @@ from adapters.checks import plain_json
 
 Json = dict[str, Any]
 _LINE = re.compile(rb"\r\n|\n|\r")
-_BEGINS = (b"data:", b"event:", b"id:", b":")
 _DONE = b"[DONE]"
-
-
-def is_stream(content: bytes, media_type: str) -> bool:
-    """Return whether an answer is a stream of events."""
-    begins = content[:256].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return media_type.startswith("text/event-stream") or begins.startswith(_BEGINS)
 
 
 def events(content: bytes) -> Iterator[Json]:

@@ -97,10 +97,11 @@ def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
             display.say(line)
         if dry_run:
             from harness.planning.estimate import estimate, lines
-            from harness.session.as_json import estimate_json
 
             found = estimate(plan)
             if as_json:
+                from harness.session.as_json import estimate_json
+
                 say(estimate_json(plan, found, full=as_json == "full"))
                 return 0
             for line in lines(found, plan):
@@ -132,7 +133,6 @@ def conclude(
     Returns the exit code.
     """
     from harness.runs import open_run
-    from harness.session.as_json import result_json
     from harness.session.brief import brief_grid, print_result, redo_hint
 
     if done.waiting and done.stopped is None:
@@ -144,6 +144,8 @@ def conclude(
         display.say(done.how_to_go_on("Run the same line again"))
         return _followed(done, display)
     if isinstance(console, str):
+        from harness.session.as_json import result_json
+
         say(result_json(open_run(done.directory), full=console == "full"))
     elif details:
         from harness.session.report import result_grid

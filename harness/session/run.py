@@ -29,7 +29,6 @@ from harness.planning.plan import Plan, setup_of
 from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
 from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
 from harness.session.deployment import Deployment, advice
-from harness.session.kept_replies import say_what_is_kept
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
 from harness.session.session import Session
@@ -135,6 +134,8 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
         async def offer() -> None:
             is_new = not (before or directory.recorded)
             if cache is not None and settings.cache is None and is_new:
+                from harness.session.kept_replies import say_what_is_kept
+
                 await say_what_is_kept(plan, engine, session, say)
 
         async def ready() -> None:

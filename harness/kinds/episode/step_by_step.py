@@ -29,8 +29,8 @@ from harness.dialogue import (
 from harness.kinds.contract import picture_policy
 from harness.kinds.episode import EpisodeSettings
 from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask, action_words
+from harness.kinds.step.history import PastScene
 from harness.kinds.step.questions import Preparer, StepQuestion
-from harness.kinds.step.scene import PastScene
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.protocols import Around, Needs, Role, dialogue_about, spelled

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -21,11 +21,11 @@ from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
 from harness.errors import DataError
 from harness.kinds.replies import PastReplies
-from harness.kinds.step.scene import PastScene
-from harness.page import Page, PageError
-from harness.pictures import PictureError, Screenshot, read_size
+from harness.kinds.step.scene import PageScene
+from harness.page import Brackets, Page, PageError, Style
+from harness.pictures import PictureError, PicturePolicy, Screenshot, read_size
 from harness.question_options import History
-from harness.records import SEGMENT_ID, Earlier, Row, SeenAction
+from harness.records import SEGMENT_ID, Earlier, Listing, Row, SeenAction
 from harness.runs.steps import turn_of
 from parsers.records import StepInfo, Turn
 
@@ -111,6 +111,48 @@ class EarlierSteps:
             task = known.setdefault((entry.split, entry.parents["task"]), {})
             task[entry.position] = entry.unit_id, earlier
         return known
+
+
+class PastScene:
+    """The page of an action in an earlier turn, without pictures.
+
+    The page is read and parsed when something is asked that was not asked before, and not kept:
+    what was told about it is, since every later step of the conversation asks for the same.
+    """
+
+    def __init__(self, read: Callable[[], str]) -> None:
+        self._read = read
+        self._listings: dict[tuple[tuple[str, ...], Brackets, bool], Listing] = {}
+        self._refined: dict[tuple[tuple[str, str], ...], str] = {}
+
+    def listing(
+        self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
+    ) -> Listing:
+        """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
+        key = (tuple(ids), brackets, snippet)
+        if key not in self._listings:
+            page = self._page()
+            self._listings[key] = page.listing(ids, brackets=brackets, snippet=snippet)
+        return self._listings[key]
+
+    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing: models are shown the current page only."""
+        return ()
+
+    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
+        """Return nothing, as `crop`."""
+        return ()
+
+    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
+        """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
+        key = (*ids.items(), ("", style))
+        if key not in self._refined:
+            self._refined[key] = self._page().refined(ids, style=style)
+        return self._refined[key]
+
+    def _page(self) -> PageScene:
+        page = Page.parse(self._read())
+        return PageScene(page, (), PicturePolicy(name="none"), None, None, None)
 
 
 def _page(texts: StepDataset, step_id: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
@@ -75,48 +75,6 @@ class PageScene:
         )
         self.shown.update(dict.fromkeys(pictures))
         return pictures
-
-
-class PastScene:
-    """The page of an action in an earlier turn, without pictures.
-
-    The page is read and parsed when something is asked that was not asked before, and not kept:
-    what was told about it is, since every later step of the conversation asks for the same.
-    """
-
-    def __init__(self, read: Callable[[], str]) -> None:
-        self._read = read
-        self._listings: dict[tuple[tuple[str, ...], Brackets, bool], Listing] = {}
-        self._refined: dict[tuple[tuple[str, str], ...], str] = {}
-
-    def listing(
-        self, ids: Sequence[str], *, brackets: Brackets = "angle", snippet: bool = True
-    ) -> Listing:
-        """Render candidates as text. Raises `ValueError` for an id that is not on the page."""
-        key = (tuple(ids), brackets, snippet)
-        if key not in self._listings:
-            page = self._page()
-            self._listings[key] = page.listing(ids, brackets=brackets, snippet=snippet)
-        return self._listings[key]
-
-    def crop(self, ids: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing: models are shown the current page only."""
-        return ()
-
-    def marked(self, ids: Sequence[str], marks: Sequence[str]) -> tuple[Picture, ...]:
-        """Return nothing, as `crop`."""
-        return ()
-
-    def refined(self, ids: Mapping[str, str], *, style: Style = "refine") -> str:
-        """Write the page around elements. Raises `ValueError` for an id that is not on the page."""
-        key = (*ids.items(), ("", style))
-        if key not in self._refined:
-            self._refined[key] = self._page().refined(ids, style=style)
-        return self._refined[key]
-
-    def _page(self) -> PageScene:
-        page = Page.parse(self._read())
-        return PageScene(page, (), PicturePolicy(name="none"), None, None, None)
 
 
 class RecordedScene:
