@@ -41,7 +41,6 @@ from harness.dialogue import Ask, Dialogue
 from harness.pictures import Recipe
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Declaration, Measure, Prediction, Status
 
 LEAST_SHARE = 0.80
@@ -130,6 +129,7 @@ class Screens(Benchmark):
 
     name: str = "screens"
     declared: Declaration = DECLARED
+    Detail = Screen
     protocol = "look"
     pictures = True
     scorers: ClassVar = {"answered": is_answered}
@@ -318,7 +318,6 @@ def main() -> int:
     known: list[tuple[Any, str, Any]] = [
         (BENCHMARKS, "screens", Screens),
         (PROTOCOLS, "look", Look),
-        (KINDS, "screen", Screen),
     ]
     for registry, name, thing in known:
         registry.add(name, thing, "drawn screens")

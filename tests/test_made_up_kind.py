@@ -17,7 +17,6 @@ from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from tests.harness.commands.tool import call, isolate
@@ -56,6 +55,7 @@ DECLARED = Declaration(
 class RoadSigns(Benchmark):
     name: str = "road-signs"
     declared: Declaration = DECLARED
+    Detail = SignDetail
     protocol = "read-the-sign"
     scorers: ClassVar = {"named": is_named, "speed": speed_share}
 
@@ -98,9 +98,9 @@ class Driver(Echo):
 
 def test_it_goes_from_a_run_to_the_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
-    known: list[Any] = [(BENCHMARKS, RoadSigns), (PROTOCOLS, ReadTheSign), (KINDS, SignDetail)]
+    known: list[Any] = [(BENCHMARKS, RoadSigns), (PROTOCOLS, ReadTheSign)]
     for registry, thing in known:
-        monkeypatch.setitem(registry._entries, getattr(thing, "name", "sign"), Entry("", thing))
+        monkeypatch.setitem(registry._entries, thing.name, Entry("", thing))
     run: harness.RunOptions = {
         "benchmark": "road-signs",
         "out": "driver",

@@ -35,8 +35,7 @@ class Items(Dataset[Any]):
     """Units in memory, each a record without an outcome.
 
     Their `detail` is a dataclass with at least two fields: `asked`, which the protocol gets, and
-    `gold`, which it does not. Its type is registered for their kind (entry-point group
-    `vlm_eval.kinds`), for reading runs again.
+    `gold`, which it does not. Its type is the benchmark's `Detail`, for reading runs again.
 
     Attributes:
         digest: SHA-256 of all units, also of those outside of a selection.

@@ -52,9 +52,12 @@ def stored(record: Unit[Any]) -> Any:
     return msgspec.to_builtins(to_line(record))
 
 
-def restored(value: Any) -> Unit[Any]:
-    """Read a record from JSON values. Raises `msgspec.ValidationError`."""
-    read: Unit[Any] = line_decoder(Unit)(msgspec.json.encode(value))
+def restored(value: Any, of: str) -> Unit[Any]:
+    """Read the record of a unit of a benchmark from JSON values.
+
+    Raises `msgspec.ValidationError`.
+    """
+    read: Unit[Any] = line_decoder(Unit, benchmark(of).Detail)(msgspec.json.encode(value))
     return read
 
 
@@ -146,7 +149,7 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         names = _headline(declared, settings)
         if state.store.get(RECORD) is None:
             return Score(value=dict.fromkeys(names), metadata={**facts, "unsettled": True})
-        record = scored(restored(state.store.get(RECORD)), scorer_of(settings, declared))
+        record = scored(restored(state.store.get(RECORD), of), scorer_of(settings, declared))
         kind, prediction, by_name = unit_kind(record.kind), record.prediction, record.scores or {}
         return Score(
             value={name: by_name.get(key) for name, key in names.items()},

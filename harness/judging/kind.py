@@ -77,6 +77,7 @@ class Judgment(Benchmark):
     method: str = ""
     run: Path = Path()
 
+    Detail = TrajectoryDetail
     pictures = True
     guarded = True
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from harness.planning.starts import Start
-from harness.runs import Setup
+from harness.runs import Setup, open_run
 from harness.runs.directory import manifest_before, remove_results
 from harness.runs.files import (
     CALLS,
@@ -89,8 +89,9 @@ def mend(path: Path, manifest: Manifest) -> tuple[int, int]:
     """
     for name in (CALLS, STEPS):
         cut_torn(path / name)
-    steps = _read(path / STEPS, StepHead, Unit)
-    calls = _read(path / CALLS, CallHead, CallRecord)
+    read_unit = line_decoder(Unit, open_run(path).detail)
+    steps = _read(path / STEPS, StepHead, read_unit)
+    calls = _read(path / CALLS, CallHead, line_decoder(CallRecord))
     again = _lacking(steps, calls)
     lines = len(steps.damaged) + len(calls.damaged)
     if not lines and not again:
@@ -117,9 +118,9 @@ def _move_lines(path: Path, numbers: Collection[int], into: Path) -> None:
         replace_file(path, (x.data for x in read_lines(path) if x.number not in numbers))
 
 
-def _read(path: Path, head: type[H], kind: type[Any]) -> _Lines[H]:
+def _read(path: Path, head: type[H], read_line: Callable[[bytes], Any]) -> _Lines[H]:
     found = _Lines[H]()
-    read_head, read_line = line_decoder(head), line_decoder(kind)
+    read_head = line_decoder(head)
     for line in read_lines(path):
         try:
             verify(line.data)

@@ -49,7 +49,8 @@ class RunDirectory:
     of a parent of several steps, by id; `lost`, settled steps with calls that are not all
     on record; `spent`, what the run has cost in US dollars so far, calls without a line
     included. `blobs` holds the large parts of what is recorded. `warn` may be replaced by whoever
-    shows lines to the user.
+    shows lines to the user, `detail` by the type that details of units are read with (None: of each
+    unit its own).
     """
 
     @classmethod
@@ -100,6 +101,7 @@ class RunDirectory:
         unrecorded = max(manifest.unrecorded, unrecorded_at(path))
         self.spent = max(0.0, self._on_record + unrecorded)
         self._journal = Journal([path / CALLS, path / STEPS])
+        self.detail: Any = None
 
     def refresh(self) -> None:
         """Read anew which dialogues are settled and what of the others is on record.
@@ -181,7 +183,7 @@ class RunDirectory:
 
         Raises `RunError` or `DiskFull` when an earlier line could not be written.
         """
-        line = sealed(record)
+        line = sealed(record, self.detail)
         self._unfinish()
         self._journal.append(1, line)
 

@@ -36,6 +36,7 @@ from filelock import FileLock, Timeout
 from adapters.decoding import decode_json
 from harness.errors import DiskFull, RunError
 from harness.runs.lines import line_decoder, to_line
+from harness.runs.records import Unit
 
 T = TypeVar("T")
 CALLS, STEPS = "calls.jsonl", "steps.jsonl"
@@ -111,14 +112,19 @@ def _keys(data: bytes) -> Mapping[str, Any]:
 
 
 def read_records(
-    path: Path, kind: type[T], on_unreadable: Callable[[str], None] | None = None
+    path: Path,
+    kind: type[T],
+    on_unreadable: Callable[[str], None] | None = None,
+    detail: Any = Any,
 ) -> Iterator[T]:
     """Yield the records of a file of lines; none when the file is missing.
+
+    `detail` is the type of the details of units; by default they are JSON values.
 
     Raises `RunError` for a line that cannot be read, unless `on_unreadable` is there to be called
     with one text per such line, which is then skipped.
     """
-    decoder = line_decoder(kind)
+    decoder = line_decoder(kind, detail)
     for line in read_lines(path):
         try:
             record = decode(decoder, line, path)
@@ -135,17 +141,20 @@ def encode(record: Any) -> bytes:
     return msgspec.json.encode(to_line(record), enc_hook=_plain) + b"\n"
 
 
-def sealed(record: Any) -> bytes:
+def sealed(record: Any, detail: Any = None) -> bytes:
     """Return a record as a line with its checksum.
 
-    Raises `RunError` if it could not be read back.
+    `detail` is the type that the detail of a unit is read with; by default its own. Raises
+    `RunError` if it could not be read back.
 
     Values of an adapter or a data set may have another type than declared: such a line
     would make the whole run unreadable.
     """
+    kind = type(record)
+    read = line_decoder(kind, detail or type(record.detail)) if kind is Unit else line_decoder(kind)
     try:
         data = encode(record)
-        back = line_decoder(type(record))(data)
+        back = read(data)
         same = back == record or _as_json(back) == _as_json(record)
     except (*UNREADABLE, TypeError, OverflowError, NotImplementedError) as error:
         raise _unwritable(record, str(error)) from error

@@ -4,39 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, fields, replace
-from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import UNSET
 
-from adapters.decoding import Decoder, decoder_of
-from adapters.registry import Registry, UnknownName
+from adapters.decoding import decoder_of
 from harness.runs.records import CallRecord, Unit
 from parsers.records import Prediction
 
 T = TypeVar("T")
-
-KINDS: Registry[Any] = Registry("kind of benchmark", "vlm_eval.kinds")
-"""Types of the details of units, by kind.
-
-A package that brings a kind registers a dataclass that JSON can hold, here or as an entry point of
-`vlm_eval.kinds`. Where that type is missing, details are read as plain JSON.
-"""
-KINDS.add("step", "harness.runs.steps:StepDetail", "a recorded step of a task on a website")
-KINDS.add("grounding", "parsers.grounding:GroundingDetail", "a place on a picture, given in words")
-KINDS.add(
-    "episode", "harness.kinds.episode.benchmark:EpisodeDetail", "a live page and an agent in turns"
-)
-KINDS.add("question", "parsers.question:QuestionDetail", "a question about pictures")
-KINDS.add("screen-step", "parsers.screen:ScreenDetail", "a recorded step on a screen")
-KINDS.add("trajectory", "harness.judging.trajectory:TrajectoryDetail", "what an agent did")
-KINDS.add(
-    "prompt",
-    "harness.kinds.prompt.kind:PromptDetail",
-    "a finished prompt, answered with an action",
-)
 
 _ONLY_SOME = (
     *("role", "trial", "asked_by", "embed", "act", "sample", "temperature", "seed"),
@@ -91,49 +69,34 @@ def _given(record: object, *names: str) -> dict[str, Any]:
     return {name: value for name, value in values if value not in _EMPTY}
 
 
-def line_decoder(kind: type[T]) -> Callable[[bytes], T]:
-    """Return the decoder of one kind of record, made once; it raises msgspec's errors."""
-    if kind not in _decoders:
+def line_decoder(kind: type[T], detail: Any = Any) -> Callable[[bytes], T]:
+    """Return the decoder of one kind of record; it raises msgspec's errors.
+
+    `detail` is the type of the details of units; by default they are JSON values.
+    """
+    key = kind, detail
+    if key not in _decoders:
         is_unit = kind is Unit
-        _decoders[kind] = _unit_decoder() if is_unit else decoder_of(kind).decode
-    return _decoders[kind]
+        _decoders[key] = _unit_decoder(detail) if is_unit else decoder_of(kind).decode
+    return _decoders[key]
 
 
-_decoders: dict[type[Any], Callable[[bytes], Any]] = {}
+_decoders: dict[Any, Callable[[bytes], Any]] = {}
 
 
-def _unit_decoder() -> Callable[[bytes], Unit[Any]]:
-    hints = get_type_hints(Unit) | {"detail": msgspec.Raw}
+def _unit_decoder(detail: Any) -> Callable[[bytes], Any]:
+    hints = get_type_hints(Unit) | {"detail": detail}
     names = [one.name for one in fields(Unit)]
     required = {"kind", "unit_id", "benchmark", "split", "detail"}
     declared: list[Any] = [(n, hints[n]) for n in names if n in required]
     declared += [(n, hints[n], _default(n)) for n in names if n not in required]
     decode = decoder_of(msgspec.defstruct("UnitLine", declared, gc=False)).decode
-    values = attrgetter(*names[:-1])
+    values = attrgetter(*names)
 
     def decode_unit(data: bytes) -> Unit[Any]:
-        line: Any = decode(data)
-        record: Unit[Any] = Unit(
-            **dict(zip(names, values(line), strict=False)),
-            detail=_detail(line.kind, bytes(line.detail)),
-        )
-        return record
+        return Unit(**dict(zip(names, values(decode(data)), strict=True)))
 
     return decode_unit
-
-
-def _detail(kind: str, raw: bytes) -> Any:
-    """Return the detail of a unit. Raises what msgspec raises if it is not one of its kind."""
-    try:
-        detail = KINDS.get(kind)
-    except UnknownName:  # No package here brings the kind.
-        detail = Any
-    return _detail_decoder(detail).decode(raw)
-
-
-@cache
-def _detail_decoder(detail: Any) -> Decoder[Any]:
-    return decoder_of(detail)
 
 
 def _default(name: str) -> Any:

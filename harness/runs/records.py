@@ -200,7 +200,7 @@ class Unit(Generic[D]):
     """A step or item: its question, its scores, and its outcome.
 
     Attributes:
-        kind: what it is; says what `detail` holds.
+        kind: what it is.
         repeat: number of the repeat, from 0.
         parents: id of what it belongs to, by level, from the inside out (`task`, `website`).
         labels: what else it is grouped by.
@@ -223,7 +223,7 @@ class Unit(Generic[D]):
             model under test was asked.
         tiers: number of replies that each tier of a provider served in this run, left out of the
             line where no provider said which one.
-        detail: what only units of this kind have (`harness.runs.lines.KINDS`).
+        detail: what only units of this kind have; its type is the benchmark's (`Benchmark.Detail`).
     """
 
     kind: str

@@ -37,6 +37,18 @@ another user, and its contents must not decide which code is called."""
 DECLARED = "harness.benchmarks:declared"
 """Where the declaration of a run's benchmark comes from, for the same reason."""
 
+DETAILS = {
+    "step": "harness.runs.steps:StepDetail",
+    "grounding": "parsers.grounding:GroundingDetail",
+    "question": "parsers.question:QuestionDetail",
+    "screen-step": "parsers.screen:ScreenDetail",
+    "prompt": "harness.kinds.prompt.kind:PromptDetail",
+    "episode": "harness.kinds.episode.benchmark:EpisodeDetail",
+    "trajectory": "harness.judging.trajectory:TrajectoryDetail",
+}
+"""Details of the kinds that ship, for runs whose benchmark is missing here: results can be read
+without it."""
+
 SUMMARY_OF = "harness.session.rescoring:summary_of"
 RESULT_GRID = "harness.session.rescoring:result_grid_of"
 STEPS_FRAME = "reports.frames.steps:steps_frame"
@@ -166,12 +178,23 @@ class Run:
         find: Callable[[str], Any] = load(DECLARED)
         return find(str(self.manifest.config.get("benchmark")))
 
+    @cached_property
+    def detail(self) -> Any:
+        """The type of the details of its units: the benchmark's, or where its package is not
+        installed that of a kind that ships; JSON values for others."""
+        if self.benchmark is not None:
+            return getattr(self.benchmark, "Detail", Any)
+        try:
+            return load(DETAILS[self.manifest.declaration.kind])
+        except (KeyError, UnknownName):
+            return Any
+
     def records(self) -> list[Unit[Any]]:
         """Return the latest line of every step and repeat, by split, task, index and repeat.
 
         Raises `RunError` for a line that cannot be read, an unfinished last one apart.
         """
-        return latest_steps(self.path / STEPS, self._leave_out)
+        return latest_steps(self.path / STEPS, self._leave_out, self.detail)
 
     def steps(self, *, texts: bool = False) -> pd.DataFrame:
         """Return a row per step and repeat, as in `reports.steps_frame`; loads pandas.

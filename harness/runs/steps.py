@@ -10,15 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from harness.runs.files import read_records, write_error
 from harness.runs.records import Unit
-from parsers import Declaration
 from parsers.records import SPLIT, Choice, Gold, PastAction, Prediction, StepInfo, Turn
+
+if TYPE_CHECKING:
+    from parsers.declaration import Declaration
 
 STEP = "step"
 """The kind of units that are recorded steps."""
@@ -114,13 +116,16 @@ LONG = {
 }
 
 
-def latest_steps(path: Path, on_unreadable: Callable[[str], None] | None = None) -> list[Unit[Any]]:
+def latest_steps(
+    path: Path, on_unreadable: Callable[[str], None] | None = None, detail: Any = Any
+) -> list[Unit[Any]]:
     """Return the last line of every step and repeat, by split, task, index, step and repeat.
 
-    Raises `RunError` for a line that cannot be read, unless `on_unreadable` takes it.
+    `detail` is the type of their details; by default they are JSON values. Raises `RunError` for a
+    line that cannot be read, unless `on_unreadable` takes it.
     """
     with _collector_paused():
-        latest = {record.key: record for record in read_records(path, Unit, on_unreadable)}
+        latest = {record.key: record for record in read_records(path, Unit, on_unreadable, detail)}
     return sorted(latest.values(), key=_order)
 
 
@@ -167,15 +172,15 @@ def _order(record: Unit[Any]) -> tuple[str, str, int, str, int]:
 
 
 def _row(record: Unit[Any], declared: Declaration) -> dict[str, Any]:
-    """Return a unit in a row: what it is, how it ended, and its scores, in the terms of its
-    benchmark."""
+    """Return a unit, whose detail is JSON values, in a row: what it is, how it ended, and its
+    scores, in the terms of its benchmark."""
     row = _plain(record, declared)
-    if isinstance(detail := record.detail, StepDetail):
-        plain = msgspec.to_builtins(detail)
-        row |= {name: value for name, value in plain.items() if name not in LONG}
+    if record.kind == STEP:
+        detail = record.detail
+        row |= {name: value for name, value in detail.items() if name not in LONG}
         row |= {f"{name}_digest": record.digests.get(name) for name in ("html", "screenshot")}
-        row["gold_shown"] = detail.gold.shown
-        row["choices"] = len(detail.choices)
+        row["gold_shown"] = detail["gold"]["shown"]
+        row["choices"] = len(detail["choices"])
     row["calls"] = len(record.calls)
     prediction = record.prediction
     row["status"] = str(prediction.status) if prediction else None

@@ -65,13 +65,15 @@ async def carry_out(plan: Plan, observer: SessionObserver) -> Finished:
 
 
 async def _carry_out(plan: Plan, observer: SessionObserver) -> Finished:
+    asked_about = benchmark(plan.settings.benchmark)
     of_this_session = {
         **of_session(plan.settings),
         "prices_from": source(),
-        "data_published": benchmark(plan.settings.benchmark).published,
+        "data_published": asked_about.published,
         "model_released": plan.model.sheet.released_on(plan.model.info),
     }
     with RunDirectory.start(plan.directory, setup_of(plan), of_this_session) as directory:
+        directory.detail = asked_about.Detail
         if directory.lost:
             observer.notice(_lost_calls(len(directory.lost), plan.dataset))
         asked = await _ask(plan, directory, observer)

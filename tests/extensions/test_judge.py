@@ -21,12 +21,11 @@ from harness.dialogue import Ask, Dialogue
 from harness.judging import JudgingProtocol, Trajectory, judged, seen
 from harness.protocols import PROTOCOLS
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Measure, Status
 from tests.extensions.made_up import known
 from tests.harness.commands.tool import at, call, isolate, last_lines, summary
 from tests.servers import Answer, WireServer
-from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail
+from tests.test_made_up_kind import ReadTheSign, RoadSigns
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,6 @@ def made_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (BENCHMARKS, "judged-signs", JudgedSigns),
         (PROTOCOLS, "read-the-sign", ReadTheSign),
         (PROTOCOLS, "three-stages", ThreeStages),
-        (KINDS, "sign", SignDetail),
     ):
         known(monkeypatch, registry, name, thing)
     ASKED.clear()

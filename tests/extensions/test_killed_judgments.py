@@ -27,9 +27,8 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Items
 from harness.commands.main import run
 from harness.protocols import PROTOCOLS
-from harness.runs import KINDS
 from tests.extensions.test_judge import JudgedSigns, ThreeStages
-from tests.test_made_up_kind import ReadTheSign, SignDetail
+from tests.test_made_up_kind import ReadTheSign
 
 
 class ManySigns(JudgedSigns):
@@ -51,7 +50,7 @@ async def slowly(request):
 sys.modules["slow"] = sys.modules["__main__"]
 for registry, name, thing in (
     (BENCHMARKS, "judged-signs", ManySigns), (PROTOCOLS, "read-the-sign", ReadTheSign),
-    (PROTOCOLS, "three-stages", ThreeStages), (KINDS, "sign", SignDetail),
+    (PROTOCOLS, "three-stages", ThreeStages),
 ):
     registry._entries[name] = Entry(name, thing)
 run()

@@ -20,7 +20,6 @@ from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.protocols.pointing import located, numbers_of
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from parsers.points import PointAnswer
@@ -91,6 +90,7 @@ class Phone(Benchmark):
     scale: int = 1
     """How many pixels a screen has for one."""
 
+    Detail = PhoneDetail
     protocol = "ask-the-phone"
     pictures = True
     settable = ("scale",)
@@ -153,7 +153,6 @@ def phone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
     known(monkeypatch, BENCHMARKS, "phone", Phone)
     known(monkeypatch, PROTOCOLS, "ask-the-phone", AskThePhone)
-    known(monkeypatch, KINDS, "phone-step", PhoneDetail)
 
 
 def rows(run: str) -> dict[str, dict[Any, Any]]:

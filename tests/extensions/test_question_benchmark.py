@@ -17,7 +17,6 @@ from harness.dialogue import Ask, Dialogue
 from harness.policies import POLICIES, Secret
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace
 from parsers.declaration import Group
@@ -61,6 +60,7 @@ class Questions(Benchmark):
     order: Literal["seeded", "alphabetical"] = "seeded"
     """The order of the answers."""
 
+    Detail = QuestionDetail
     protocol = "multiple-choice"
     settable = ("order",)
     scorers: ClassVar = {"right": lambda said, detail: float(said.action == detail.gold)}
@@ -121,7 +121,6 @@ def questions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     known(monkeypatch, BENCHMARKS, "questions", Questions)
     known(monkeypatch, PROTOCOLS, "multiple-choice", MultipleChoice)
     known(monkeypatch, POLICIES, "quiz/random", AnyLetter)
-    known(monkeypatch, KINDS, "quiz", QuestionDetail)
 
 
 def test_it_goes_from_a_run_to_a_report_by_group() -> None:

@@ -18,7 +18,6 @@ from harness.dialogue import Dialogue
 from harness.errors import ExtensionError
 from harness.protocols import PROTOCOLS
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Declaration, Level, Measure, Prediction
 from reports.kind import REPORTS, KindReports
 from reports.view.parts import Part, UnitPage
@@ -42,6 +41,7 @@ DECLARED = Declaration((Measure("even", "Even", main=True),), levels=(Level("tow
 class Fragile(Benchmark):
     name: str = "fragile"
     declared: Declaration = DECLARED
+    Detail = SignDetail
     protocol = "read-the-sign"
     scorers: ClassVar = {"even": is_even}
 
@@ -59,9 +59,9 @@ class Fragile(Benchmark):
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
-    things: list[Any] = [(BENCHMARKS, Fragile), (PROTOCOLS, ReadTheSign), (KINDS, SignDetail)]
+    things: list[Any] = [(BENCHMARKS, Fragile), (PROTOCOLS, ReadTheSign)]
     for registry, thing in things:
-        monkeypatch.setitem(registry._entries, getattr(thing, "name", "sign"), Entry("", thing))
+        monkeypatch.setitem(registry._entries, thing.name, Entry("", thing))
 
 
 def test_a_scorer_that_raises_settles_the_unit_and_score_repeats_it(

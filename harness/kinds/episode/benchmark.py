@@ -63,6 +63,7 @@ class EpisodeBenchmark(Benchmark):
     seed: int = 42
     first: int | None = None
 
+    Detail = EpisodeDetail
     protocol = "coordinates"
     pictures = True
 

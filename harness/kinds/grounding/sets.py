@@ -235,6 +235,7 @@ class GroundingSet(PublishedSet):
     known: Mapping[str, int] = field(default_factory=dict)
     caveats: tuple[str, ...] = ()
 
+    Detail = GroundingDetail
     protocol = "grounding"
     scorers: ClassVar = SCORERS
 

@@ -117,6 +117,7 @@ class AutoWebBench(Benchmark):
     note = test_data_note("AutoWebBench is released for research purposes only")
     declared: Declaration = DECLARED
 
+    Detail = PromptDetail
     protocol = "verbatim"
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:

@@ -125,6 +125,7 @@ class QuestionItems(Benchmark):
     name: str = "question-items"
     data: Path | None = None
     declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
+    Detail = QuestionDetail
     protocol = "question"
     origin = "local"
     pictures = True

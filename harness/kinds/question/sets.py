@@ -55,6 +55,7 @@ class QuestionSet(PublishedSet):
     files: tuple[str, ...] = ("*{split}*.parquet",)
     folders: tuple[str, ...] = ("images", "")
 
+    Detail = QuestionDetail
     protocol = "question"
 
     @property

@@ -162,6 +162,7 @@ class ScreenSet(PublishedSet):
     folders: tuple[str, ...] = ("images", "")
     elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
+    Detail = ScreenDetail
     protocol = "screen-agent"
     whole = "episode"
 

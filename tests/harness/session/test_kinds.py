@@ -19,7 +19,6 @@ from harness.dialogue import Ask, Dialogue
 from harness.pictures.source import built_in_bytes
 from harness.protocols import PROTOCOLS
 from harness.records import Item
-from harness.runs import KINDS
 from parsers import Prediction, Status
 from parsers.actions import Action
 from tests.harness.commands.tool import call, isolate
@@ -36,7 +35,6 @@ def signs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
     installed(monkeypatch, BENCHMARKS, "road-signs", RoadSigns)
     installed(monkeypatch, PROTOCOLS, "read-the-sign", ReadTheSign)
-    installed(monkeypatch, KINDS, "sign", SignDetail)
 
 
 @pytest.mark.parametrize(
@@ -126,18 +124,13 @@ def test_an_unfinished_run_is_scored_and_told_in_the_words_of_its_kind() -> None
 
 def test_a_run_is_read_without_the_package_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("run", "-m", "oracle", "-b", "road-signs", "-o", "r").code == 0
-    monkeypatch.delitem(KINDS._entries, "sign")
     monkeypatch.delitem(BENCHMARKS._entries, "road-signs")
     monkeypatch.delitem(PROTOCOLS._entries, "read-the-sign")
-    from harness.runs import lines
-
-    lines._detail_decoder.cache_clear()
     run = harness.open_run("r")
     assert [record.detail["asked"] for record in run.records()] == ["a 50", "an octagon", "a ring"]
     assert "100.0" in str(run.table())
     assert "100.0" in call("report", "r").out
     assert "unknown protocol 'read-the-sign'" in call("score", "r").complaint
-    lines._detail_decoder.cache_clear()
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import pytest
 
 import harness
 from harness.benchmarks import BENCHMARKS
+from harness.kinds.contract import UNIT_KINDS
 from harness.protocols import PROTOCOLS
-from harness.runs import KINDS, open_run
+from harness.runs import open_run
 from tests.extensions import test_judge as judging
 from tests.extensions.made_up import known
 from tests.harness.benchmarks import _autowebbench as prompts
@@ -23,7 +24,7 @@ from tests.harness.kinds.question.test_turns import TALK
 from tests.reports.kinds.episode.worlds import forms
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import page
-from tests.test_made_up_kind import ReadTheSign, SignDetail
+from tests.test_made_up_kind import ReadTheSign
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": "a", "image": "till.png", "question": "Who?", "answers": ["Ann"], "metric": "anls"},
@@ -119,14 +120,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (BENCHMARKS, "judged-signs", judging.JudgedSigns),
             (PROTOCOLS, "read-the-sign", ReadTheSign),
             (PROTOCOLS, "three-stages", judging.ThreeStages),
-            (KINDS, "sign", SignDetail),
         ):
             known(patch, registry, name, thing)
         runs = [run(root / str(number)) for number, run in enumerate(RUNS.values())]
         kinds = {open_run(run).manifest.declaration.kind for run in runs}
         # Other tests of the same process may have put a kind of theirs beside them.
         ours = {
-            name for name in KINDS.names() if not KINDS.get(name).__module__.startswith("tests")
+            name
+            for name in UNIT_KINDS.names()
+            if not UNIT_KINDS.get(name).__module__.startswith("tests")
         }
         assert kinds == {*ours, "sign"}, "each kind of unit has a run here"
         for number, run in enumerate(runs):
