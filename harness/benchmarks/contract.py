@@ -201,7 +201,7 @@ class Benchmark(ABC):
     Attributes:
         pictures: True if its units have pictures to show.
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
-            default JSON values.
+            default that of the kind, if the kind ships, else JSON values.
         after: judging protocols that `--judge` has judge each finished unit.
         settable: its fields that a run may set (`--benchmark-option`), read by their types.
         own_python: True if its environments need another Python (`--env-python`).
@@ -226,7 +226,7 @@ class Benchmark(ABC):
     declared: Declaration = field(kw_only=True)
     published: str = field(default="", kw_only=True)
 
-    Detail: ClassVar[Any] = Any
+    Detail: ClassVar[Any] = None
     pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()
     settable: ClassVar[tuple[str, ...]] = ()

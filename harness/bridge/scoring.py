@@ -34,6 +34,7 @@ from harness.kinds.contract import unit_kind
 from harness.kinds.scoring import scored, scorer_of
 from harness.runs import Unit
 from harness.runs.lines import line_decoder, to_line
+from harness.runs.run import detail_type
 from harness.session.summary import aggregation_rules, plain
 from harness.settings import SETTINGS, Settings, field_of, read_settings
 from parsers import Declaration, Measure, Metrics
@@ -57,7 +58,9 @@ def restored(value: Any, of: str) -> Unit[Any]:
 
     Raises `msgspec.ValidationError`.
     """
-    read: Unit[Any] = line_decoder(Unit, benchmark(of).Detail)(msgspec.json.encode(value))
+    source = benchmark(of)
+    detail = detail_type(source, source.kind)
+    read: Unit[Any] = line_decoder(Unit, detail)(msgspec.json.encode(value))
     return read
 
 

@@ -46,8 +46,7 @@ DETAILS = {
     "episode": "harness.kinds.episode.benchmark:EpisodeDetail",
     "trajectory": "harness.judging.trajectory:TrajectoryDetail",
 }
-"""Details of the kinds that ship, for runs whose benchmark is missing here: results can be read
-without it."""
+"""Types of the details of the kinds that ship: their results can be read without a benchmark."""
 
 SUMMARY_OF = "harness.session.rescoring:summary_of"
 RESULT_GRID = "harness.session.rescoring:result_grid_of"
@@ -180,14 +179,8 @@ class Run:
 
     @cached_property
     def detail(self) -> Any:
-        """The type of the details of its units: the benchmark's, or where its package is not
-        installed that of a kind that ships; JSON values for others."""
-        if self.benchmark is not None:
-            return getattr(self.benchmark, "Detail", Any)
-        try:
-            return load(DETAILS[self.manifest.declaration.kind])
-        except (KeyError, UnknownName):
-            return Any
+        """The type of the details of its units; see `detail_type`."""
+        return detail_type(self.benchmark, self.manifest.declaration.kind)
 
     def records(self) -> list[Unit[Any]]:
         """Return the latest line of every step and repeat, by split, task, index and repeat.
@@ -329,6 +322,21 @@ class Run:
         except (UnknownName, ImportError, AttributeError) as error:
             raise DataGone(f"nothing here can look up the data set: {error}") from error
         return resolver
+
+
+def detail_type(benchmark: Any, kind: str) -> Any:
+    """Return the type of the details of a benchmark's units: the one that it names, else that of
+    its kind if that ships. Others are JSON values.
+
+    `benchmark` is None where the package that has it is not installed.
+    """
+    named = getattr(benchmark, "Detail", None)
+    if named is not None:
+        return named
+    try:
+        return load(DETAILS[kind])
+    except (KeyError, UnknownName):
+        return Any
 
 
 def _checked(unit_id: str, data: StepData | DataGone, digest: str | None) -> bytes | DataGone:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 import msgspec
@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.registry import load
+from harness.benchmarks import BENCHMARKS, declared
 from harness.runs import RunError, Unit
 from harness.runs.files import sealed
 from harness.runs.lines import line_decoder
+from harness.runs.run import DETAILS, detail_type
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from tests.harness.runs.examples import step
@@ -107,3 +110,20 @@ def test_a_detail_of_another_shape_is_no_unit_of_its_kind() -> None:
     record = Unit(kind="riddle", unit_id="u", benchmark="b", split="s", detail={"a": 1})
     with pytest.raises(RunError, match=r"riddle 'u' is not written.*question"):
         sealed(record, Riddle)
+
+
+def test_benchmarks_that_ship_name_the_type_that_their_kind_is_read_with() -> None:
+    found = [one for one in map(declared, BENCHMARKS.names()) if one is not None]
+    ours = [one for one in found if type(one).__module__.startswith("harness.")]
+    assert {one.kind for one in ours} == set(DETAILS)
+    for one in ours:
+        assert is_dataclass(one.Detail) and one.Detail is load(DETAILS[one.kind]), one.name
+
+
+def test_details_have_the_type_that_the_benchmark_names_else_that_of_the_kind() -> None:
+    class Own:
+        Detail = Riddle
+
+    assert detail_type(Own(), "step") is detail_type(Own(), "riddle") is Riddle
+    assert detail_type(object(), "step") is load(DETAILS["step"])
+    assert detail_type(object(), "riddle") is detail_type(None, "riddle") is Any
