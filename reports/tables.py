@@ -9,9 +9,9 @@ import pandas as pd
 
 from harness.runs import RunError
 from harness.tables import POOLED, QUARTILES, main_column, partly_measured, result_records
-from parsers import Average, Declaration, Measure
+from parsers import Average, Declaration, Measure, Results
 from parsers.declaration import SPLIT
-from parsers.repeats import Repeated
+from parsers.estimates import SD
 from reports.frames.agreement import disagreement
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
@@ -266,8 +266,8 @@ def _common_line(evaluated: Sequence[RunRows], counted: Mapping[str, int]) -> st
     return f"on the {shared:,} rows that all runs have an outcome for (of {of_runs})"
 
 
-def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Repeated]]:
-    """Yield the groups of a run's rows by a key: name, places in the frame, and metrics.
+def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Results]]:
+    """Yield the groups of a run's rows by a key: name, places in the frame, and numbers.
 
     By split, all of several splits pooled come last.
     """
@@ -276,31 +276,31 @@ def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Repeated
     for place, group in enumerate(key.groups(rows)):
         places.setdefault(group, []).append(place)
     for group in sorted(places):
-        yield group[1], places[group], rows.metrics(places[group], whole=key.whole)
+        yield group[1], places[group], rows.results(places[group], whole=key.whole)
     if name == SPLIT and len(places) > 1:
         whole = list(range(len(rows.trials)))
-        yield POOLED, whole, rows.metrics(whole, whole=key.whole)
+        yield POOLED, whole, rows.results(whole, whole=key.whole)
 
 
 def _records(rows: RunRows, name: str) -> Iterator[dict[str, Any]]:
-    for group, places, evaluated in grouped(rows, name):
-        metrics = evaluated.metrics
+    for group, places, found in grouped(rows, name):
+        spread = next(iter(found.over_repeats(SD).values()), None)
         shared = {
             "run": rows.label,
             "complete": rows.run.complete,
             name: group,
-            **_outcome_counts(evaluated),
+            **_outcome_counts(found),
         }
         part = rows.frame.iloc[places]
         for column in ("input_tokens", "output_tokens", "cost"):
             shared[column] = part[column].sum(min_count=1)
-        for record in result_records(metrics):
-            spread = evaluated.spread if record["headline"] else None
-            yield {**shared, **record, "repeat_sd": spread, "left_open": metrics.left_open}
+        for record in result_records(found):
+            own = spread.number if spread and record["headline"] else None
+            yield {**shared, **record, "repeat_sd": own, "left_open": found.left_open}
 
 
-def _outcome_counts(evaluated: Repeated) -> dict[str, Any]:
-    counts = evaluated.metrics.counts
+def _outcome_counts(found: Results) -> dict[str, Any]:
+    counts = found.counts
     return {
         "valid": counts.n_valid,
         "invalid": counts.n_invalid - (excluded := sum(counts.excluded.values())),

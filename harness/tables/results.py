@@ -8,11 +8,21 @@ are computed by `result_records` and printed by `rate_cells`: in the table after
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from harness.tables.grid import ABSENT, Cell, Column, Row, bounds, interval_record, percent
+from harness.tables.grid import (
+    ABSENT,
+    Cell,
+    Column,
+    Row,
+    bounds,
+    interval_record,
+    interval_text,
+    percent,
+)
 from parsers.declaration import Average, Declaration, Level, Measure
-from parsers.metrics import Metrics, ParentRate, UnitMetrics
+from parsers.estimates import PARENTS, Estimate, Results
+from parsers.estimates import QUARTILES as QUARTILE_ROW
 
 POOLED = "all splits pooled"
 
@@ -23,56 +33,73 @@ Record = Mapping[Any, Any]
 """A line of results by column name; None where a number is missing."""
 
 
-def result_records(metrics: Metrics) -> Iterator[dict[str, Any]]:
+def result_records(results: Results) -> Iterator[dict[str, Any]]:
     """Yield two lines of results: `valid` without invalid rows, `strict` with invalid rows as 0.
 
     Rates are shares between 0 and 1, each with its `interval_record`. `headline` marks the line
-    chosen by the rules of the metrics, `few` lines with a marked interval. `measured_name` is the
-    column of the number of units with a score of a measure.
+    chosen by the rules, `few` lines with a marked interval. `measured_name` is the column of the
+    number of units with a score of a measure.
     """
-    strict = metrics.rules.invalid == "fail"
-    parents = metrics.parents
-    defaults = {name: rates.default for name, rates in parents.items()}
-    stricter = {name: rates.strict for name, rates in parents.items()}
-    yield _record("valid", not strict, metrics.valid, defaults, metrics.declared)
-    yield _record("strict", strict, metrics.strict, stricter, metrics.declared)
+    rules: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")
+    for rule in rules:
+        yield _record(results, rule)
 
 
-def _record(
-    line: str,
-    headline: bool,
-    metrics: UnitMetrics,
-    of_parents: Mapping[str, ParentRate],
-    declared: Declaration,
-) -> dict[str, Any]:
+def _record(results: Results, rule: Literal["valid", "strict"]) -> dict[str, Any]:
+    declared = results.declared
+    parents, units = results.counts.behind[rule]
     values: dict[str, Any] = {
-        "line": line,
-        "headline": headline,
-        declared.innermost.many: metrics.n_parents,
-        declared.units: metrics.n_units,
+        "line": rule,
+        "headline": rule == results.rules.headline,
+        declared.innermost.many: parents,
+        declared.units: units,
     }
     intervals = []
     for measure in declared.in_tables:
-        values[measured_name(measure)] = metrics.partial.get(measure.name, metrics.n_units)
-        for average, estimate in metrics.rates[measure.name].items():
+        for average in measure.averages:
+            row = results.row(measure.name, average, rule)
+            assert row is not None  # Measures of units always have one.
             name = f"{measure.result}_{average}"
-            values |= {name: estimate.value, **interval_record(name, estimate.interval)}
-            intervals.append(estimate.interval)
+            values |= {measured_name(measure): row.units, name: row.number}
+            values |= interval_record(name, row.interval)
+            intervals.append(row.interval)
     for measure in declared.of_parents:
-        rate = of_parents.get(measure.name)
-        intervals.append(rate.interval if rate else None)
+        row = results.row(measure.name, PARENTS, rule)
+        intervals.append(row.interval if row else None)
         values |= {
-            measure.result: rate.value if rate else None,
+            measure.result: row.number if row else None,
             **interval_record(measure.result, intervals[-1]),
-            f"{measure.key}_succeeded": rate.successes if rate else None,
-            f"{measure.key}_complete": rate.complete if rate else None,
-            f"{measure.key}_total": rate.total if rate else None,
+            f"{measure.key}_succeeded": row.won if row else None,
+            f"{measure.key}_complete": row.complete if row else None,
+            f"{measure.key}_total": row.n if row else None,
         }
     for measure in declared.spread:
-        quartiles = metrics.quartiles.get(measure.name)
-        for name in QUARTILES:
-            values[f"{measure.result}_{name}"] = getattr(quartiles, name, None)
+        row = results.row(measure.name, QUARTILE_ROW, rule)
+        ends = row.interval if row else None
+        found = (row and row.number, ends and ends.low, ends and ends.high)
+        for name, value in zip(QUARTILES, found, strict=True):
+            values[f"{measure.result}_{name}"] = value
     return values | {"few": any(one is not None and one.few for one in intervals)}
+
+
+def cell_of(row: Estimate | None, results: Results) -> str | Cell:
+    """Print a number with its interval; with its number of units if it is not over all."""
+    if row is None:
+        return ""
+    if row.average == QUARTILE_ROW:
+        ends = row.interval
+        assert row.number is not None and ends is not None
+        return Cell(_rounded(row.number), f"[{_rounded(ends.low)}, {_rounded(ends.high)}]")
+    if row.complete is not None and row.number is None:
+        return Cell(f"{ABSENT} ({row.complete} of {row.n})")
+    shown = percent(row.number)
+    if row.average in AVERAGES:
+        _, units = results.counts.behind[row.rule]
+        shown = f"{shown} {coverage(row.units, units)}".rstrip()
+    return Cell(shown, interval_text(row.interval))
+
+
+AVERAGES: tuple[Average, ...] = get_args(Average)
 
 
 def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, Average]]:
@@ -91,16 +118,12 @@ def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, 
 
 def rate_cells(record: Record, average: Average, declared: Declaration) -> tuple[Cell, ...]:
     """Return the rates of a line, see `rates_shown`."""
-    return tuple(
-        rate_cell(record, measure, one, declared) for measure, one in rates_shown(average, declared)
-    )
-
-
-def rate_cell(record: Record, measure: Measure, average: Average, declared: Declaration) -> Cell:
-    """Return a measure of units on a line, with its number of units if it is not over all."""
-    cell = _cell(record, f"{measure.result}_{average}")
-    of = coverage(record.get(measured_name(measure)), record[declared.units])
-    return Cell(f"{cell.text} {of}".rstrip(), cell.interval)
+    cells = []
+    for measure, one in rates_shown(average, declared):
+        cell = _cell(record, f"{measure.result}_{one}")
+        of = coverage(record.get(measured_name(measure)), record[declared.units])
+        cells.append(Cell(f"{cell.text} {of}".rstrip(), cell.interval))
+    return tuple(cells)
 
 
 def measured_name(measure: Measure) -> str:
