@@ -178,6 +178,8 @@ def _score(run: Run, state: str) -> dict[str, Any]:
     empty = {"measure": measure.head, "score": None}
     if state == "not started":
         return empty
+    from harness.runs.scores import headline_of
+
     row = headline_of(run.summary, measure)
     if row is None:
         return empty
