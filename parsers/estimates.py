@@ -125,9 +125,9 @@ class Results:
         unit has, and for what was not asked several times.
         """
         if not average:
-            declared = self.declared[measure.partition(".")[0]]
-            usual = declared.averages[0] if declared.averages else QUARTILES
-            average = PARENTS if declared.all_of else usual
+            of = next(m for m in self.declared.measures if measure in (m.name, *m.scores))
+            usual = of.averages[0] if of.averages else QUARTILES
+            average = PARENTS if of.all_of else usual
         return self._found.get((measure, average, rule or self.rules.headline))
 
     def over_repeats(self, average: str) -> dict[str, Estimate]:

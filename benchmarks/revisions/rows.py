@@ -35,8 +35,9 @@ class Row(NamedTuple):
 
 def rows_of(summary: Json, declaration: Json) -> dict[str, Numbers]:
     """The numbers of a summary by `Row`, with the declaration in the manifest of its run."""
+    names = {measure["name"] for measure in declaration["measures"]}
     if "estimates" in summary:
-        return {str(row): numbers for row, numbers in _of_estimates(summary)}
+        return {str(row): numbers for row, numbers in _of_estimates(summary, names)}
     return {str(row): numbers for row, numbers in _of_tree(summary, declaration["measures"])}
 
 
@@ -50,7 +51,7 @@ def rest_of(summary: Json) -> dict[str, Any]:
     }
 
 
-def _of_estimates(summary: Json) -> Iterator[tuple[Row, Numbers]]:
+def _of_estimates(summary: Json, names: set[str]) -> Iterator[tuple[Row, Numbers]]:
     """The form with a row for each number, and one of counts for each group."""
     rules = summary["rules"]
     level, headline = rules["cluster"], "strict" if rules["invalid"] == "fail" else "valid"
@@ -77,7 +78,7 @@ def _of_estimates(summary: Json) -> Iterator[tuple[Row, Numbers]]:
         else:
             scored.setdefault((row["group"], row["value"], rule), {})[measure] = row["units"]
             numbers = {**_ends(row, rules), "n": row["n"]}
-            if rule == headline and "." not in measure and (measure, average) in _first(summary):
+            if rule == headline and measure in names and (measure, average) in _first(summary):
                 numbers |= {what: row.get(what) for what in ("chance", "ceiling")}
             yield Row(measure, average, rule=rule, **key), numbers
     yield from ((row, {"between": None, **numbers}) for row, numbers in spread.items())
@@ -91,7 +92,7 @@ def _of_estimates(summary: Json) -> Iterator[tuple[Row, Numbers]]:
         for rule, behind in counts["behind"].items():
             most = max(behind[name] for name in behind)
             some = scored.get((group, value, rule), {})
-            partial = {n: of for n, of in some.items() if "." not in n and of < most}
+            partial = {n: of for n, of in some.items() if n in names and of < most}
             yield Row(rule=f"{rule} counts", **key), {**behind, **partial}
 
 
