@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 from parsers.counting import EXCLUDED, AggregationRules, Rule
 from parsers.declaration import Declaration
@@ -113,6 +114,9 @@ class Results:
     rules: AggregationRules
     left_open: frozenset[str]
     repeats: int
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # pandas copies what a table is of whenever the table is looked at
 
     @cached_property
     def _found(self) -> Mapping[tuple[str, str, str], Estimate]:
