@@ -11,27 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from parsers.aggregation import (
-        PARSE_FAILURES,
-        aggregate,
-        by,
-        mean_of_groups,
-    )
     from parsers.answers import read_answer, spell_answer
+    from parsers.averages import every_result, results, results_by
     from parsers.clusters import cluster_t, t_interval
+    from parsers.counting import PARSE_FAILURES, AggregationRules, InvalidPolicy, Unattempted
     from parsers.declaration import Average, Declaration, Group, Level, Measure
-    from parsers.metrics import (
-        AggregationRules,
-        Counts,
-        Estimate,
-        InvalidPolicy,
-        Metrics,
-        ParentMetrics,
-        ParentRate,
-        Rate,
-        Unattempted,
-        UnitMetrics,
-    )
+    from parsers.estimates import Bounds, Counts, Estimate, Results
     from parsers.mind2web import MIND2WEB
     from parsers.option_text import index_of, letter, letters_for
     from parsers.rates import FEW, Interval, clopper_pearson, mean_interval
@@ -71,6 +56,7 @@ __all__ = [
     "AggregationRules",
     "Answer",
     "Average",
+    "Bounds",
     "Counts",
     "Declaration",
     "Estimate",
@@ -81,37 +67,33 @@ __all__ = [
     "InvalidPolicy",
     "Level",
     "Measure",
-    "Metrics",
     "Operation",
-    "ParentMetrics",
-    "ParentRate",
     "PointRule",
     "Prediction",
-    "Rate",
+    "Results",
     "ScoredUnit",
     "Scores",
     "ScoringRules",
     "Status",
     "Unattempted",
-    "UnitMetrics",
     "ValueStyle",
     "VocabularyError",
-    "aggregate",
-    "by",
     "clean_value",
     "clopper_pearson",
     "cluster_t",
     "count_tokens",
+    "every_result",
     "in_box",
     "index_of",
     "letter",
     "letters_for",
     "mean_interval",
-    "mean_of_groups",
     "operation_exact",
     "operation_f1",
     "operation_string",
     "read_answer",
+    "results",
+    "results_by",
     "score",
     "spell_answer",
     "t_interval",
@@ -119,13 +101,13 @@ __all__ = [
 ]
 
 _NAMES = {
-    "parsers.aggregation": "PARSE_FAILURES aggregate by mean_of_groups",
+    "parsers.averages": "every_result results results_by",
+    "parsers.counting": "PARSE_FAILURES AggregationRules InvalidPolicy Unattempted",
+    "parsers.estimates": "Bounds Counts Estimate Results",
     "parsers.answers": "read_answer spell_answer",
     "parsers.declaration": "Average Declaration Group Level Measure",
     "parsers.clusters": "cluster_t t_interval",
     "parsers.option_text": "index_of letter letters_for",
-    "parsers.metrics": "AggregationRules Counts Estimate InvalidPolicy Metrics "
-    "ParentMetrics ParentRate Rate Unattempted UnitMetrics",
     "parsers.token_scores": "VocabularyError count_tokens operation_exact "
     "operation_f1 operation_string token_f1",
     "parsers.rates": "FEW Interval clopper_pearson mean_interval",

@@ -8,40 +8,73 @@ rates still do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from parsers.declaration import Declaration
-from parsers.metrics import Estimate, Metrics, ParentRate, Rate, UnitMetrics
-from parsers.records import Scores
+from parsers.declaration import Measure
+from parsers.estimates import PARENTS, Estimate
+
+if TYPE_CHECKING:
+    from parsers.averages import Part
 
 Key = tuple[str, str, str]
-"""The line (`valid` or `strict`), the score or the measure of parents, and the average."""
-PARENTS = "parents"
+"""Rule, measure and average of a row."""
 
 
-def implications(
-    scores: Sequence[Scores], declared: Declaration, variant: str, unknown: Collection[str]
-) -> dict[str, tuple[str, ...]]:
-    """Return what measures imply, as declared and in these scores: a rule may decide otherwise.
+def agreeing(rows: Sequence[Estimate], part: Part) -> list[Estimate]:
+    """Return rows of one part whose intervals agree with what their measures imply."""
+    known: dict[Key, Estimate] = {(row.rule, row.measure, row.average): row for row in rows}
+    ends = {key: row.interval for key, row in known.items() if row.interval is not None}
+    order = []
+    for lower, upper in _order(rows, part):
+        if lower in ends and upper in ends:
+            one, other = known[lower].number, known[upper].number
+            if one is not None and other is not None and one <= other:
+                order.append((lower, upper))
+    agreed = False
+    while not agreed:
+        agreed = True
+        for lower, upper in order:
+            first, second = ends[lower], ends[upper]
+            if first.high > second.high or second.low < first.low:
+                ends[lower] = replace(first, high=min(first.high, second.high))
+                ends[upper] = replace(second, low=max(first.low, second.low))
+                agreed = False
+    return [replace(row, interval=ends.get(key, row.interval)) for key, row in known.items()]
 
-    variant: the chosen one.
-    unknown: the measures that were not measured.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for measure in declared.of_units:
-        needed = [declared[name] for name in measure.needs if name not in unknown]
-        own = measure.score(variant)
-        known = {score: score for one in needed for score in one.scores}
-        known |= {one.name: one.score(variant) for one in needed}
-        implied = tuple(
-            name
-            for name, score in known.items()
-            if all(_at_most(of.get(own), of.get(score)) for of in scores)
-        )
-        if implied and measure.name not in unknown:
-            found |= dict.fromkeys((own, measure.name), implied)
-    return found
+
+def _order(rows: Iterable[Estimate], part: Part) -> Iterator[tuple[Key, Key]]:
+    """Yield pairs of rows of which the first cannot be the higher one: a measure and what it needs,
+    a measure of parents and the mean over parents of what it is all of, and with invalid rows as
+    failures, a measure and the same one without them."""
+    declared = part.declared
+    for rule, line in part.lines.items():
+        for measure in declared.of_units:
+            own = measure.score(part.rules.variant)
+            for name, score in _needed(measure, part):
+                # A rule may decide otherwise than by what is declared to be needed.
+                if all(_at_most(of.get(own), of.get(score)) for of in line.scores):
+                    for average in measure.averages:
+                        yield (rule, own, average), (rule, name, average)
+                        yield (rule, measure.name, average), (rule, name, average)
+        for measure in declared.of_parents:
+            of = declared[measure.all_of]
+            if not measure.within and measure.over == of.over:
+                yield (rule, measure.name, PARENTS), (rule, of.name, "macro")
+    for row in rows:
+        if row.rule == "valid" and row.average != PARENTS:
+            yield ("strict", row.measure, row.average), ("valid", row.measure, row.average)
+
+
+def _needed(measure: Measure, part: Part) -> Iterator[tuple[str, str]]:
+    """Yield what a measure needs: the names of rows, and the scores that they are of."""
+    if measure.name not in part.left_open:
+        for name in measure.needs:
+            if name not in part.left_open:
+                needed = part.declared[name]
+                yield from ((score, score) for score in needed.scores)
+                yield needed.name, needed.score(part.rules.variant)
 
 
 def _at_most(score: float | None, other: float | None) -> bool:
@@ -49,86 +82,3 @@ def _at_most(score: float | None, other: float | None) -> bool:
     if score is None or other is None:
         return score is other
     return score <= other
-
-
-def agreeing(metrics: Metrics) -> Metrics:
-    """Return metrics whose intervals agree with what their measures imply.
-
-    A measure implies what it needs (`UnitMetrics.implied`); a measure of parents, the mean over
-    parents of the measure that it is all of; and with invalid rows as failures, a measure is never
-    above the same one without them.
-    """
-    ends, values = {}, {}
-    for key, estimate in _estimates(metrics):
-        if estimate.interval is not None and estimate.value is not None:
-            ends[key], values[key] = estimate.interval, estimate.value
-    order = [
-        (lower, upper)
-        for lower, upper in _order(metrics)
-        if lower in ends and upper in ends and values[lower] <= values[upper]
-    ]
-    agreed = False
-    while not agreed:
-        agreed = True
-        for lower, upper in order:
-            one, other = ends[lower], ends[upper]
-            if one.high > other.high or other.low < one.low:
-                ends[lower] = replace(one, high=min(one.high, other.high))
-                ends[upper] = replace(other, low=max(one.low, other.low))
-                agreed = False
-
-    def units(line: str, of: UnitMetrics) -> UnitMetrics:
-        rates = {name: rate(line, name, own) for name, own in of.rates.items()}
-        return replace(of, rates=rates)
-
-    def rate(line: str, name: str, own: Rate) -> Rate:
-        return {
-            average: replace(one, interval=ends.get((line, name, average), one.interval))
-            for average, one in own.items()
-        }
-
-    def parents(line: str, name: str, own: ParentRate) -> ParentRate:
-        return replace(own, interval=ends.get((line, name, PARENTS), own.interval))
-
-    return replace(
-        metrics,
-        valid=units("valid", metrics.valid),
-        strict=units("strict", metrics.strict),
-        parents={
-            name: replace(
-                own,
-                default=parents("valid", name, own.default),
-                strict=parents("strict", name, own.strict),
-            )
-            for name, own in metrics.parents.items()
-        },
-    )
-
-
-def _estimates(metrics: Metrics) -> Iterator[tuple[Key, Estimate | ParentRate]]:
-    for line, units in _lines(metrics):
-        for name, rate in units.rates.items():
-            for average, estimate in rate.items():
-                yield (line, name, average), estimate
-    for name, own in metrics.parents.items():
-        yield ("valid", name, PARENTS), own.default
-        yield ("strict", name, PARENTS), own.strict
-
-
-def _lines(metrics: Metrics) -> tuple[tuple[str, UnitMetrics], ...]:
-    return ("valid", metrics.valid), ("strict", metrics.strict)
-
-
-def _order(metrics: Metrics) -> Iterator[tuple[Key, Key]]:
-    """Yield pairs of rates of which the first cannot be the higher one."""
-    declared = metrics.declared
-    for line, units in _lines(metrics):
-        for name, others in units.implied.items():
-            for average in units.rates[name]:
-                yield from (((line, name, average), (line, other, average)) for other in others)
-        for measure in declared.of_parents:
-            of = declared[measure.all_of]
-            if not measure.within and measure.over == of.over:
-                yield (line, measure.name, PARENTS), (line, of.name, "macro")
-    for name, rate in metrics.valid.rates.items():
-        yield from ((("strict", name, average), ("valid", name, average)) for average in rate)

@@ -26,7 +26,15 @@ from typing import Any, Literal
 from parsers.measure import Average
 
 Method = Literal[
-    "wilson", "clopper-pearson", "t", "cluster-t", "fieller", "delta", "bootstrap-t", "bca"
+    "wilson",
+    "clopper-pearson",
+    "t",
+    "cluster-t",
+    "fieller",
+    "delta",
+    "bootstrap-t",
+    "bca",
+    "quartiles",
 ]
 FEW = 30
 """Intervals with fewer clusters that have a success, or a failure, are marked; so are those of

@@ -1,8 +1,4 @@
-"""Metrics of runs with repeats, which ask about every unit several times.
-
-Measures of units pool the repeats, with parents as the clusters. Measures of parents, such as task
-success, are the mean over repeats; their interval is over parents, of each one's share of repeats:
-more repeats are not more tasks.
+"""Success over repeats: how often any and how often all of them succeed, and their spread.
 
 `pass@k` is the chance that at least one of k repeats succeeds, without bias (Chen et al. 2021,
 *Evaluating Large Language Models Trained on Code*); `pass^k` that all of k do (Yao et al. 2024,
@@ -14,32 +10,26 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from parsers.aggregation import (
-    DEFAULT_AGGREGATION,
-    after_exclusion,
-    aggregate,
-    headline_value,
-    unmeasured,
-)
-from parsers.agreement import agreeing
-from parsers.declaration import Average, Declaration, Measure
-from parsers.metrics import AggregationRules, Estimate, Metrics
-from parsers.parents import (
+from parsers.counting import (
     ParentOutcomes,
     cluster_above,
-    measures_of_whole,
-    parent_metrics,
     parent_of,
     parent_outcomes,
+    share,
+    success,
+    unmeasured,
 )
+from parsers.declaration import Measure
+from parsers.estimates import SD, SD_BETWEEN, SD_WITHIN, SHARE, Estimate
+from parsers.measure import Average
 from parsers.rates import mean, mean_interval
 from parsers.records import ScoredUnit
 
-Trial = tuple[int, ScoredUnit]
-"""The number of a repeat, and a unit as scored in it."""
+if TYPE_CHECKING:
+    from parsers.averages import Part
 
 
 def pass_at(successes: int, repeats: int, k: int) -> float:
@@ -86,182 +76,106 @@ def shown_counts(repeats: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, repeats} - {1}))
 
 
-@dataclass(frozen=True, slots=True)
-class OverRepeats:
-    """A measure of success over the repeats, of the units (or parents) that have all of them.
+def over_repeats(
+    part: Part, outcomes: Mapping[str, Sequence[ParentOutcomes]]
+) -> Iterator[Estimate]:
+    """Yield success over the repeats, of the units and of the parents that have all of them, and
+    the spread of the headline between repeats.
 
-    Attributes:
-        repeats: number of repeats.
-        mean: share of repeats that succeed, averaged as the measure's headline.
-        pass_at, pass_all: pass@k and pass^k by k, averaged alike.
-        within: standard deviation over repeats of the same unit.
-        between: standard deviation of the units' own rates of success; None for a single unit.
+    outcomes: of parents, by name of the measure, in every repeat.
     """
-
-    repeats: int
-    mean: Estimate
-    pass_at: Mapping[int, Estimate]
-    pass_all: Mapping[int, Estimate]
-    within: float
-    between: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """The metrics of all repeats together.
-
-    spread: standard deviation of the main measure's headline between repeats; None for a single
-        repeat, and where it is not measured.
-    over: success over the repeats, by name of the measure: of the main measure of units and of
-        those of parents, if there are several repeats.
-    """
-
-    metrics: Metrics
-    spread: float | None
-    over: Mapping[str, OverRepeats] = field(default_factory=dict)
-
-
-def aggregate_repeats(
-    trials: Iterable[Trial],
-    declared: Declaration,
-    rules: AggregationRules = DEFAULT_AGGREGATION,
-    *,
-    lengths: Mapping[str, int] | None = None,
-    whole: str | None = None,
-) -> Repeated:
-    """Compute the metrics of units with one or more repeats; see `aggregate` for the arguments.
-
-    A task whose only step succeeds in one of two repeats has step success 1/2 and task success
-    1/2. Raises `ValueError` if a unit occurs twice in a repeat.
-    """
-    repeats: dict[int, list[ScoredUnit]] = {}
-    for repeat, unit in trials:
-        repeats.setdefault(repeat, []).append(unit)
-    if len(repeats) < 2:
-        rows = [unit for units in repeats.values() for unit in units]
-        return Repeated(aggregate(rows, declared, rules, lengths=lengths, whole=whole), None)
-    rules = rules.resolved(declared)
-    ordered = [repeats[repeat] for repeat in sorted(repeats)]
-    pooled = aggregate(
-        [
-            replace(unit, unit_id=f"{unit.unit_id}#{repeat}")
-            for repeat in sorted(repeats)
-            for unit in repeats[repeat]
-        ],
-        declared,
-        rules,
-        whole="",
-    )
-    values = [headline_value(units, declared, rules) for units in ordered]
-    known = [value for value in values if value is not None]
-    settled = [after_exclusion(units, rules) for units in ordered]
-    unknown = unmeasured([row for rows in settled for row in rows], declared)
-    outcomes = {
-        measure.name: [parent_outcomes(rows, measure, declared, rules, lengths) for rows in settled]
-        for measure in measures_of_whole(declared, whole)
-        if measure.name not in unknown
-    }
-    parents = {name: parent_metrics(of, rules) for name, of in outcomes.items()}
+    declared, rule = part.declared, part.rules.headline
     main = declared.main_of_units
-    known_over = {name: _of_parents(of, rules) for name, of in outcomes.items()}
-    if main.binary and main.name not in unknown:
-        known_over = {main.name: _of_units(settled, main, declared, rules), **known_over}
-    over = {name: found for name, found in known_over.items() if found is not None}
-    spread = None
-    if declared.main.name not in unknown and len(known) > 1:
-        spread = statistics.stdev(known)
-    return Repeated(agreeing(replace(pooled, parents=parents)), spread, over)
+    if main.binary and main.name not in part.left_open:
+        yield from _of_units(part, main)
+    for name, of in outcomes.items():
+        picked = [one.by_rule[rule] for one in of]
+        parents = list(picked[0])
+        if any(one.keys() != picked[0].keys() or None in one.values() for one in picked):
+            continue
+        above, within = of[0].above, of[0].within
+        yield from _over(
+            part,
+            name,
+            [sum(bool(one[parent]) for one in picked) for parent in parents],
+            parents if within is None else [within[parent] for parent in parents],
+            None if above is None else [above[parent] for parent in parents],
+            "macro",
+        )
+    if declared.main.name not in part.left_open:
+        values = [_headline(part, units) for units in part.repeats.values()]
+        known = [number for number in values if number is not None]
+        if len(known) > 1:
+            yield Estimate(declared.main.name, SD, rule, statistics.stdev(known), n=len(known))
 
 
-def _of_units(
-    repeats: Sequence[Sequence[ScoredUnit]],
-    measure: Measure,
-    declared: Declaration,
-    rules: AggregationRules,
-) -> OverRepeats | None:
-    """Return the measure of units over the repeats; None where no unit has all of them."""
-    score, level = measure.score(rules.variant), declared.level(measure.over)
+def _headline(part: Part, units: Sequence[ScoredUnit]) -> float | None:
+    """Return the headline of the main measure over the units of one repeat."""
+    main, rule = part.declared.main, part.rules.headline
+    if main.name in unmeasured(units, part.declared):
+        return None
+    if main.all_of:
+        of = parent_outcomes(units, main, part.declared, part.rules)
+        won = {one: float(won) for one, won in of.by_rule[rule].items() if won is not None}
+        return share(won, of.within)
+    line = part.lines_of((0, unit) for unit in units)[rule]
+    values, places = line.known(main.score(part.rules.variant))
+    return mean(line.averaged(values, places, main.averages[0], main))
+
+
+def _of_units(part: Part, measure: Measure) -> Iterator[Estimate]:
+    score, level = measure.score(part.rules.variant), part.declared.level(measure.over)
     won: dict[Hashable, list[bool]] = {}
     units: dict[Hashable, ScoredUnit] = {}
-    for unit in (unit for rows in repeats for unit in rows):
-        if (outcome := success(unit, score, rules)) is not None:
+    for _, unit in part.trials:
+        if (outcome := success(unit, score, part.rules)) is not None:
             key = unit.split, unit.unit_id
             won.setdefault(key, []).append(outcome)
             units[key] = unit
-    whole = {key: of for key, of in won.items() if len(of) == len(repeats)}
-    cluster = cluster_above(declared, rules, level.name)
-    return _over(
+    whole = {key: of for key, of in won.items() if len(of) == len(part.repeats)}
+    cluster = cluster_above(part.declared, part.rules, level.name)
+    yield from _over(
+        part,
+        measure.name,
         [sum(of) for of in whole.values()],
-        len(repeats),
         [parent_of(units[key], level) for key in whole],
         None if cluster == level else [parent_of(units[key], cluster) for key in whole],
         "micro" if measure.averages[0] == "micro" else "macro",
-        rules.level,
-    )
-
-
-def success(unit: ScoredUnit, score: str, rules: AggregationRules) -> bool | None:
-    """Return whether a row succeeds; None where that does not count, or is not known yet."""
-    if unit.lost:
-        return None
-    if unit.invalid is not None:
-        return False if rules.invalid == "fail" else None
-    if unit.scores is None:
-        return False if rules.unattempted == "fail" else None
-    value = unit.scores.get(score)
-    return None if value is None else value == 1
-
-
-def _of_parents(repeats: Sequence[ParentOutcomes], rules: AggregationRules) -> OverRepeats | None:
-    """Return a measure of parents over the repeats; None while one is incomplete."""
-    picked = [of.strict if rules.invalid == "fail" else of.default for of in repeats]
-    parents = list(picked[0])
-    if any(of.keys() != picked[0].keys() or None in of.values() for of in picked):
-        return None
-    above, within = repeats[0].above, repeats[0].within
-    averaged = parents if within is None else [within[parent] for parent in parents]
-    return _over(
-        [sum(bool(of[parent]) for of in picked) for parent in parents],
-        len(repeats),
-        averaged,
-        None if above is None else [above[parent] for parent in parents],
-        "macro",
-        rules.level,
     )
 
 
 def _over(
+    part: Part,
+    measure: str,
     successes: Sequence[int],
-    repeats: int,
     parents: Sequence[Hashable],
     clusters: Sequence[Hashable] | None,
     average: Average,
-    level: float,
-) -> OverRepeats | None:
+) -> Iterator[Estimate]:
+    """Yield the share of repeats that succeed, pass@k and pass^k, averaged as the measure's
+    headline, and the spread."""
     if not successes:
-        return None
+        return
+    rule, repeats = part.rules.headline, len(part.repeats)
 
-    def averaged(values: Sequence[float]) -> Estimate:
+    def averaged(name: str, values: Sequence[float]) -> Estimate:
         by_parent: dict[Hashable, list[float]] = {}
         for value, parent in zip(values, parents, strict=True):
             by_parent.setdefault(parent, []).append(value)
-        means = [mean(of) or 0.0 for of in by_parent.values()]
-        interval = mean_interval(values, parents, average, clusters=clusters, level=level)
-        center = mean(values) if average == "micro" else mean(means)
-        return Estimate(center, interval, len(values))
+        means = values if average == "micro" else [mean(of) or 0.0 for of in by_parent.values()]
+        interval = mean_interval(
+            values, parents, average, clusters=clusters, level=part.rules.level
+        )
+        return Estimate(measure, name, rule, mean(means), interval, len(values), len(values))
 
     shares = [won / repeats for won in successes]
+    yield averaged(SHARE, shares)
+    for sign, drawn in (("pass@", pass_at), ("pass^", pass_all)):
+        for k in shown_counts(repeats):
+            yield averaged(f"{sign}{k}", [drawn(won, repeats, k) for won in successes])
     noise = math.fsum(share * (1 - share) for share in shares) / len(shares)
     noise *= repeats / (repeats - 1)
-    between = None
+    yield Estimate(measure, SD_WITHIN, rule, math.sqrt(noise), n=len(shares))
     if len(shares) > 1:
         between = math.sqrt(max(0.0, statistics.variance(shares) - noise / repeats))
-    counts = shown_counts(repeats)
-    return OverRepeats(
-        repeats=repeats,
-        mean=averaged(shares),
-        pass_at={k: averaged([pass_at(won, repeats, k) for won in successes]) for k in counts},
-        pass_all={k: averaged([pass_all(won, repeats, k) for won in successes]) for k in counts},
-        within=math.sqrt(noise),
-        between=between,
-    )
+        yield Estimate(measure, SD_BETWEEN, rule, between, n=len(shares))

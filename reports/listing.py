@@ -178,17 +178,13 @@ def _score(run: Run, state: str) -> dict[str, Any]:
     empty = {"measure": measure.head, "score": None}
     if state == "not started":
         return empty
-    metrics = run.summary.get("total", {}).get("metrics", {})
-    if measure.all_of:
-        found = (metrics.get(measure.key) or {}).get("default")
-    else:
-        line = metrics.get("rules", {}).get("invalid", "valid")
-        found = metrics.get(line, {}).get(measure.key, {}).get(measure.averages[0])
-    if not found:
+    from harness.runs.scores import headline_of
+
+    row = headline_of(run.summary, measure)
+    if row is None:
         return empty
-    bounds = found.get("interval") or {}
-    of_interval = {f"score_{name}": bounds.get(name) for name in ("low", "high", "method", "few")}
-    return {"measure": measure.head, "score": found["value"], **of_interval}
+    of_interval = {f"score_{name}": row[name] for name in ("low", "high", "method", "few")}
+    return {"measure": measure.head, "score": row["number"], **of_interval}
 
 
 def _has(record: Mapping[str, Any], where: Sequence[str]) -> bool:

@@ -15,9 +15,8 @@ import pandas as pd
 from harness.runs import RunError
 from harness.tables import POOLED, cluster_note, interval_record
 from parsers import Average, Declaration, ScoredUnit, mean_interval
-from parsers.aggregation import unmeasured
 from parsers.clusters import clustered_values
-from parsers.parents import Parent, cluster_above, parent_of, prefix
+from parsers.counting import Parent, cluster_above, parent_of, prefix, unmeasured
 from parsers.rates import mean
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.tasks import in_order

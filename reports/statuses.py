@@ -9,8 +9,7 @@ import pandas as pd
 
 from harness.tables import interval_record, measured_name, partly_measured
 from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, mean_interval
-from parsers.aggregation import unmeasured
-from parsers.parents import parent_of
+from parsers.counting import parent_of, unmeasured
 from parsers.records import ENVIRONMENT_ERROR, SCORING_ERROR
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, clusters, described, interval

@@ -37,11 +37,10 @@ from harness.runs.lines import line_decoder, to_line
 from harness.runs.run import detail_type
 from harness.session.summary import aggregation_rules, plain
 from harness.settings import SETTINGS, Settings, field_of, read_settings
-from parsers import Declaration, Measure, Metrics
+from parsers import Declaration, Measure, results
 from parsers.declaration import Average
 from parsers.rates import Interval
 from parsers.records import ScoredUnit, Status
-from parsers.repeats import aggregate_repeats
 
 RECORD = "vlm_eval"
 """Key of a unit's record in the store of its sample."""
@@ -242,23 +241,14 @@ def _ends(
         for (_, unit), rows in zip(units, _rows(scores, units), strict=False)
         if level in unit.parents and rows
     }
-    metrics = aggregate_repeats(units, declared, rules, lengths=lengths).metrics
-    return _of_whole(metrics, measure) if average is None else _of_units(metrics, average)
+    found = results(units, declared, rules, lengths=lengths)
+    row = found.row(measure) if average is None else found.row(VALUE, average)
+    return (row.number, row.interval) if row else (None, None)
 
 
 def _rows(scores: list[SampleScore], units: list[tuple[int, ScoredUnit]]) -> list[int]:
     rows = {str(one.sample_id): (one.sample_metadata or {}).get("rows", 0) for one in scores}
     return [rows.get(unit.unit_id, 0) for _, unit in units]
-
-
-def _of_units(metrics: Metrics, average: Average) -> tuple[float | None, Interval | None]:
-    estimate = metrics.headline.rates[metrics.declared.main.name][average]
-    return estimate.value, estimate.interval
-
-
-def _of_whole(metrics: Metrics, measure: str) -> tuple[float | None, Interval | None]:
-    rate = metrics.of_parents(measure)
-    return (None, None) if rate is None else (rate.value, rate.interval)
 
 
 VALUE = "measured"

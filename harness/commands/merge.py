@@ -24,7 +24,7 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
     from harness.runs.shards import merge as merge_shards
     from harness.session.brief import print_result
     from harness.session.rescoring import grid_of
-    from harness.session.summary import summarise
+    from harness.session.summary import results_of, summarise
 
     with built_aside(out) as folder:
         merge_shards(runs, folder)
@@ -36,8 +36,8 @@ def merge(runs: tuple[Path, ...], out: Path) -> int:
         if settled == wanted:
             with RunDirectory.start(folder, run.manifest) as directory:
                 rows = run.manifest.dataset.get("partial_tasks", {})
-                summary = summarise(records, settings, rows, run.manifest)
-                directory.finish(summary, complete=True)
+                found = results_of(records, settings, run.manifest.declaration, rows)
+                directory.finish(summarise(records, settings, run.manifest, found), complete=True)
     console = terminal()
     print_result(console, grid_of(open_run(out), records, settings))
     state = (

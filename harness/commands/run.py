@@ -154,16 +154,17 @@ def conclude(
             done.records,
             plan.settings,
             declared,
+            done.found,
             plan.selected.task_rows,
             manifest=manifest,
             notes=plan.protocol.notes,
-            bounds=done.bounds,
             directory=done.directory,
         )
         print_result(console, grid)
     else:
-        asked = (done.records, plan.settings, plan.selected.task_rows, manifest)
-        print_result(console, brief_grid(*asked, done.directory, done.bounds))
+        total = done.found["", ""]
+        brief = brief_grid(done.records, plan.settings, total, manifest, done.directory)
+        print_result(console, brief)
     if paid := manifest.paid_before:
         display.say(paid)
     if done.closing_line:

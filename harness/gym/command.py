@@ -14,7 +14,7 @@ from harness.gym.episode import TAKEN, OnInvalid, Transition
 from harness.policies import Policy, chance_for, policies_for, policy_named
 from harness.printing import say, terminal
 from harness.runs import StepUnit
-from parsers.parents import prefix
+from parsers.counting import prefix
 
 if TYPE_CHECKING:
     from harness.gym.recorded import RecordedEnv
@@ -51,6 +51,7 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     from harness.gym.recorded import RecordedEnv
     from harness.session.brief import print_result
     from harness.session.report import result_grid
+    from harness.session.summary import results_of
 
     settings = given_settings()
     name = settings.pop("model")
@@ -64,8 +65,9 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     episodes = list(episodes_of(environment, policy_named(name, "step")))
     if transition == "teacher":
         records = [record for records in episodes for record in records]
-        rest = (environment.settings, environment.declared, environment.task_rows)
-        print_result(terminal(), result_grid(records, *rest))
+        rest = (records, environment.settings, environment.declared)
+        found = results_of(*rest, environment.task_rows)
+        print_result(terminal(), result_grid(*rest, found, environment.task_rows))
     say(summary(environment, episodes))
     return 0
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 from harness.benchmarks import declared
 from harness.benchmarks.recorded import scoring_rules
 from harness.errors import DataError, ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
 from harness.settings import SETTINGS, Settings
-from parsers import AggregationRules, Counts, Measure
-from parsers.aggregation import headline_value
+from parsers import Bounds, Counts, Measure
 from parsers.declaration import Declaration
 from parsers.mind2web import MIND2WEB
 from parsers.records import SCORING_ERROR, Prediction, Scores, Status
@@ -128,23 +127,8 @@ def _problem(scores: Scores, measures: Mapping[str, Measure]) -> str:
 
 
 Records = Sequence[Unit[Any]]
-Bound = Mapping[str, float | None]
-"""Values of measures by name, in their headline's average."""
 
 FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
-
-
-class Bounds(Protocol):
-    """The least and the most that a run could have reached."""
-
-    def floor(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
-        """Expected scores of an agent that knows nothing, on the rows of the headline."""
-        ...
-
-    def ceiling(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
-        """Scores of an agent that always knows the answer."""
-        ...
-
 
 UnitKey = tuple[str, str]
 
@@ -154,40 +138,23 @@ def key_of(record: Unit[Any]) -> UnitKey:
     return record.split, record.unit_id
 
 
-@dataclass(frozen=True, slots=True)
-class UnitBounds:
-    """What chance, in expectation, and the oracle get of every unit, averaged as the headline is.
+def bounds_for(
+    records: Records, chance: Mapping[UnitKey, Scores], ceiling: Mapping[UnitKey, Scores] | None
+) -> Bounds:
+    """What chance, in expectation, and the oracle get of every unit, the same in each repeat.
 
-    oracle: None if it cannot be asked.
+    ceiling: None if the oracle cannot be asked.
     """
 
-    chance: Mapping[UnitKey, Scores]
-    oracle: Mapping[UnitKey, Scores] | None
+    def repeated(known: Mapping[UnitKey, Scores]) -> dict[tuple[int, str, str], Scores]:
+        return {
+            (record.repeat, *key): known[key]
+            for record in records
+            for key in [key_of(record)]
+            if key in known
+        }
 
-    def floor(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
-        return _averaged(records, declared, rules, self.chance)
-
-    def ceiling(self, records: Records, declared: Declaration, rules: AggregationRules) -> Bound:
-        if self.oracle is None:
-            return {measure.name: None for measure in declared.of_units}
-        return _averaged(records, declared, rules, self.oracle)
-
-
-def _averaged(
-    records: Records,
-    declared: Declaration,
-    rules: AggregationRules,
-    scores: Mapping[UnitKey, Scores],
-) -> Bound:
-    rows = [
-        replace(row, scores=scores[key_of(record)]) if row.scores else row
-        for record in records
-        for row in (record.scored(),)
-    ]
-    return {
-        measure.name: headline_value(rows, declared, rules, measure)
-        for measure in declared.of_units
-    }
+    return Bounds(repeated(chance), None if ceiling is None else repeated(ceiling))
 
 
 class Extras:
@@ -195,15 +162,16 @@ class Extras:
     what is 0 or 1 and not averaged."""
 
     def bounds(self, records: Records, settings: Settings) -> Bounds | None:
-        """Floor and ceiling on the rows of a run; None for kinds that have none."""
+        """Chance and ceiling of the units of a run; None for kinds that have none."""
         return None
 
     def rows(self, records: Records) -> dict[str, int]:
         """Further counts of rows, for `summary.json`."""
         return {measure.name: number for measure, number in _unaveraged(records)}
 
-    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
-        """Footnotes of the table that define its measures and bounds."""
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
+        """Footnotes of the table that define its measures and bounds; `known` says whether there
+        is a ceiling."""
         return iter(())
 
     def answers(self, records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:

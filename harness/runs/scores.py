@@ -9,6 +9,7 @@ from typing import Any
 from adapters.decoding import convert_to
 from harness.errors import suggestion
 from parsers.declaration import Declaration, Measure
+from parsers.estimates import PARENTS, QUARTILES
 from parsers.rates import Interval
 
 
@@ -99,61 +100,73 @@ class RunScores(Mapping[str, Score]):
         return "\n".join([f"{self._title}:", *lines])
 
 
+Row = Mapping[str, Any]
+"""A number as `summary.json` has it (`parsers.estimates.Estimate`)."""
+
+
+def headline_of(summary: Mapping[str, Any], measure: Measure) -> Row | None:
+    """Return the headline of a measure over all units of a summary, None where it has none."""
+    average = PARENTS if measure.all_of else next(iter(measure.averages), QUARTILES)
+    rule = "strict" if summary.get("rules", {}).get("invalid") == "fail" else "valid"
+    wanted = ("", measure.name, average, rule)
+    for row in summary.get("estimates", ()):
+        if (row["group"], row["measure"], row["average"], row["rule"]) == wanted:
+            return dict(row)
+    return None
+
+
 def scores_of(summary: Mapping[str, Any], declared: Declaration, title: str) -> RunScores:
     """Return the headline scores that a summary holds, those of the main measure first."""
-    metrics, repeats = summary["total"]["metrics"], summary["total"]["repeats"]
-    strict = metrics["rules"]["invalid"] == "fail"
     measures = [one for one in declared.measures if one.averages]
     measures.sort(key=lambda one: not one.main)
     found = {}
     for measure in measures:
-        if measure.all_of:
-            rates = metrics.get(measure.key) or {}
-            rate = rates.get("strict" if strict else "default")
-            score = _of_parents(rate, measure, declared, repeats)
-        else:
-            rates = metrics["strict" if strict else "valid"][measure.key]
-            rate = rates[measure.averages[0]]
-            score = _of_units(rate, measure, declared, metrics["counts"]["n_settled"], repeats)
-        found[measure.result] = score
+        row = headline_of(summary, measure)
+        make = _of_parents if measure.all_of else _of_units
+        found[measure.result] = make(row, measure, declared, summary)
     return RunScores(found, title)
 
 
 def _of_units(
-    rate: Mapping[str, Any], measure: Measure, declared: Declaration, settled: int, repeats: int
+    row: Row | None, measure: Measure, declared: Declaration, summary: Mapping[str, Any]
 ) -> Score:
-    average = measure.averages[0]
+    average, row = measure.averages[0], row or {"number": None, "n": 0}
     cells = " x ".join(measure.cells) + " cells"
     many = declared.level(measure.over).many
     over = {"macro": many, "micro": declared.units, "cells": cells}[average]
     reason = ""
-    if rate["value"] is None:
+    if row["number"] is None:
+        settled = summary["counts"][0]["n_settled"]
         none = f"no {declared.unit} has {'this score' if settled else 'been scored'}"
-        reason = (rate["n"] and _why_open(measure, declared)) or none
-    n = rate["n"] // repeats if average == "micro" else rate["n"]
-    return _score(measure, rate, n, over, reason)
+        reason = (row["n"] and _why_open(measure, declared)) or none
+    n = row["n"] // summary["repeats"] if average == "micro" else row["n"]
+    return _score(measure, row, summary, n, over, reason)
 
 
 def _of_parents(
-    rate: Mapping[str, Any] | None, measure: Measure, declared: Declaration, repeats: int
+    row: Row | None, measure: Measure, declared: Declaration, summary: Mapping[str, Any]
 ) -> Score:
     level = declared.level(measure.over)
-    if rate is None:
+    if row is None:
         reason = _why_open(measure, declared) or "not measured"
         return Score(measure.result, None, None, 0, level.many, reason)
-    complete, total = rate["complete"] // repeats, rate["total"] // repeats
+    complete, total = (row[name] // summary["repeats"] for name in ("complete", "n"))
     reason = ""
-    if rate["value"] is None:
+    if row["number"] is None:
         reason = f"no {level.one} has been scored"
-        if rate["complete"] < rate["total"]:
+        if row["complete"] < row["n"]:
             reason = f"withheld until every {level.one} is complete ({complete:,} of {total:,})"
-    return _score(measure, rate, complete, level.many, reason)
+    return _score(measure, row, summary, complete, level.many, reason)
 
 
 def _why_open(measure: Measure, declared: Declaration) -> str:
     return dict(declared.flags).get(measure.unmeasured, "")
 
 
-def _score(measure: Measure, rate: Mapping[str, Any], n: int, over: str, reason: str) -> Score:
-    interval = convert_to(rate["interval"], Interval | None)
-    return Score(measure.result, rate["value"], interval, n, over, reason)
+def _score(
+    measure: Measure, row: Row, summary: Mapping[str, Any], n: int, over: str, reason: str
+) -> Score:
+    ends = {name: row.get(name) for name in ("low", "high", "method", "clusters", "few")}
+    level = summary["rules"]["level"]
+    interval = None if ends["low"] is None else convert_to({**ends, "level": level}, Interval)
+    return Score(measure.result, row["number"], interval, n, over, reason)

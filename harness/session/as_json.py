@@ -38,7 +38,7 @@ def result_json(run: Run, *, full: bool, summary: Mapping[str, Any] | None = Non
 
 def scores_json(about: Mapping[str, Any], summary: Mapping[str, Any], declared: Declaration) -> str:
     """Write the headline scores of a summary, behind what it is `about`, a value per line."""
-    counts = summary["total"]["metrics"]["counts"]
+    counts = summary["counts"][0]
     scores = {
         name: {
             "value": score.value,

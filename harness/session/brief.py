@@ -9,33 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import FINE, Bound, Bounds, Records
+from harness.kinds.scoring import FINE, Records
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.runs import Manifest, Unit, open_run
 from harness.runs.answerers import changes
 from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
-from harness.session.summary import Part, aggregation_rules, agreement_line, part
+from harness.session.summary import agreement_line
 from harness.settings import Settings
 from harness.tables import (
-    ABSENT,
     FEW_MARK,
     Cell,
     Column,
     Grid,
     Row,
     Section,
+    cell_of,
     counted,
     percent,
-    quartile_cells,
-    rate_cell,
-    record_bounds,
     render,
     repeats_text,
-    result_records,
 )
-from parsers import Counts, Declaration, Measure
+from parsers import Counts, Declaration, Measure, Results
 from parsers.declaration import SPLIT
 from parsers.records import STATUS_WORDS, Status
 
@@ -61,10 +57,9 @@ def empty_grid(declared: Declaration) -> Grid:
 def brief_grid(
     records: Records,
     settings: Settings,
-    task_rows: Mapping[str, int],
+    total: Results,
     manifest: Manifest,
     directory: Path,
-    bounds: Bounds | None = None,
 ) -> Grid:
     """The scores of a run over all of its splits, a measure a row, and what was not scored.
 
@@ -73,17 +68,24 @@ def brief_grid(
     declared = manifest.declaration
     if not records:
         return empty_grid(declared)
-    rules = aggregation_rules(settings, declared)
-    bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
-    total = part(records, declared, rules, task_rows, bounds=bounds)
-    measures = declared.shown
-    by_measure = zip(measures, headline_row(total).cells[1:], strict=True)
-    shown = [(one, cell) for one, cell in by_measure if one in _first(declared)]
-    chance = total.floor or {}
-    over = repeats_text(total.over_repeats, declared)
+    shown = _first(declared)
+    found = {one: total.row(one.name) for one in shown}
+    chance = any(row is not None and row.chance is not None for row in found.values())
+    over = repeats_text(total)
     rows = tuple(
-        Row((one.head, cell, *_chance(one, chance), one.explained or one.meaning))
-        for one, cell in shown
+        Row(
+            (
+                one.head,
+                cell_of(row, total),
+                *(
+                    [percent(row.chance) if row and row.chance is not None else ""]
+                    if chance
+                    else []
+                ),
+                one.explained or one.meaning,
+            )
+        )
+        for one, row in found.items()
     )
     splits = ", ".join(sorted({record.scored().group(SPLIT) for record in records}))
     columns = [Column("", "left"), Column("score [95 % interval]"), Column("meaning", "left")]
@@ -95,7 +97,7 @@ def brief_grid(
         columns=tuple(columns),
         sections=(Section(rows),),
         footnotes=(
-            _legend([cell for _, cell in shown], total, len(measures) - len(rows)),
+            _legend([row.cells[1] for row in rows], total, len(declared.shown) - len(rows)),
             *_left_out(records, total),
             *([f"over repeats: {over}"] if over else []),
             *agreement_line(records, settings),
@@ -115,25 +117,18 @@ def _first(declared: Declaration) -> list[Measure]:
     return shown if declared.main in shown else [*shown[:-1], declared.main]
 
 
-def _chance(measure: Measure, chance: Bound) -> tuple[str, ...]:
-    """The cell of a measure's chance; no cell for kinds that know none."""
-    if not chance:
-        return ()
-    return (percent(chance[measure.name]) if measure.name in chance else "",)
-
-
-def _scored(total: Part) -> str:
-    counts, declared = total.metrics.counts, total.metrics.declared
+def _scored(total: Results) -> str:
+    counts, declared = total.counts, total.declared
     level = declared.innermost
     times = f", {total.repeats} times each" if total.repeats > 1 else ""
     units = counted(counts.n_settled // total.repeats, declared.unit, declared.units)
     return f"{units} of {counted(counts.n_parents, level.one, level.many)}{times}"
 
 
-def _legend(cells: Sequence[str | Cell], total: Part, others: int) -> str:
+def _legend(cells: Sequence[str | Cell], total: Results, others: int) -> str:
     """Explain the numbers and signs of the table in a line."""
-    declared = total.metrics.declared
-    level = declared.level(total.metrics.rules.cluster)
+    declared = total.declared
+    level = declared.level(total.rules.cluster)
     means = {_mean_over(one, declared) for one in declared.in_tables}
     notes = [
         f"per cent, mean over {means.pop()}" if len(means) == 1 else "per cent",
@@ -159,9 +154,9 @@ def _mean_over(measure: Measure, declared: Declaration) -> str:
             return f"{' x '.join(measure.cells)}"
 
 
-def _left_out(records: Records, total: Part) -> Iterator[str]:
+def _left_out(records: Records, total: Results) -> Iterator[str]:
     """What was not scored, and what was scored as wrong since it could not be read."""
-    counts, declared, parts = total.metrics.counts, total.metrics.declared, []
+    counts, declared, parts = total.counts, total.declared, []
     if counts.n_invalid:
         why = ", ".join(
             f"{n // total.repeats} {reason.replace('_', ' ')}"
@@ -178,42 +173,9 @@ def _left_out(records: Records, total: Part) -> Iterator[str]:
         yield "; ".join(parts)
 
 
-def headline_row(group: Part) -> Row:
-    """The row of the headline: every measure in its own first average."""
-    declared = group.metrics.declared
-    headline = next(one for one in result_records(group.metrics) if one["headline"])
-    values: dict[str, str | Cell] = {}
-    for measure in declared.in_tables:
-        values[measure.name] = rate_cell(headline, measure, measure.averages[0], declared)
-    return values_row("", values | whole_cells(headline, declared), declared)
-
-
-def whole_cells(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
-    """The cells of measures that have no average of their own: of parents, and quartiles."""
-    named = [measure.name for measure in declared.spread if measure.in_tables]
-    quartiles = zip(named, quartile_cells(record, declared), strict=True)
-    return _parent_values(record, declared) | dict(quartiles)
-
-
-def _parent_values(record: Mapping[str, Any], declared: Declaration) -> dict[str, Cell]:
-    values = {}
-    for measure in declared.of_parents:
-        if (total := record[f"{measure.key}_total"]) is not None:
-            shown = rate_of_parents(
-                record[measure.result], record[f"{measure.key}_complete"], total
-            )
-            values[measure.name] = Cell(shown, record_bounds(record, measure.result))
-    return values
-
-
 def values_row(label: str, values: Mapping[str, str | Cell], declared: Declaration) -> Row:
     """A row with these values by the names of measures."""
     return Row((label, *(values.get(measure.name, "") for measure in declared.shown)))
-
-
-def rate_of_parents(value: float | None, complete: int, total: int) -> str:
-    """The rate, or how many parents are complete where some are not."""
-    return f"{ABSENT} ({complete} of {total})" if value is None else percent(value)
 
 
 def unsettled(records: Records, totals: Counts) -> str:

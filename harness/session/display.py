@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from harness.planning.plan import Plan
     from harness.session.progress import Progress
-    from harness.session.summary import Part
+    from parsers import Results
 
 FIRST_UNITS = 20
 """Units before the answers are looked at for a mistake in the settings."""
@@ -38,7 +38,7 @@ class Display(Observers):
         self.running = RunningScores(settings)
         self._shown = contextlib.ExitStack()
         self._progress: Progress | None = None
-        self._part: Part | None = None
+        self._results: Results | None = None
         self._scores = ""
         self._checked = FIRST_UNITS
         self._ending = False
@@ -120,30 +120,27 @@ class Display(Observers):
     def scores(self) -> str:
         """Step success and element accuracy so far, and whether many replies could not be used.
 
-        Worked out again for every 2 % more steps, and at the end.
+        Worked out again for every 2 % more steps, not more often than every 2 seconds, and at the
+        end.
         """
-        part = self.running.part(whole=self._ending)
-        if part is not None and part is not self._part:
+        results = self.running.results(whole=self._ending)
+        if results is not None and results is not self._results:
             from harness.planning.model import limits_of
             from harness.session.reply_limit import unusable_replies
-            from harness.tables import coverage, estimate_cell
+            from harness.tables import cell_of
 
-            metrics = part.metrics
-            declared = metrics.declared
+            declared = results.declared
             named = {one: one.name for one in declared.in_tables if one.binary and not one.main}
             # The success of a step is shown as "step".
             main = {"success": declared.unit}
             named |= {one: main.get(one.name, one.name) for one in declared.in_tables if one.main}
-            units = metrics.headline
             rates = (
-                f"{name} {estimate_cell(units.rates[one.name][one.averages[0]])} {of}".rstrip()
-                for one, name in named.items()
-                for of in [coverage(units.partial.get(one.name), units.n_units)]
+                f"{name} {cell_of(results.row(one.name), results)}" for one, name in named.items()
             )
             self._scores = f"so far: {', '.join(rates)}"
             limits = limits_of(self._settings)
             unusable = unusable_replies(self.running.records, limits, declared.units)
             if unusable and not self._of_policy:
                 self._scores += f" | {unusable}"
-            self._part = part
+            self._results = results
         return self._scores

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from adapters.registry import Registry, UnknownName
 from harness.engine import Observer
 from harness.errors import UserError
-from harness.kinds.scoring import Bounds
 from harness.pictures import PictureStats
 from harness.runs import Unit
 from harness.settings import Settings
+from parsers import Results
 
 if TYPE_CHECKING:
     from harness.planning.plan import Plan
@@ -50,7 +50,8 @@ class Finished:
     # asyncio writes the result of its main task in words, to no purpose, when it looks at signals.
     records: Sequence[Unit[Any]] = field(repr=False)
     summary: dict[str, Any] = field(repr=False)
-    bounds: Bounds | None
+    found: Mapping[tuple[str, str], Results] = field(repr=False)
+    """The numbers of the run (`harness.session.summary.results_of`)."""
     complete: bool
     stopped: str | None
     """Why it ended before the last step; None if it did not."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.benchmarks import benchmark, note_of
 from harness.errors import UserError
-from harness.kinds.contract import kind_of, unit_kind
+from harness.kinds.contract import kind_of
 from harness.kinds.prediction_file import read_predictions
-from harness.kinds.scoring import Records, scored, scorer_of
+from harness.kinds.scoring import scored, scorer_of
 from harness.printing import say
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
@@ -25,14 +25,7 @@ from harness.session.as_json import scores_json
 from harness.session.brief import print_result
 from harness.session.report import result_grid
 from harness.session.rescoring import rescored
-from harness.session.summary import (
-    aggregation_rules,
-    part,
-    parts,
-    plain,
-    plain_part,
-    plain_parts,
-)
+from harness.session.summary import plain, plain_results, results_of
 from harness.settings import Settings
 from harness.tables import (
     TEST_DATA_NOTE,
@@ -45,8 +38,6 @@ from harness.tables import (
     percent,
     render,
 )
-from parsers import Declaration
-from parsers.declaration import SPLIT
 from parsers.records import Prediction, Status
 from parsers.seeclick import SKIPS, SeeClickScores, seeclick_scores, seeclick_step
 
@@ -80,7 +71,8 @@ def score_predictions(
         for record in kind.records(said, selected.part)
     ]
     if as_json:
-        summary = _summary(records, settings, declared, selected.task_rows)
+        found = results_of(records, settings, declared, selected.task_rows)
+        summary = {"note": note_of(settings.benchmark), **plain_results(found)}
         splits = sorted({record.split for record in records})
         about = {"predictions": str(path), "benchmark": settings.benchmark, "splits": splits}
         full = json.dumps({**about, **summary, **kind.counts()}, indent=2)
@@ -88,7 +80,8 @@ def score_predictions(
         return 0
     # A file says nothing of candidates that a ranker missed.
     shown = replace(settings, top_k=None)
-    print_result(console, result_grid(records, shown, declared, selected.task_rows))
+    found = results_of(records, shown, declared, selected.task_rows)
+    print_result(console, result_grid(records, shown, declared, found, selected.task_rows))
     count = f"{len(said)} predictions for {counted(len(records), declared.unit, declared.units)}"
     if any(record.unit_id not in said and record.invalid is None for record in records):
         units = declared.units
@@ -101,22 +94,6 @@ def score_predictions(
     for line in (*kind.notes(said), count):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     return 0
-
-
-def _summary(
-    records: Records,
-    settings: Settings,
-    declared: Declaration,
-    task_rows: Mapping[str, int],
-) -> dict[str, Any]:
-    rules = aggregation_rules(settings, declared)
-    bounds = unit_kind(declared.kind).extras.bounds(records, settings)
-    shared = (declared, rules, task_rows)
-    return {
-        "note": note_of(settings.benchmark),
-        "total": plain_part(part(records, *shared, bounds=bounds)),
-        "by_split": plain_parts(parts(records, SPLIT, *shared, bounds=bounds)),
-    }
 
 
 PUBLISHED: dict[str, tuple[float, float, float]] = {

@@ -5,55 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from adapters import Usage
 from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import Bounds, Records
+from harness.kinds.scoring import Records
 from harness.pictures import show_answers
 from harness.runs import Manifest, by_role, by_tier, open_run
 from harness.runs.on_record import reused_replies
 from harness.session.brief import (
     ORACLE_NOTE,
     empty_grid,
-    rate_of_parents,
     unsettled,
     values_row,
     warnings_of,
-    whole_cells,
 )
-from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
+from harness.session.summary import Found, agreement_line, prompt_tokens_of, trials_of
 from harness.settings import Settings
 from harness.tables import (
     POOLED,
-    Cell,
     Column,
     Grid,
     Row,
     Section,
+    cell_of,
     counted,
     coverage_notes,
     few_notes,
     finer_clusters,
+    has_few,
     heads,
-    interval_text,
     invalid_label,
     open_notes,
     percent,
     quartiles_notes,
-    rate_cell,
     rates_note,
     repeat_notes,
     repeat_rows,
-    result_records,
 )
-from parsers import Average, Counts, Declaration
+from parsers import Average, Counts, Declaration, Results, results
+from parsers.counting import EXCLUDED, Rule
 from parsers.declaration import SPLIT
-from parsers.metrics import EXCLUDED
+from parsers.estimates import SD, SHARE
 from parsers.records import LOST
-
-if TYPE_CHECKING:
-    pass
 
 Notes = Callable[[Mapping[str, int]], Sequence[str]]
 """Lines of a protocol about its flags and their numbers (`AskingProtocol.notes`)."""
@@ -63,43 +56,41 @@ def result_grid(
     records: Records,
     settings: Settings,
     declared: Declaration,
+    found: Found,
     task_rows: Mapping[str, int],
     *,
     manifest: Manifest | None = None,
     notes: Notes | None = None,
-    bounds: Bounds | None = None,
     directory: Path | None = None,
 ) -> Grid:
-    """Metrics by split and overall, with floor and ceiling, and what a reader should know of them.
+    """Numbers by split and overall, with chance and ceiling, and what a reader should know of them.
 
-    `declared` is what the benchmark declares, `task_rows` the number of rows of tasks cut short.
-    `manifest` is the run's, None if no model was asked. `notes` are the protocol's. `bounds` are
-    worked out here if they are not known yet. `directory` is that of the run, None without one.
+    `found` are the numbers, `task_rows` has the number of rows of tasks cut short. `manifest` is
+    the run's, None if no model was asked. `notes` are the protocol's. `directory` is that of the
+    run, None without one.
     """
     if not records:
         return empty_grid(declared)
-    rules = aggregation_rules(settings, declared)
-    bounds = bounds or unit_kind(declared.kind).extras.bounds(records, settings)
-    by_split = parts(records, SPLIT, declared, rules, task_rows, bounds=bounds)
-    total = part(records, declared, rules, task_rows, bounds=bounds)
-    finer: dict[str, dict[str, Part]] = {}
+    total = found["", ""]
+    shown = {value: part for (group, value), part in found.items() if group == SPLIT}
+    if len(shown) > 1:
+        shown[POOLED] = total
+    finer: dict[str, dict[str, Results]] = {name: {} for name in shown}
+    trials = trials_of(records)
     for level in finer_clusters(declared):
-        again = replace(rules, cluster=level.name)
-        finer[level.many] = parts(records, SPLIT, declared, again, task_rows)
-        finer[level.many][POOLED] = part(records, declared, again, task_rows)
-    if len(by_split) > 1:
-        by_split[POOLED] = total
-    sections = (
-        Section(tuple(_rows(group, {many: of[name] for many, of in finer.items()})), name)
-        for name, group in by_split.items()
-    )
+        again = replace(total.rules, cluster=level.name)
+        for name in shown:
+            same = [one for one in trials if name in (POOLED, one[1].split)]
+            finer[name][level.many] = results(same, declared, again)
     pictures, unrecorded = (manifest.pictures, manifest.unrecorded) if manifest else ("", 0.0)
     return Grid(
         title=open_run(directory).incomplete(records) if directory else "",
         columns=(Column("", "left"), *map(Column, heads(declared))),
-        sections=tuple(sections),
+        sections=tuple(
+            Section(tuple(_rows(part, finer[name])), name) for name, part in shown.items()
+        ),
         footnotes=(
-            *_footnotes(list(by_split.values()), settings, declared),
+            *_footnotes(list(shown.values()), settings, declared),
             *([f"{pictures}: {ORACLE_NOTE}"] if show_answers(pictures) else []),
             *counts(records, total, settings, declared, task_rows, notes, unrecorded),
             *agreement_line(records, settings),
@@ -109,46 +100,55 @@ def result_grid(
     )
 
 
-def _rows(group: Part, finer: Mapping[str, Part]) -> Iterator[Row]:
+def _rows(part: Results, finer: Mapping[str, Results]) -> Iterator[Row]:
     """The rows of one set of units: all averages, the other rule for invalid rows, the bounds.
 
     `finer` has the same units with smaller clusters, by the word for them.
     """
-    metrics = group.metrics
-    declared, level = metrics.declared, metrics.declared.innermost
-    records = {record["line"]: record for record in result_records(metrics)}
-    headline = next(record for record in records.values() if record["headline"])
+    declared, level = part.declared, part.declared.innermost
+    parents, units = part.counts.behind[part.rules.headline]
     first, *others = _averages(declared)
-    times = f" x {group.repeats}" if group.repeats > 1 else ""
+    times = f" x {part.repeats}" if part.repeats > 1 else ""
     counts = {
-        "macro": counted(headline[level.many], level.one, level.many),
-        "micro": counted(headline[declared.units] // group.repeats, declared.unit, declared.units)
-        + times,
+        "macro": counted(parents, level.one, level.many),
+        "micro": counted(units // part.repeats, declared.unit, declared.units) + times,
         "cells": " x ".join(next((m.cells for m in declared.in_tables if m.cells), ())),
     }
-    yield _rates(f"{first}, {counts[first]}", headline, first, declared, parents=True)
-    over, spread = group.over_repeats, group.repeat_sd
-    for label, values in repeat_rows(over, spread, group.repeats, declared):
+    whole = (*declared.of_parents, *(one for one in declared.spread if one.in_tables))
+
+    def rates(label: str, average: Average, of: Results = part, rule: Rule | None = None) -> Row:
+        values = {
+            one.name: cell_of(of.row(one.name, average, rule), of)
+            for one in declared.in_tables
+            if average in one.averages
+        }
+        if of is part and average == first:
+            values |= {one.name: cell_of(part.row(one.name, "", rule), part) for one in whole}
+        return values_row(label, values, declared)
+
+    yield rates(f"{first}, {counts[first]}", first)
+    for label, values in repeat_rows(part):
         yield values_row(label, values, declared)
     for average in others:
-        yield _rates(f"{average}, {counts[average]}", headline, average, declared)
+        yield rates(f"{average}, {counts[average]}", average)
     for many, same in finer.items():
-        lines = (record for record in result_records(same.metrics) if record["headline"])
-        yield _rates(f"{first}, {many} as clusters", next(lines), first, declared)
-    if records["strict"][declared.units] > headline[declared.units]:
-        yield _rates(invalid_label("strict"), records["strict"], first, declared, parents=True)
-        for name, rates in metrics.parents.items():
-            clean = Cell(
-                rate_of_parents(rates.clean.value, rates.clean.complete, rates.clean.total),
-                interval_text(rates.clean.interval),
-            )
-            many = declared.level(declared[name].over).many
-            number = rates.clean.total // group.repeats
-            yield values_row(f"{number} valid {many}", {name: clean}, declared)
-    for label, bound in (("chance", group.floor), ("ceiling", group.oracle)):
-        if bound is not None:
-            values = {name: percent(value) for name, value in bound.items()}
-            yield values_row(label, values, declared)
+        yield rates(f"{first}, {many} as clusters", first, same)
+    if part.counts.behind["strict"][1] > units:
+        yield rates(invalid_label("strict"), first, rule="strict")
+        for one in declared.of_parents:
+            if row := part.row(one.name, "", "clean"):
+                many = declared.level(one.over).many
+                label = f"{row.n // part.repeats} valid {many}"
+                yield values_row(label, {one.name: cell_of(row, part)}, declared)
+    for label in ("chance", "ceiling"):
+        bound = {
+            one.name: getattr(row, label)
+            for one in declared.in_tables
+            if (row := part.row(one.name)) is not None
+        }
+        if any(value is not None for value in bound.values()):
+            shown = {name: percent(value) for name, value in bound.items() if value is not None}
+            yield values_row(label, shown, declared)
 
 
 def _averages(declared: Declaration) -> list[Average]:
@@ -157,46 +157,28 @@ def _averages(declared: Declaration) -> list[Average]:
     return list(dict.fromkeys(average for measure in measures for average in measure.averages))
 
 
-def _rates(
-    label: str,
-    record: Mapping[str, Any],
-    average: Average,
-    declared: Declaration,
-    *,
-    parents: bool = False,
-) -> Row:
-    """A row of a line of results in one average, with the measures of parents or without."""
-    values: dict[str, str | Cell] = {}
-    for measure in declared.in_tables:
-        if average in measure.averages:
-            values[measure.name] = rate_cell(record, measure, average, declared)
-    if parents:
-        values |= whole_cells(record, declared)
-    return values_row(label, values, declared)
-
-
-def _footnotes(shown: Sequence[Part], settings: Settings, declared: Declaration) -> Iterator[str]:
+def _footnotes(
+    shown: Sequence[Results], settings: Settings, declared: Declaration
+) -> Iterator[str]:
     """Explain the signs in the table and its definitions."""
     first, *_ = _averages(declared)
-    records = [record for group in shown for record in result_records(group.metrics)]
-    yield rates_note(first, [shown[0].metrics.rules.variant], declared, records)
-    ceilings = [group.oracle for group in shown if group.oracle is not None]
-    yield from unit_kind(declared.kind).extras.definitions(settings, ceilings)
-    left_open = {name for group in shown for name in group.metrics.left_open}
+    yield rates_note(first, [shown[0].rules.variant], declared, shown)
+    known = any(row.ceiling is not None for part in shown for row in part.rows)
+    yield from unit_kind(declared.kind).extras.definitions(settings, known=known)
+    left_open = {name for part in shown for name in part.left_open}
     yield from open_notes(left_open, declared)
-    yield from coverage_notes(records, declared)
+    yield from coverage_notes(shown, declared)
     yield from quartiles_notes(declared)
-    if any(record["few"] for record in records):
-        cluster = shown[0].metrics.rules.cluster
-        yield from few_notes(rates=True, clusters=declared.level(cluster).many)
-    spread = any(group.repeat_sd is not None for group in shown)
-    over = {name for group in shown for name in group.over_repeats}
-    yield from repeat_notes(over, declared, spread=spread)
+    if has_few(shown):
+        many = declared.level(shown[0].rules.cluster).many
+        yield from few_notes(rates=True, clusters=many)
+    over = {name for part in shown for name in part.over_repeats(SHARE)}
+    yield from repeat_notes(over, declared, spread=any(part.over_repeats(SD) for part in shown))
 
 
 def counts(
     records: Records,
-    total: Part,
+    total: Results,
     settings: Settings,
     declared: Declaration,
     task_rows: Mapping[str, int],
@@ -204,7 +186,7 @@ def counts(
     unrecorded: float,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
-    totals, kind = total.metrics.counts, unit_kind(declared.kind).extras
+    totals, kind = total.counts, unit_kind(declared.kind).extras
     lines = [_rows_line(totals, total.repeats)]
     if short := _parents_with_missing_rows(records, declared, task_rows):
         measured = ", ".join(measure.meaning for measure in declared.of_parents)
@@ -219,8 +201,8 @@ def counts(
         lines.append(f"without an answer so far: {unsettled(records, totals)}")
     asked = [record for record in records if record.asked]
     lines += kind.questions(asked)
-    if total.prompt_tokens:
-        median, most = total.prompt_tokens
+    if tokens := prompt_tokens_of(records):
+        median, most = tokens
         lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")
     usage = sum((r.usage for r in records if r.usage is not None), Usage())
     if usage.input:

@@ -37,7 +37,7 @@ from harness.runs.finding import settings_of
 from harness.session.as_json import result_json
 from harness.session.brief import print_result
 from harness.session.report import Notes, result_grid
-from harness.session.summary import summarise
+from harness.session.summary import Found, results_of, summarise
 from harness.settings import Settings
 from harness.tables import Grid, counted
 from parsers import READING
@@ -103,8 +103,16 @@ def name_of(call: Call, repeat: int) -> str:
 
 def summary_of(run: Run) -> dict[str, Any]:
     """The numbers of a run by its own rules, as `summary.json` has them. Raises `RunError`."""
-    records = run.records()
-    return summarise(records, settings_of(run), task_rows_of(run, records), run.manifest)
+    return _summary_of(run, run.records(), settings_of(run))
+
+
+def _summary_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> dict[str, Any]:
+    found = _found(run, records, settings)
+    return summarise(records, settings, run.manifest, found)
+
+
+def _found(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Found:
+    return results_of(records, settings, run.manifest.declaration, task_rows_of(run, records))
 
 
 def result_grid_of(run: Run) -> Grid:
@@ -118,6 +126,7 @@ def grid_of(run: Run, records: Sequence[Unit[Any]], settings: Settings) -> Grid:
         records,
         settings,
         run.manifest.declaration,
+        _found(run, records, settings),
         task_rows_of(run, records),
         manifest=run.manifest,
         notes=notes_of(settings),
@@ -246,7 +255,7 @@ def rescore_run(
     if not records:
         raise UserError(f"{path} has no {run.manifest.declaration.units} yet")
     if as_json:
-        summary = summarise(records, settings, task_rows_of(run, records), run.manifest)
+        summary = _summary_of(run, records, settings)
         say(result_json(run, full=as_json == "full", summary=summary))
         return 0
     print_result(console, grid_of(run, records, settings))

@@ -22,7 +22,6 @@ from harness.engine import (
     Stopped,
     on_interrupt,
 )
-from harness.kinds.contract import unit_kind
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
@@ -32,7 +31,7 @@ from harness.session.deployment import Deployment, advice
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
 from harness.session.session import Session
-from harness.session.summary import summarise
+from harness.session.summary import results_of, summarise
 from harness.settings import Settings, of_session
 from harness.tables import counted
 from parsers.records import Status
@@ -198,13 +197,14 @@ def _finished(plan: Plan, asked: _Asked) -> Finished:
     """The result of a session, with the summary of what is on record of the run."""
     run = open_run(plan.directory)
     records, settings = run.records(), plan.settings
-    bounds = unit_kind(run.manifest.declaration.kind).extras.bounds(records, settings)
+    task_rows, declared = plan.selected.task_rows, run.manifest.declaration
+    found = results_of(records, settings, declared, task_rows)
     settled = sum(record.settled for record in records)
     return Finished(
         plan.directory,
         records,
-        summarise(records, settings, plan.selected.task_rows, run.manifest, bounds),
-        bounds,
+        summarise(records, settings, run.manifest, found),
+        found,
         complete=asked.stopped is None and settled == plan.dialogues and not asked.waiting,
         stopped=None if asked.stopped is None else str(asked.stopped),
         pictures=asked.pictures,

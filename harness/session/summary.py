@@ -6,8 +6,8 @@ Everything here is computed from step records alone, so that it can be computed 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -15,36 +15,16 @@ import msgspec
 from adapters import Usage
 from harness.benchmarks import benchmark, note_of
 from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import Bound, Bounds, Records
+from harness.kinds.scoring import Records
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import SETTINGS, Settings
-from parsers import AggregationRules, Counts, Declaration, Metrics, UnitMetrics
+from parsers import AggregationRules, Counts, Declaration, Estimate, Results, every_result, results
+from parsers.counting import Trial
 from parsers.records import Status
-from parsers.repeats import OverRepeats, aggregate_repeats
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The numbers of one set of rows.
-
-    `floor` and `oracle` are what can at least and at most be reached on the rows of the headline,
-    under the run's protocol and rules (`harness.kinds.scoring`); None for kinds without such
-    bounds. `ceiling` is the oracle's main measure, or the first one where that is left open.
-    `repeat_sd` is the standard deviation of the main measure between repeats, None for one repeat;
-    where `repeats` are several, a unit counts once in each. `over_repeats` has pass@k, pass^k and
-    the spread of measures of success. `prompt_tokens` are (median, 99th percentile) of the longest
-    prompt of a unit, estimated.
-    """
-
-    metrics: Metrics
-    floor: Bound | None
-    oracle: Bound | None
-    ceiling: float | None
-    repeats: int
-    repeat_sd: float | None
-    over_repeats: Mapping[str, OverRepeats]
-    prompt_tokens: tuple[int, int] | None
+Found = Mapping[tuple[str, str], Results]
+"""The numbers of a run: of all its units by ("", ""), and of each value of each declared group."""
 
 
 def aggregation_rules(settings: Settings, declared: Declaration) -> AggregationRules:
@@ -59,75 +39,39 @@ def aggregation_rules(settings: Settings, declared: Declaration) -> AggregationR
     return rules.resolved(declared)
 
 
-def part(
+def trials_of(records: Records) -> list[Trial]:
+    """Return the units with the number of their repeat, as they are averaged."""
+    return [(record.repeat, record.scored()) for record in records]
+
+
+def results_of(
     records: Records,
+    settings: Settings,
     declared: Declaration,
-    rules: AggregationRules,
     task_rows: Mapping[str, int] | None = None,
-    *,
-    whole: str | None = None,
-    bounds: Bounds | None = None,
-) -> Part:
-    """The numbers of the given rows. `task_rows` has the number of rows of tasks cut short.
+) -> Found:
+    """Return every number of these units, with what can at least and at most be reached.
 
-    `whole` is as in `parsers.aggregation.aggregate`. Without `bounds`, floor and ceiling are left
-    out.
-
-    Repeats of a unit are pooled for its measures, where a parent stays one cluster; measures of
-    parents are the mean over repeats.
+    `task_rows` has the number of rows of tasks cut short.
     """
-    repeated = aggregate_repeats(
-        ((record.repeat, record.scored()) for record in records),
-        declared,
-        rules,
-        lengths=task_rows,
-        whole=whole,
-    )
-    metrics = repeated.metrics
-    floor = oracle = None
-    if bounds is not None:
-        floor = _measured(bounds.floor(records, declared, metrics.rules), metrics)
-        oracle = _measured(bounds.ceiling(records, declared, metrics.rules), metrics)
-    known = [one.name for one in declared.of_units if one.name not in metrics.left_open]
-    main = declared.main.name if declared.main.name in known else next(iter(known), "")
-    return Part(
-        metrics=metrics,
-        floor=floor,
-        oracle=oracle,
-        ceiling=oracle.get(main) if oracle else None,
-        repeats=len({record.repeat for record in records}) or 1,
-        repeat_sd=repeated.spread,
-        over_repeats=repeated.over,
-        prompt_tokens=_prompt_tokens(records),
-    )
+    bounds = unit_kind(declared.kind).extras.bounds(records, settings)
+    rules = aggregation_rules(settings, declared)
+    return every_result(trials_of(records), declared, rules, lengths=task_rows, bounds=bounds)
 
 
-def _measured(bound: Bound, metrics: Metrics) -> Bound:
-    """A bound without the measures that the predictions leave open."""
-    return {name: None if name in metrics.left_open else value for name, value in bound.items()}
-
-
-def parts(
+def total_of(
     records: Records,
-    key: str,
+    settings: Settings,
     declared: Declaration,
-    rules: AggregationRules,
     task_rows: Mapping[str, int] | None = None,
-    *,
-    bounds: Bounds | None = None,
-) -> dict[str, Part]:
-    """The numbers of every subgroup, by name."""
-    groups: dict[str, list[Unit[Any]]] = {}
-    for record in records:
-        groups.setdefault(record.scored().group(key), []).append(record)
-    whole = declared.group(key).whole
-    return {
-        name: part(groups[name], declared, rules, task_rows, whole=whole, bounds=bounds)
-        for name in sorted(groups)
-    }
+) -> Results:
+    """Return the numbers over all of these units, without chance and ceiling."""
+    rules = aggregation_rules(settings, declared)
+    return results(trials_of(records), declared, rules, lengths=task_rows)
 
 
-def _prompt_tokens(records: Records) -> tuple[int, int] | None:
+def prompt_tokens_of(records: Records) -> tuple[int, int] | None:
+    """Return median and 99th percentile of the estimated length of a unit's longest prompt."""
     counts = sorted(r.prompt_tokens for r in records if r.prompt_tokens is not None)
     if not counts:
         return None
@@ -139,77 +83,52 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value, order="deterministic")
 
 
-def plain_part(part: Part) -> dict[str, Any]:
-    """The numbers of some rows as `summary.json` has them."""
-    metrics = part.metrics
-    declared = metrics.declared
-    parents = {measure.key: metrics.parents.get(measure.name) for measure in declared.of_parents}
+def plain_row(row: Estimate) -> dict[str, Any]:
+    """A number as `summary.json` has it: its interval by `low`, `high`, `method`, `clusters` and
+    `few`, and of what not every row has, only what there is."""
+    interval = row.interval
+    ends = ("low", "high", "method", "clusters", "few")
+    some = ("units", "won", "complete", "chance", "ceiling")
     return {
-        "metrics": {
-            "counts": _plain_counts(metrics.counts, declared),
-            "valid": _plain_units(metrics.valid, declared),
-            "strict": _plain_units(metrics.strict, declared),
-            **{key: plain(of_parents) for key, of_parents in parents.items()},
-            "rules": plain(metrics.rules),
-        },
-        "floor": plain(part.floor),
-        "oracle": plain(part.oracle),
-        "ceiling": part.ceiling,
-        "repeats": part.repeats,
-        "repeat_sd": part.repeat_sd,
-        **({"over_repeats": over} if (over := plain(part.over_repeats)) else {}),
-        "prompt_tokens": plain(part.prompt_tokens),
+        **{name: getattr(row, name) for name in ("group", "value", "rule", "measure", "average")},
+        "number": row.number,
+        **{name: getattr(interval, name) if interval else None for name in ends},
+        "n": row.n,
+        **{name: value for name in some if (value := getattr(row, name)) is not None},
+    }
+
+
+def plain_results(found: Found) -> dict[str, Any]:
+    """The numbers of a run as `summary.json` has them: rows, and the counts of each group."""
+    total = found["", ""]
+    declared = total.declared
+    return {
+        "rules": plain(total.rules),
+        "repeats": total.repeats,
+        "counts": [
+            {"group": group, "value": value, **_plain_counts(part.counts, declared)}
+            for (group, value), part in found.items()
+        ],
+        "estimates": [plain_row(row) for part in found.values() for row in part.rows],
     }
 
 
 def _plain_counts(counts: Counts, declared: Declaration) -> dict[str, Any]:
-    values = plain(counts)
-    return {f"n_{declared.innermost.many}": values.pop("n_parents"), **values}
-
-
-def _plain_units(metrics: UnitMetrics, declared: Declaration) -> dict[str, Any]:
-    variants = {
-        variant: plain(metrics.rates[f"{one.name}.{variant}"])
-        for one in declared.of_units
-        for variant in sorted(one.variants)
+    values, many = plain(counts), f"n_{declared.innermost.many}"
+    behind = {
+        rule: {many: parents, f"n_{declared.units}": units}
+        for rule, (parents, units) in values.pop("behind").items()
     }
-    return {
-        f"n_{declared.innermost.many}": metrics.n_parents,
-        f"n_{declared.units}": metrics.n_units,
-        **{one.key: plain(metrics.rates[one.name]) for one in declared.of_units},
-        **({"variants": variants} if variants else {}),
-        **({"quartiles": plain(dict(metrics.quartiles))} if metrics.quartiles else {}),
-        **({"partial": plain(metrics.partial)} if metrics.partial else {}),
-    }
-
-
-def plain_parts(parts: Mapping[str, Part]) -> dict[str, Any]:
-    """The numbers of subgroups as `summary.json` has them."""
-    return {name: plain_part(part) for name, part in parts.items()}
+    return {many: values.pop("n_parents"), **values, "behind": behind}
 
 
 def summarise(
-    records: Records,
-    settings: Settings,
-    task_rows: Mapping[str, int],
-    manifest: Manifest,
-    bounds: Bounds | None = None,
+    records: Records, settings: Settings, manifest: Manifest, found: Found
 ) -> dict[str, Any]:
-    """`summary.json`: all metrics by group, counts, tokens and cost, computed from the lines.
-
-    `bounds` are worked out here if they are not known yet.
-    """
+    """`summary.json`: all numbers (`found`), counts, tokens and cost, computed from the lines."""
     declared = manifest.declaration
-    rules = aggregation_rules(settings, declared)
     kind = unit_kind(declared.kind).extras
-    bounds = bounds or kind.bounds(records, settings)
     usage, cost = tokens_and_cost(records)
-    by_group = {
-        f"by_{group.name}": plain_parts(
-            parts(records, group.name, declared, rules, task_rows, bounds=bounds)
-        )
-        for group in declared.groups
-    }
     return {
         "note": note_of(settings.benchmark),
         "run": manifest.name,
@@ -224,8 +143,8 @@ def summarise(
             if setting.about == "scoring"
             and ((value := getattr(settings, name)) or setting.recorded == "always")
         },
-        "total": plain_part(part(records, declared, rules, task_rows, bounds=bounds)),
-        **by_group,
+        **plain_results(found),
+        "prompt_tokens": plain(prompt_tokens_of(records)),
         "rows": {
             "all": len(records),
             "asked": sum(record.asked for record in records),
@@ -266,8 +185,8 @@ def agreement_line(records: Records, settings: Settings) -> Iterator[str]:
         )
 
 
-GROWTH = 1.02
-"""From how many times as many units on results are worked out again."""
+GROWTH, PAUSE_S = 1.02, 2.0
+"""Results are worked out again from so many times as many units on, and after so many seconds."""
 
 
 class RunningScores:
@@ -278,13 +197,14 @@ class RunningScores:
     settled: number of settled units, those that do not count included.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self.settings = settings
         self.records: list[Unit[Any]] = []
         self.latest: dict[StepKey, Unit[Any]] = {}
         self.settled = 0
-        self._part: Part | None = None
-        self._counted = 0
+        self._clock = clock
+        self._results: Results | None = None
+        self._counted, self._made = 0, -math.inf
 
     def add(self, record: Unit[Any]) -> None:
         """Take up a unit's line."""
@@ -294,19 +214,20 @@ class RunningScores:
         if record.settled and record.scores is not None:
             self.records.append(record)
 
-    def part(self, *, whole: bool = False) -> Part | None:
+    def results(self, *, whole: bool = False) -> Results | None:
         """The results of nearly all records, or of all (`whole`); None as long as there is none.
 
         The same object as before where they were not worked out again.
         """
         count = len(self.records)
         grown = count >= max(1, self._counted * GROWTH, self._counted + 1)
-        if grown or (whole and count > self._counted):
-            self._part = self.part_of(self.records)
-            self._counted = count
-        return self._part
+        due = self._clock() - self._made >= PAUSE_S
+        if (grown and due) or (whole and count > self._counted):
+            self._results = self.results_of(self.records)
+            self._counted, self._made = count, self._clock()
+        return self._results
 
-    def part_of(self, records: Records) -> Part:
+    def results_of(self, records: Records) -> Results:
         """The results of some records."""
         declared = benchmark(self.settings.benchmark).declared
-        return part(records, declared, aggregation_rules(self.settings, declared))
+        return total_of(records, self.settings, declared)

@@ -18,7 +18,7 @@ from harness.runs import (
 from harness.runs.finding import State, settings_of, spent_by, state_of
 from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
-from harness.session.summary import aggregation_rules, part
+from harness.session.summary import total_of
 from harness.sweep.file import CellPlan, Expansion
 from harness.tables import (
     FEW_MARK,
@@ -27,11 +27,9 @@ from harness.tables import (
     Grid,
     cluster_note,
     few_notes,
-    main_column,
+    interval_text,
     main_text,
     percent,
-    record_bounds,
-    result_records,
     rows_of,
 )
 
@@ -125,13 +123,10 @@ def score_of(path: Path) -> Score | None:
     records = [record for record in run.records() if record.settled]
     if not records:
         return None
-    rules = aggregation_rules(settings, declared)
-    metrics = part(records, declared, rules, task_rows_of(run, records)).metrics
-    record = next(record for record in result_records(metrics) if record["headline"])
-    average = declared.main.averages[0]
-    name = main_column(declared, average)
-    cell = Cell(percent(record[name]), record_bounds(record, name))
-    clusters = declared.level(metrics.rules.cluster).many
+    total = total_of(records, settings, declared, task_rows_of(run, records))
+    row, average = total.row(declared.main.name), declared.main.averages[0]
+    cell = Cell(percent(row.number), interval_text(row.interval)) if row else Cell("")
+    clusters = declared.level(total.rules.cluster).many
     few = few_notes(rates=True, clusters=clusters) if cell.interval.endswith(FEW_MARK) else ()
     what = f"{declared.main.head}: per cent, {main_text(declared, average)}, of answers so far."
     return Score(declared.main.head, cell, (f"{what} {cluster_note(declared)}", *few))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from parsers import FEW, Estimate, Interval
+from parsers import FEW, Interval
 
 FEW_MARK = "*"
 """Mark of intervals with few successes or failures; `few_notes` explains it."""
@@ -207,11 +207,6 @@ def bounds(
 def interval_text(interval: Interval | None) -> str:
     """Format the interval of an estimate by `bounds`."""
     return "" if interval is None else bounds(interval.low, interval.high, few=interval.few)
-
-
-def estimate_cell(estimate: Estimate) -> Cell:
-    """Return a rate with its interval; as text, `46.4 [41.0, 51.9]`."""
-    return Cell(percent(estimate.value), interval_text(estimate.interval))
 
 
 def counted(number: int, thing: str, many: str = "") -> str:

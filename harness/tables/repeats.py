@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from harness.tables.grid import Cell, estimate_cell, percent
+from harness.tables.grid import Cell, percent
+from harness.tables.results import cell_of
 from parsers.declaration import Declaration
-from parsers.repeats import OverRepeats
+from parsers.estimates import SD, SD_BETWEEN, SD_WITHIN, SHARE, Results
 
-Over = Mapping[str, OverRepeats]
-"""Success over the repeats by the names of measures."""
 Values = Mapping[str, str | Cell]
 """Cells by the names of measures."""
 
 
-def repeat_rows(
-    over: Over, spread: float | None, repeats: int, declared: Declaration
-) -> Iterator[tuple[str, Values]]:
-    """Yield the label and the values of each row: pass@k, pass^k and the spread.
-
-    `spread` is that of the main measure's headline between repeats.
-    """
-    if spread is not None:
-        yield f"SD over {repeats} repeats", {declared.main.name: percent(spread)}
-    for sign, found in (
-        ("pass@", {name: one.pass_at for name, one in over.items()}),
-        ("pass^", {name: one.pass_all for name, one in over.items()}),
-    ):
-        for k in sorted({k for by_k in found.values() for k in by_k}):
-            yield f"{sign}{k}", {name: estimate_cell(by_k[k]) for name, by_k in found.items()}
-    if over:
-        yield "SD within", {name: percent(one.within) for name, one in over.items()}
-        between = {name: one.between for name, one in over.items() if one.between is not None}
-        yield "SD between", {name: percent(value) for name, value in between.items()}
+def repeat_rows(results: Results) -> Iterator[tuple[str, Values]]:
+    """Yield the label and the values of each row: pass@k, pass^k and the spread."""
+    labels = {SD: f"SD over {results.repeats} repeats"}
+    labels |= {row.average: row.average for row in results.rows if row.average.startswith("pass")}
+    labels |= {SD_WITHIN: "SD within", SD_BETWEEN: "SD between"}
+    for average, label in labels.items():
+        found = results.over_repeats(average)
+        if found:
+            plain = average.startswith("sd")
+            yield (
+                label,
+                {
+                    name: percent(row.number) if plain else cell_of(row, results)
+                    for name, row in found.items()
+                },
+            )
 
 
 def repeat_notes(
@@ -56,11 +52,12 @@ def repeat_notes(
         )
 
 
-def repeats_text(over: Over, declared: Declaration) -> str:
+def repeats_text(results: Results) -> str:
     """Say how often any, and how often all of the repeats succeed; "" without repeats."""
-    texts = []
-    for name, one in over.items():
-        k = one.repeats
-        any_, all_ = estimate_cell(one.pass_at[k]), estimate_cell(one.pass_all[k])
-        texts.append(f"{declared[name].head} pass@{k} {any_}, pass^{k} {all_}")
+    k, texts = results.repeats, []
+    for name in results.over_repeats(SHARE):
+        any_, all_ = (
+            cell_of(results.row(name, f"{sign}{k}"), results) for sign in ("pass@", "pass^")
+        )
+        texts.append(f"{results.declared[name].head} pass@{k} {any_}, pass^{k} {all_}")
     return "; ".join(texts)

@@ -14,13 +14,13 @@ from harness.printing import printable
 from harness.runs import Run, Unit, open_run
 from harness.session.observers import Finished, SessionObserver
 from harness.session.reply_limit import UNUSABLE, reply_kinds
-from harness.session.summary import GROWTH, RunningScores, plain_part, tokens_and_cost
+from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings
 from harness.tables import POOLED
 from harness.trackers import TrackerSettings
 from harness.trackers.config import open_trackers, sendable
 from harness.trackers.contract import CellValue, Ending, Feed, Point, Table, TrackedRun
-from parsers import Declaration
+from parsers import Estimate, Results
 from parsers.declaration import SPLIT
 
 EVERY_UNITS, EVERY_S = 10, 60.0
@@ -91,18 +91,13 @@ class Tracking(SessionObserver):
             return
         self._start(self._plan)
         run = open_run(done.directory)
-        declared = run.manifest.declaration
-        total = list(measures(done.summary["total"]["metrics"], declared))
+        total = list(measures(done.found["", ""]))
         values = {**_named(total), **_spent(done.records)}
         settled = sum(record.settled for record in done.records)
         if settled > self._before:
             self._log(Point(settled, lambda: values))
-        by_split = done.summary[f"by_{SPLIT}"]
-        rows = [
-            (name, *row)
-            for name, part in by_split.items()
-            for row in measures(part["metrics"], declared)
-        ]
+        by_split = {value: part for (key, value), part in done.found.items() if key == SPLIT}
+        rows = [(name, *row) for name, part in by_split.items() for row in measures(part)]
         if len(by_split) > 1:
             rows += [(POOLED, *row) for row in total]
         texts = (
@@ -137,8 +132,7 @@ class Tracking(SessionObserver):
         def values() -> dict[str, float]:
             rates: Iterable[Row] = ()
             if scored:
-                part = self._running.part_of(scored)
-                rates = measures(plain_part(part)["metrics"], part.metrics.declared, whole=False)
+                rates = measures(self._running.results_of(scored), whole=False)
             return {**_named(rates), **_spent(latest)}
 
         self._log(Point(self._running.settled, values))
@@ -182,28 +176,26 @@ Row = tuple[str, str, float | None, float | None, float | None, int]
 """A measure, its average, the value, the interval's ends, and the number of what is averaged."""
 
 
-def measures(
-    metrics: Mapping[str, Any], declared: Declaration, *, whole: bool = True
-) -> Iterator[Row]:
-    """The measures of tables in the numbers of some units, as `plain_part` has them.
+def measures(results: Results, *, whole: bool = True) -> Iterator[Row]:
+    """The measures of tables in the numbers of some units.
 
     Measures of parents have the word for these in place of an average. They are left out unless it
     is known which units parents have as a `whole`.
     """
-    fails = metrics["rules"]["invalid"] == "fail"
-    rates = metrics["strict" if fails else "valid"]
+    declared = results.declared
     for measure in declared.in_tables:
         for average in measure.averages:
-            yield _row(measure.result, average, rates[measure.key][average], "n")
+            if row := results.row(measure.name, average):
+                yield _row(measure.result, average, row)
     for measure in declared.of_parents if whole else ():
-        if of_parents := metrics[measure.key]:
-            rate = of_parents["strict" if fails else "default"]
-            yield _row(measure.result, declared.level(measure.over).many, rate, "total")
+        if row := results.row(measure.name):
+            yield _row(measure.result, declared.level(measure.over).many, row)
 
 
-def _row(measure: str, average: str, rate: Mapping[str, Any], n: str) -> Row:
-    interval = rate["interval"] or {"low": None, "high": None}
-    return measure, average, rate["value"], interval["low"], interval["high"], rate[n]
+def _row(measure: str, average: str, row: Estimate) -> Row:
+    ends = row.interval
+    low, high = (ends.low, ends.high) if ends else (None, None)
+    return measure, average, row.number, low, high, row.n
 
 
 def _named(rows: Iterable[Row]) -> dict[str, float]:

@@ -11,11 +11,10 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import POOLED, coverage, interval_record
-from parsers import Declaration, Interval, Measure, ScoredUnit
+from parsers import Declaration, Interval, Measure, Results, ScoredUnit
 from parsers.bootstrap import bootstrap
 from parsers.clusters import clustered_values
-from parsers.metrics import Metrics
-from parsers.parents import Parent, cluster_above, parent_of
+from parsers.counting import Parent, cluster_above, parent_of
 from reports.analyses.units import one_declaration
 from reports.frames.rows import RunRows, run_rows
 from reports.grid import Field, described, interval
@@ -82,16 +81,17 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
 
 
 def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-    metrics = rows.metrics(places).metrics
-    headline, declared = metrics.headline, rows.declared
+    found, declared = rows.results(places), rows.declared
+    parents_behind, units = found.counts.behind[found.rules.headline]
     shared = {"run": rows.label, "split": split}
     seed = rows.run.manifest.seed
     for measure in declared.in_tables:
         values, parents, clusters = headline_values(
-            (rows.trials[p][1] for p in places), metrics, measure
+            (rows.trials[p][1] for p in places), found, measure
         )
-        of = coverage(headline.partial.get(measure.name), headline.n_units)
-        for average, estimate in headline.rates[measure.name].items():
+        for average in measure.averages:
+            row = found.row(measure.name, average)
+            assert row is not None  # Measures of units always have one.
             second = None
             if average != "cells" and clusters is None:
                 second = bootstrap(values, parents, average, seed=seed)
@@ -100,40 +100,40 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
                 second = bootstrap(*averaged, "micro", seed=seed)
             yield {
                 **shared,
-                "metric": f"{measure.head} {of}".rstrip(),
+                "metric": f"{measure.head} {coverage(row.units, units)}".rstrip(),
                 "average": average,
-                declared.innermost.many: headline.n_parents,
-                "rate": estimate.value,
-                **_both(estimate.interval, second),
+                declared.innermost.many: parents_behind,
+                "rate": row.number,
+                **_both(row.interval, second),
             }
     for measure in declared.of_parents:
-        won = metrics.of_parents(measure.name)
-        if won is None or won.value is None:
+        row = found.row(measure.name)
+        if row is None or row.number is None or row.won is None:
             continue
         second = None
-        if won.interval is not None and won.interval.method == "clopper-pearson":
-            outcomes = [float(place < won.successes) for place in range(won.total)]
-            second = bootstrap(outcomes, range(won.total), seed=seed)
+        if row.interval is not None and row.interval.method == "clopper-pearson":
+            outcomes = [float(place < row.won) for place in range(row.n)]
+            second = bootstrap(outcomes, range(row.n), seed=seed)
         yield {
             **shared,
             "metric": measure.head,
             "average": declared.level(measure.over).many,
-            declared.innermost.many: won.total,
-            "rate": won.value,
-            **_both(won.interval, second),
+            declared.innermost.many: row.n,
+            "rate": row.number,
+            **_both(row.interval, second),
         }
 
 
 def headline_values(
-    units: Iterable[ScoredUnit], metrics: Metrics, measure: Measure
+    units: Iterable[ScoredUnit], found: Results, measure: Measure
 ) -> tuple[list[float], list[Parent], list[Parent] | None]:
-    """Return the values that the headline averages, by the rules of the metrics, each with its
+    """Return the values that the headline averages, by its rules, each with its
     parent and
     its cluster (None where parents are the clusters)."""
-    rules, declared = metrics.rules, metrics.declared
+    rules, declared = found.rules, found.declared
     name, level = measure.score(rules.variant), declared.level(measure.over)
     cluster = cluster_above(declared, rules, measure.over)
-    found: list[tuple[float, Parent, Parent]] = []
+    counted: list[tuple[float, Parent, Parent]] = []
     for unit in units:
         if unit.invalid is not None or unit.status in rules.exclude:
             failed, scores = rules.invalid == "fail" and not unit.lost, None
@@ -143,10 +143,10 @@ def headline_values(
             scores = declared.failed if failed else {}
         value = scores.get(name)
         if value is not None:
-            found.append((value, parent_of(unit, level), parent_of(unit, cluster)))
-    values = [value for value, _, _ in found]
-    parents = [parent for _, parent, _ in found]
-    return values, parents, None if cluster == level else [above for _, _, above in found]
+            counted.append((value, parent_of(unit, level), parent_of(unit, cluster)))
+    values = [value for value, _, _ in counted]
+    parents = [parent for _, parent, _ in counted]
+    return values, parents, None if cluster == level else [above for _, _, above in counted]
 
 
 def _both(first: Interval | None, second: Interval | None) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from parsers import (
     Declaration,
     Level,
     Measure,
-    Metrics,
+    Results,
     ScoredUnit,
 )
 from parsers.clusters import clustered
-from parsers.parents import cluster_above, parent_of
+from parsers.counting import cluster_above, parent_of
 from reports.comparison.pairing import AGAINST, Paired, pair
 from reports.comparison.replies import replies_of
 from reports.comparison.results import Comparison, Comparisons, Contrast, Progress, verdict
@@ -90,9 +90,8 @@ def compare_runs(
     shared = {label: _shared((first, opened[first]), (label, opened[label])) for label in compared}
     evaluated = run_rows(opened.values(), f1=f1, invalid=invalid, cluster=cluster)
     rows = dict(zip(labels, evaluated, strict=True))
-    metrics = {label: one.metrics().metrics for label, one in rows.items()}
-    for label, one in metrics.items():
-        _check_measured(label, one)
+    for label, one in rows.items():
+        _check_measured(label, one.total)
     comparisons = [
         _comparison(rows[first], rows[label], subjects[label], shared[label], splits, planned)
         for label in compared
@@ -103,7 +102,7 @@ def compare_runs(
         progress=tuple(
             Progress(label, of.run.complete, counts.n_settled, counts.n_valid + of.unreached)
             for label, of in rows.items()
-            for counts in [metrics[label].counts]
+            for counts in [of.total.counts]
         ),
         settings=compare_settings(opened),
         given={**overrides, **({"splits": list(splits)} if splits else {})},
@@ -141,10 +140,10 @@ def _shared(first: tuple[str, Run], second: tuple[str, Run]) -> tuple[Declaratio
     return replace(ours, measures=measures), tuple(heads)
 
 
-def _check_measured(label: str, metrics: Metrics) -> None:
+def _check_measured(label: str, total: Results) -> None:
     """Reject runs that leave the main measure open: there is nothing to give a verdict on."""
-    declared = metrics.declared
-    if declared.main.name in metrics.left_open:
+    declared = total.declared
+    if declared.main.name in total.left_open:
         reason = dict(declared.flags).get(declared.main.unmeasured, "it was not asked for")
         raise RunError(
             f"{label} has no {declared.main.meaning} to compare: {reason}; vlm-eval report shows "

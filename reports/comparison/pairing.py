@@ -9,8 +9,8 @@ from statistics import fmean
 
 from harness.runs import RunError
 from parsers import Declaration, Level, Measure, ScoredUnit
-from parsers.parents import parent_of
-from parsers.repeats import Trial, pass_all, pass_at, success
+from parsers.counting import Trial, parent_of, success
+from parsers.repeats import pass_all, pass_at
 from reports.frames.rows import RunRows
 from reports.kind import reports_on
 
@@ -179,7 +179,7 @@ def _split(ours: ScoredUnit, theirs: ScoredUnit) -> str:
 
 
 def _counted(rows: RunRows, splits: Sequence[str]) -> Iterator[Trial]:
-    """Yield the rows of these splits with the run's rules applied, as in `parsers.aggregation`."""
+    """Yield the rows of these splits with the run's rules applied, as in `parsers.averages`."""
     for repeat, unit in rows.trials:
         if unit.lost or (splits and unit.split not in splits):
             continue

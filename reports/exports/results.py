@@ -9,9 +9,9 @@ from typing import Literal
 from harness.runs import Run
 from harness.tables import POOLED
 from parsers import Declaration, Interval, Measure
-from parsers.aggregation import after_exclusion
+from parsers.counting import after_exclusion
 from parsers.declaration import SPLIT
-from parsers.metrics import Metrics
+from parsers.estimates import Results
 from parsers.records import Scores
 from reports.frames.rows import RunRows, run_rows
 from reports.tables import grouped
@@ -61,8 +61,8 @@ def results_of(run: Run) -> Iterator[Result]:
     Raises `RunError` if the run cannot be read.
     """
     (rows,) = run_rows(run)
-    for split, _, evaluated in grouped(rows, SPLIT):
-        yield from _results(split, evaluated.metrics, rows)
+    for split, _, found in grouped(rows, SPLIT):
+        yield from _results(split, found)
 
 
 def parts_of(run: Run) -> dict[str, str]:
@@ -100,32 +100,22 @@ def counted(rows: RunRows) -> dict[tuple[str, int], Scores]:
     return found
 
 
-def _results(split: str, metrics: Metrics, rows: RunRows) -> Iterator[Result]:
-    declared = metrics.declared
+def _results(split: str, found: Results) -> Iterator[Result]:
+    declared = found.declared
     lines: tuple[Line, Line] = ("valid", "strict")
     for line in lines:
-        of_units = metrics.strict if line == "strict" else metrics.valid
-        headline = (metrics.rules.invalid == "fail") == (line == "strict")
-        counts = of_units.n_units, of_units.n_parents
-        for measure in declared.in_tables:
-            for average, rate in of_units.rates[measure.name].items():
-                first = average == measure.averages[0]
-                yield Result(
-                    *(split, measure, average, line, headline, first),
-                    *(rate.value, rate.interval, rate.n, _over(average, measure, declared)),
-                    *counts,
-                )
-        for measure in declared.of_parents:
-            rates = metrics.parents.get(measure.name)
-            if rates is None:
-                continue
-            of_parents = rates.strict if line == "strict" else rates.default
-            over = declared.level(measure.over).many
-            yield Result(
-                *(split, measure, "", line, headline, True),
-                *(of_parents.value, of_parents.interval, of_parents.total, over),
-                *counts,
-            )
+        headline = line == found.rules.headline
+        parents, units = found.counts.behind[line]
+        for measure in (*declared.in_tables, *declared.of_parents):
+            for average in ("",) if measure.all_of else measure.averages:
+                row = found.row(measure.name, average, line)
+                if row is not None:
+                    first = measure.all_of != "" or average == measure.averages[0]
+                    yield Result(
+                        *(split, measure, average, line, headline, first),
+                        *(row.number, row.interval, row.n, _over(average, measure, declared)),
+                        *(units, parents),
+                    )
 
 
 def _over(average: str, measure: Measure, declared: Declaration) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pandas as pd
 
+from parsers.estimates import QUARTILES, SD, SD_BETWEEN, SD_WITHIN
 from reports.frames.rows import RunRows
 
 LARGEST = 2**63
@@ -24,20 +24,19 @@ def disagreement(rows: RunRows) -> str:
     to compare.
     """
     summary = rows.run.summary if rows.run.complete else {}
-    if "total" not in summary:
+    if "estimates" not in summary:
         return ""
-    metrics, declared = rows.metrics().metrics, rows.declared
-    ours = msgspec.to_builtins(
-        {
-            "counts": replace(metrics.counts, n_parents=0),
-            **{
-                line: {one.key: of_line.rates[one.name] for one in declared.of_units}
-                for line, of_line in (("valid", metrics.valid), ("strict", metrics.strict))
-            },
-            **{one.key: metrics.parents.get(one.name) for one in declared.of_parents},
-        }
-    )
-    ours["counts"].pop("n_parents")
+    counts = msgspec.to_builtins(rows.total.counts)
+    ours = {name: counts[name] for name in ("n_rows", "n_valid", "n_settled", "statuses", "flags")}
+    for row in rows.total.rows:
+        if row.average not in (QUARTILES, SD, SD_WITHIN, SD_BETWEEN):
+            ends = row.interval
+            ours[_name(row.measure, row.average, row.rule)] = {
+                "number": row.number,
+                "low": ends and ends.low,
+                "high": ends and ends.high,
+                "n": row.n,
+            }
     found = _other_figures(summary, ours, rows.frame)
     if not found:
         return ""
@@ -47,6 +46,23 @@ def disagreement(rows: RunRows) -> str:
         f"DISAGREES: {rows.label}: summary.json has {_figure(recorded)} as {name}, its lines "
         f"give {_figure(given)}{more}; one of the two was changed after the run"
     )
+
+
+def _name(measure: object, average: object, rule: object) -> str:
+    return f"{measure} ({average}, {rule})"
+
+
+def _recorded(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the counts and the numbers over all units that a summary has, by name."""
+    found: dict[str, Any] = {}
+    for name in ("counts", "estimates"):
+        rows = summary.get(name)
+        for row in rows if isinstance(rows, list) else ():
+            if isinstance(row, Mapping) and not row.get("group"):
+                named = name == "estimates"
+                key = _name(row.get("measure"), row.get("average"), row.get("rule"))
+                found |= {key: row} if named else row
+    return found
 
 
 def _figure(value: object) -> str:
@@ -62,9 +78,9 @@ def _other_figures(
     summary: Mapping[str, Any], ours: Mapping[str, Any], frame: pd.DataFrame
 ) -> list[Figure]:
     """Return the figures that differ: name, recorded, given by the lines."""
-    total, usage = summary["total"], summary.get("usage")
-    recorded = total.get("metrics") if isinstance(total, Mapping) else total
-    found = [*_differing("total", recorded, ours)]
+    usage = summary.get("usage")
+    recorded = _recorded(summary)
+    found = [one for name, own in ours.items() for one in _differing(name, recorded.get(name), own)]
     for name in ("input", "output"):
         tokens = usage.get(name) if isinstance(usage, Mapping) else usage
         found += _differing(f"usage.{name}", tokens, int(frame[f"{name}_tokens"].sum()))

@@ -1,20 +1,20 @@
-"""The frame of a run as input of `parsers.aggregation`: every metric of a report passes here."""
+"""The frame of a run as input of `parsers.averages`: every number of a report passes here."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, get_args
 
 import pandas as pd
 
 from harness.runs import Manifest, Run, RunError
 from harness.settings import SETTINGS
-from parsers import AggregationRules, Declaration, Measure, ParentMetrics, ScoredUnit, Status
+from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, Status, results
+from parsers.counting import Trial
 from parsers.declaration import SPLIT
-from parsers.metrics import ParentRate
-from parsers.repeats import Repeated, Trial, aggregate_repeats
 from reports.frames.steps import steps_frame
 from reports.frames.units import plain_values
 from reports.load import RunLike, open_runs
@@ -23,7 +23,7 @@ InvalidRule = Literal["exclude", "fail"]
 INVALID_RULES: tuple[InvalidRule, ...] = get_args(InvalidRule)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunRows:
     """A run's rows, ready to be aggregated in any grouping.
 
@@ -31,7 +31,7 @@ class RunRows:
         label: the run's label in the report.
         run: the run.
         frame: its frame of steps.
-        trials: the same rows for `parsers.aggregation`, in the same order.
+        trials: the same rows for `parsers.averages`, in the same order.
         rules: how rows are aggregated.
         lengths: number of rows of parents that the data or the selection cut short, by id.
         unreached: selected rows not on record yet; while there are any, measures of parents are
@@ -51,19 +51,19 @@ class RunRows:
         """Return the declaration of the run's benchmark."""
         return self.run.manifest.declaration
 
-    def metrics(self, places: Iterable[int] | None = None, *, whole: str | None = None) -> Repeated:
-        """Aggregate the rows at these positions of the frame, or all rows.
+    @cached_property
+    def total(self) -> Results:
+        """Return the numbers of all rows."""
+        return self.results()
 
-        `whole` is as in `parsers.aggregation.aggregate`.
+    def results(self, places: Iterable[int] | None = None, *, whole: str | None = None) -> Results:
+        """Return the numbers of the rows at these positions of the frame, or of all rows.
+
+        `whole` is as in `parsers.averages.results`.
         """
         chosen = self.trials if places is None else [self.trials[place] for place in places]
-        evaluated = aggregate_repeats(
-            chosen, self.declared, self.rules, lengths=self.lengths, whole=whole
-        )
-        if not self.unreached:
-            return evaluated
-        parents = {name: _withheld(of) for name, of in evaluated.metrics.parents.items()}
-        return replace(evaluated, metrics=replace(evaluated.metrics, parents=parents))
+        found = results(chosen, self.declared, self.rules, lengths=self.lengths, whole=whole)
+        return found.withheld() if self.unreached else found
 
 
 def run_rows(
@@ -266,10 +266,3 @@ def _all_right(
 ) -> float | None:
     needed = [scores[declared[name].score(variant)] for name in measure.needs]
     return None if None in needed else float(all(value == 1 for value in needed))
-
-
-def _withheld(parents: ParentMetrics) -> ParentMetrics:
-    def without(rate: ParentRate) -> ParentRate:
-        return replace(rate, value=None, interval=None)
-
-    return ParentMetrics(without(parents.default), without(parents.strict), without(parents.clean))

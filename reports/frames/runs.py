@@ -11,6 +11,7 @@ import pandas as pd
 from harness.runs import reused_replies
 from harness.tables import measured_name, partly_measured, repeats_text
 from parsers import Declaration, Measure
+from parsers.estimates import SD
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.units import Column, Kind, series, typed, union
 from reports.kind import reports_on
@@ -106,21 +107,21 @@ def runs_frame(
 
 
 def _row(rows: RunRows) -> dict[str, Any]:
-    metrics, declared = rows.metrics().metrics, rows.declared
-    units, manifest = metrics.headline, rows.run.manifest
-    of_parents = {one.result: metrics.of_parents(one.name) for one in declared.of_parents}
+    found, declared, manifest = rows.total, rows.declared, rows.run.manifest
+    parents, units = found.counts.behind[found.rules.headline]
+    shown = {one: found.row(one.name) for one in (*declared.in_tables, *declared.of_parents)}
     return {
         **facts(rows),
         "created": manifest.created,
         "sessions": len(manifest.sessions),
-        declared.innermost.many: units.n_parents,
-        declared.units: units.n_units,
-        **{one.result: units.value(one.name, one.averages[0]) for one in declared.in_tables},
+        declared.innermost.many: parents,
+        declared.units: units,
+        **{one.result: row.number if row else None for one, row in shown.items()},
         **{
-            measured_name(one): units.partial.get(one.name, units.n_units)
-            for one in declared.in_tables
+            measured_name(one): row.units
+            for one, row in shown.items()
+            if row is not None and not one.all_of
         },
-        **{name: rate.value if rate else None for name, rate in of_parents.items()},
     }
 
 
@@ -145,8 +146,8 @@ def facts(rows: RunRows) -> dict[str, Any]:
     provider has of the run in batches.
     """
     of_kind = reports_on(rows.declared.kind).facts
-    evaluated = rows.metrics()
-    counts = evaluated.metrics.counts
+    counts = rows.total.counts
+    spread = next(iter(rows.total.over_repeats(SD).values()), None)
     statuses = sorted(counts.statuses.items(), key=lambda item: (-item[1], item[0]))
     return {
         "run": rows.label,
@@ -169,8 +170,8 @@ def facts(rows: RunRows) -> dict[str, Any]:
         "cost": _cost(rows),
         "dates": rows.run.manifest.dates,
         "replies": ", ".join(reused_replies(rows.run.path)).replace(" replies", ""),
-        "repeat_sd": evaluated.spread,
-        "over_repeats": repeats_text(evaluated.over, rows.declared),
+        "repeat_sd": spread and spread.number,
+        "over_repeats": repeats_text(rows.total),
         "agreement": _agreement(rows),
         **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
         **({"beside": dict(of_kind(rows))} if of_kind else {}),

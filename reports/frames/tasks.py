@@ -9,10 +9,16 @@ from typing import Any
 import pandas as pd
 
 from harness.tables import average_of
-from parsers import AggregationRules, Declaration, Measure, Metrics, ScoredUnit, aggregate
-from parsers.aggregation import after_exclusion, unmeasured
-from parsers.metrics import ParentRate
-from parsers.parents import Parent, is_cut_short, parent_of, prefix
+from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, results
+from parsers.counting import (
+    Parent,
+    Rule,
+    after_exclusion,
+    is_cut_short,
+    parent_of,
+    prefix,
+    unmeasured,
+)
 from reports.frames.rows import RunRows, run_rows
 from reports.frames.units import Column, typed, union
 from reports.load import RunLike, declarations, open_runs
@@ -123,8 +129,8 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
     declared = rows.declared
     units = [rows.trials[place][1] for place in places]
     parent = units[0].parents[declared.innermost.name]
-    metrics = aggregate(units, declared, rows.rules, lengths=rows.lengths)
-    counts = metrics.counts
+    found = results(((0, unit) for unit in units), declared, rows.rules, lengths=rows.lengths)
+    counts = found.counts
     cut = len(units) < rows.lengths.get(parent, 0)
     return {
         declared.innermost.column: parent,
@@ -134,10 +140,11 @@ def _task(rows: RunRows, places: Sequence[int]) -> dict[str, Any]:
         "settled": counts.n_settled,
         "complete": counts.n_unsettled == 0 and not cut,
         **{
-            one.result: metrics.valid.value(one.name, average_of(one, "micro"))
+            one.result: row.number
             for one in declared.in_tables
+            if (row := found.row(one.name, average_of(one, "micro"), "valid"))
         },
-        **_outcomes(_success(declared), metrics),
+        **_outcomes(_success(declared), found),
         "prefix": _prefix(rows, places),
     }
 
@@ -192,19 +199,19 @@ def in_order(
     return {key: of for key, of in found.items() if of != ()}
 
 
-def _outcomes(measure: Measure | None, metrics: Metrics) -> dict[str, bool | None]:
-    rates = metrics.parents.get(measure.name) if measure else None
-    if measure is None or rates is None:
+def _outcomes(measure: Measure | None, found: Results) -> dict[str, bool | None]:
+    if measure is None or found.row(measure.name) is None:
         return {}
-    return {
-        measure.column: _succeeded(rates.default),
-        "strict": _succeeded(rates.strict),
-        "clean": _succeeded(rates.clean),
-    }
-
-
-def _succeeded(success: ParentRate) -> bool | None:
-    return None if success.value is None else success.successes == 1
+    outcomes: dict[str, bool | None] = {}
+    rules: tuple[tuple[str, Rule], ...] = (
+        (measure.column, "valid"),
+        ("strict", "strict"),
+        ("clean", "clean"),
+    )
+    for column, rule in rules:
+        row = found.row(measure.name, "", rule)
+        outcomes[column] = None if row is None or row.number is None else row.won == 1
+    return outcomes
 
 
 def _sum(values: Sequence[float]) -> float | None:

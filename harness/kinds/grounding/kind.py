@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from adapters.conversation import Picture
 from harness.benchmarks import Dataset, benchmark, declared
 from harness.errors import UserError
 from harness.kinds.prediction_file import Predictions, with_prediction
-from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
+from harness.kinds.scoring import Extras, bounds_for, key_of, scorer_of
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import Recipe
 from harness.policies import ItemPolicy, Secret
@@ -27,7 +27,7 @@ from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
 from harness.tables import counted
-from parsers import Counts
+from parsers import Bounds, Counts
 from parsers.actions import Action
 from parsers.grounding import CLICK, EDGES, KIND, GroundingDetail, Target
 from parsers.points import CONVENTIONS, Convention, to_pixels
@@ -48,10 +48,9 @@ class GroundingExtras(Extras):
             return None
         score = scorer_of(settings, source.declared)
         chance = {key_of(record): expected(record.detail) for record in records}
-        return UnitBounds(chance, oracle_scores(records, settings, score))
+        return bounds_for(records, chance, oracle_scores(records, settings, score))
 
-    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
-        known = any(bound["hit"] is not None for bound in ceilings)
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
         ceiling = "the middle of every target, in the numbers of the form" if known else "unknown"
         yield f"chance: a random point, expected; ceiling: {ceiling}"
 

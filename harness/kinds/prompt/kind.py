@@ -13,7 +13,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,13 +23,14 @@ from harness.dialogue import Ask, Dialogue
 from harness.errors import UserError
 from harness.kinds.contract import UnitKind
 from harness.kinds.protocols import as_answered, open_with
-from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
+from harness.kinds.scoring import Extras, bounds_for, key_of, scorer_of
 from harness.policies import ItemPolicy, Secret
 from harness.policies.words import STOP
 from harness.protocols.contract import AskingProtocol, Needs
 from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
+from parsers import Bounds
 from parsers.actions import Action
 from parsers.autowebbench import reference
 from parsers.autowebglm import FUNCTIONS, Order, read, spell
@@ -166,12 +167,13 @@ class PromptsExtras(Extras):
             return score(said, record.detail)
 
         distinct = {key_of(record): record for record in records}
-        return UnitBounds(
+        return bounds_for(
+            records,
             chance={key: expected(one, scored) for key, one in distinct.items()},
-            oracle={key: scored(one, one.detail.gold) for key, one in distinct.items()},
+            ceiling={key: scored(one, one.detail.gold) for key, one in distinct.items()},
         )
 
-    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
         yield "chance: a click on a random element, expected; ceiling: the right answers."
 
 

@@ -8,7 +8,7 @@ in a run, whichever question needs its reply first.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -19,12 +19,13 @@ from harness.benchmarks import Dataset, actions_of, declared
 from harness.dialogue import Ask, Dialogue
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.protocols import as_oracle, open_with
-from harness.kinds.scoring import Bound, Bounds, Extras, UnitBounds, key_of, scorer_of
+from harness.kinds.scoring import Extras, bounds_for, key_of, scorer_of
 from harness.policies import ItemPolicy, Secret
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
+from parsers import Bounds
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, answered, offered, text_of
 from parsers.question.reading import read_answer, spell_answer
 from parsers.records import Prediction, Scores, Status
@@ -107,9 +108,9 @@ class QuestionExtras(Extras):
             chance[key_of(record)] = _mean(found)
             right = as_oracle(protocol, UnitKind.of_record(record), space)
             oracle[key_of(record)] = score(right, record.detail)
-        return UnitBounds(chance, oracle)
+        return bounds_for(records, chance, oracle)
 
-    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
         yield "chance: a random option, and nothing where there are none; ceiling: a right answer"
 
 

@@ -18,7 +18,7 @@ from harness.benchmarks.items import Items
 from harness.errors import DataError, UserError
 from harness.kinds.contract import Question
 from harness.kinds.replies import PastReplies
-from harness.kinds.scoring import Bound, Bounds, Extras, Scorer, UnitBounds, key_of, scorer_of
+from harness.kinds.scoring import Extras, Scorer, bounds_for, key_of, scorer_of
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
@@ -28,7 +28,7 @@ from harness.records import Earlier, Item
 from harness.runs import Unit
 from harness.settings import EARLIER, RULES, Settings
 from harness.tables import counted
-from parsers import Counts
+from parsers import Bounds, Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
 from parsers.screen import KIND, ScreenDetail, Task, gist, parts, told
@@ -60,9 +60,9 @@ class ScreenExtras(Extras):
         distinct = {key_of(record): record for record in records}
         drawn = points_needed(sum(_is_placed(one.detail) for one in distinct.values()))
         chance = {key: expected(one, score, drawn) for key, one in distinct.items()}
-        return UnitBounds(chance, oracle_scores(records, settings, score))
+        return bounds_for(records, chance, oracle_scores(records, settings, score))
 
-    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
         yield (
             "chance: a tap at a random point, expected; ceiling: the recorded action, as the form "
             "of the answers can say it"

@@ -1,31 +1,27 @@
 """Bounds and extra counts of recorded steps: chance and oracle, the lists, the points.
 
-Chance and oracle are averages over the very rows of the headline, under the run's protocol and
-rules: what is excluded there is excluded here, and rows that count as failed there count as zero.
+Chance and oracle are under the run's protocol and rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
-from harness.benchmarks import actions_of, declared
+from harness.benchmarks import actions_of
 from harness.benchmarks.recorded import scoring_rules
 from harness.errors import UserError
 from harness.kinds.protocols import as_answered, open_with
-from harness.kinds.scoring import Bound, Bounds, Extras, Records, unanswered
+from harness.kinds.scoring import Extras, Records, unanswered
 from harness.kinds.step.listing import step_of
 from harness.kinds.step.scene import RecordedScene
 from harness.policies import Oracle, Secret, chance_for
 from harness.protocols import AskingProtocol
-from harness.runs import StepUnit, Unit
+from harness.runs import StepUnit
 from harness.settings import Settings
 from harness.tables import counted
-from parsers import AggregationRules, Counts, ScoringRules, score
+from parsers import Bounds, Counts, ScoringRules, score
 from parsers.actions import Action, ActionSpace
-from parsers.declaration import Declaration
-from parsers.rates import mean
 from parsers.records import Prediction, Scores, Status
 
 
@@ -44,11 +40,10 @@ class StepsExtras(Extras):
             **{f"conversations_with_{n}_wrong": found for n, found in wrong_steps(records).items()},
         }
 
-    def definitions(self, settings: Settings, ceilings: Iterable[Bound]) -> Iterator[str]:
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
         exact = "exactly the recorded operation and value"
         needed = "Op. F1 = 1" if settings.step_rule == "f1" else exact
         yield f"A step succeeds with the right element and {needed}."
-        known = any(bound["element"] is not None for bound in ceilings)
         ceiling = (
             "the oracle, under this protocol and these rules."
             if known
@@ -144,107 +139,46 @@ def not_offered(record: StepUnit) -> bool:
     return bool(detail.choices) and detail.gold.shown is None
 
 
-Values = Mapping[str, float]
-"""The headline measures of a step by name; expected ones for chance."""
-StepKey = tuple[str, str, int]
-MEASURES = ("element", "operation_f1", "success")
-_ZERO: Values = dict.fromkeys(MEASURES, 0.0)
-_UNKNOWN: Bound = dict.fromkeys(MEASURES)
+def bounds_of(records: Sequence[StepUnit], settings: Settings) -> Bounds:
+    """The scores of chance and of the oracle on the rows of a run, without data and pictures.
 
-
-@dataclass(frozen=True, slots=True)
-class StepBounds:
-    """The scores of chance and of the oracle by step; `oracle` is None if it cannot be asked."""
-
-    chance: Mapping[StepKey, Values]
-    oracle: Mapping[StepKey, Values] | None
-    listed: bool
-    """True if the rows list choices; without them, chance has an operation only."""
-    joint: bool
-    """True if an operation counts with the right element only."""
-    over: Mapping[str, str] = field(default_factory=dict)
-    """The level of parents over which a measure is averaged, where it is not the task."""
-
-    def floor(
-        self, records: Sequence[Unit[Any]], declared: Declaration, rules: AggregationRules
-    ) -> Bound:
-        """The expected scores of `always-click`, computed and not drawn."""
-        found = _macro(records, rules, self.chance, self.over)
-        if self.listed:
-            return found
-        operation = None if self.joint else found["operation_f1"]
-        return {**_UNKNOWN, "operation_f1": operation}
-
-    def ceiling(
-        self, records: Sequence[Unit[Any]], declared: Declaration, rules: AggregationRules
-    ) -> Bound:
-        """The scores of the oracle."""
-        return _UNKNOWN if self.oracle is None else _macro(records, rules, self.oracle, self.over)
-
-
-def bounds_of(records: Sequence[StepUnit], settings: Settings) -> StepBounds:
-    """The scores of chance and of the oracle on the rows of a run, without data and pictures."""
+    Without lists of choices, chance has an operation only; and none where that counts with the
+    right element only.
+    """
     rules = scoring_rules(settings)
-    known = declared(settings.benchmark)
-    return StepBounds(
-        chance={_key(record): _chance(record, rules) for record in records},
-        oracle=_oracle(records, settings, rules),
-        listed=any(record.detail.choices for record in records),
-        joint=rules.wrong_element_zeroes_operation,
-        over={one.name: one.over for one in known.declared.measures if one.over} if known else {},
-    )
+    known: tuple[str, ...] = _names(rules)
+    if not any(record.detail.choices for record in records):
+        known = () if rules.wrong_element_zeroes_operation else known[1:2]
+    chance = {
+        _key(record): {name: one for name, one in _chance(record, rules).items() if name in known}
+        for record in records
+    }
+    return Bounds(chance, _oracle(records, settings, rules))
 
 
-def _key(record: StepUnit) -> StepKey:
-    return record.split, record.unit_id, record.repeat
+def _key(record: StepUnit) -> tuple[int, str, str]:
+    return record.repeat, record.split, record.unit_id
 
 
-def _macro(
-    records: Iterable[StepUnit],
-    rules: AggregationRules,
-    values: Mapping[StepKey, Values],
-    over: Mapping[str, str],
-) -> Bound:
-    counted = [(r, _ZERO if failed else values[_key(r)]) for r, failed in _counted(records, rules)]
-
-    def mean_of(name: str) -> float | None:
-        level = over.get(name, "task")
-        parents: dict[tuple[str, str], list[float]] = {}
-        for record, value in counted:
-            parents.setdefault((record.split, record.parents[level]), []).append(value[name])
-        return mean([mean(found) or 0.0 for found in parents.values()])
-
-    return {name: mean_of(name) for name in MEASURES}
+def _names(rules: ScoringRules) -> tuple[str, ...]:
+    return "element", f"operation_f1.{rules.variant}", "success"
 
 
-def _counted(
-    records: Iterable[StepUnit], rules: AggregationRules
-) -> Iterator[tuple[StepUnit, bool]]:
-    """The rows of the headline, and whether each counts as failed whatever is answered."""
-    for record in records:
-        row = record.scored()
-        if row.invalid is not None or row.status in rules.exclude:
-            if rules.invalid == "fail":
-                yield record, True
-        elif row.scores is not None or rules.unattempted == "fail":
-            yield record, False
+def _values(scores: Scores, rules: ScoringRules) -> Scores:
+    return {name: scores[name] or 0.0 for name in _names(rules)}
 
 
-def _values(scores: Scores, rules: ScoringRules) -> Values:
-    named = {"operation_f1": f"operation_f1.{rules.variant}"}
-    return {name: scores[named.get(name, name)] or 0.0 for name in MEASURES}
-
-
-def _not_offered(record: StepUnit) -> Values | None:
-    """Score a step that is not asked, because no right element is listed."""
+def _is_asked(record: StepUnit) -> bool:
+    """Return False for a step that is not asked, because no right element is listed."""
     prediction = record.prediction
-    return _ZERO if prediction and prediction.status is Status.NOT_OFFERED else None
+    return not (prediction and prediction.status is Status.NOT_OFFERED)
 
 
-def _chance(record: StepUnit, rules: ScoringRules) -> Values:
-    """The expected scores of CLICK on a choice drawn at random."""
-    if record.invalid is not None or _not_offered(record):
-        return _ZERO
+def _chance(record: StepUnit, rules: ScoringRules) -> dict[str, float]:
+    """The expected scores of `always-click`, CLICK on a choice drawn at random, computed and not
+    drawn."""
+    if record.invalid is not None or not _is_asked(record):
+        return dict.fromkeys(_names(rules), 0.0)
     right = next(iter(record.detail.gold.elements), None)
     share = 0.0
     if record.detail.choices:
@@ -253,7 +187,7 @@ def _chance(record: StepUnit, rules: ScoringRules) -> Values:
         _values(score(_answer(element, "CLICK", ""), record.detail.gold, rules), rules)
         for element in (right, "")
     )
-    return {name: share * hit[name] + (1 - share) * miss[name] for name in MEASURES}
+    return {name: share * (hit[name] or 0) + (1 - share) * (miss[name] or 0) for name in hit}
 
 
 def _answer(element: str | None, operation: str, value: str) -> Prediction:
@@ -263,21 +197,22 @@ def _answer(element: str | None, operation: str, value: str) -> Prediction:
 
 def _oracle(
     records: Sequence[StepUnit], settings: Settings, rules: ScoringRules
-) -> dict[StepKey, Values] | None:
+) -> dict[tuple[int, str, str], Scores] | None:
+    """The scores of the oracle; None if it cannot be asked."""
     try:
         protocol = open_with(replace(settings, prompts=None))
     except UserError:
         return None
     space = actions_of(settings.benchmark)
-    known: dict[tuple[str, str, int], Values] = {}
-    found: dict[StepKey, Values] = {}
+    known: dict[tuple[int, str, str], Scores] = {}
+    found: dict[tuple[int, str, str], Scores] = {}
     for record in records:
         if record.invalid is not None:
             continue
         shuffle = record.repeat if settings.shuffles > 1 else 0
-        key = record.split, record.unit_id, shuffle
-        if (missed := _not_offered(record)) is not None:
-            found[_key(record)] = missed
+        key = shuffle, record.split, record.unit_id
+        if not _is_asked(record):
+            found[_key(record)] = dict.fromkeys(_names(rules), 0.0)
             continue
         if key not in known:
             try:

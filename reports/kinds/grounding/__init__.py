@@ -93,9 +93,9 @@ def _finer(rows: RunRows) -> dict[str, str]:
     for level in finer_clusters(rows.declared, rows.rules.cluster):
         finer = replace(rows, rules=replace(rows.rules, cluster=level.name))
         average = main.averages[0]
-        estimate = finer.metrics().metrics.headline.rates[main.name][average]
-        if estimate.value is not None:
-            text = f"{percent(estimate.value)} {interval_text(estimate.interval)}".rstrip()
+        row = finer.total.row(main.name, average)
+        if row is not None and row.number is not None:
+            text = f"{percent(row.number)} {interval_text(row.interval)}".rstrip()
             found[f"with {level.many} as clusters"] = f"{main.head} {average} {text}"
     return found
 
