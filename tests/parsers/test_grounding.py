@@ -193,6 +193,6 @@ def test_averages_over_cells_count_every_cell_once() -> None:
     assert estimate(of_present, "hit", "cells").number == pytest.approx(0.5)
     assert estimate(of_all, "hit", "micro").number == pytest.approx(15 / 115)
     present, declined = (estimate(of_all, name, "micro") for name in ("present", "declined"))
-    assert (present.number, present.n) == (pytest.approx(10 / 110), 110)
+    assert (present.number, present.n) == pytest.approx((10 / 110, 110))
     assert (declined.number, declined.n) == (1, 5)
     assert estimate(of_all, "hit", "cells").number == pytest.approx(2 / 3)

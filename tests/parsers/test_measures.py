@@ -90,7 +90,7 @@ def test_the_mean_over_cells_weighs_cells_alike_and_the_one_over_units_does_not(
     rows = [item(number, *cell) for number, cell in enumerate(hits)]
     found = results(once(rows), ITEMS)
     cells = estimate(found, "hit", "cells")
-    assert (cells.number, cells.n) == (pytest.approx((1 / 4 + 1 + 0) / 3), 3)
+    assert (cells.number, cells.n) == pytest.approx(((1 / 4 + 1 + 0) / 3, 3))
     assert estimate(found, "hit", "micro").number == pytest.approx(2 / 6)
     averages = [row.average for row in found.rows if (row.measure, row.rule) == ("hit", "valid")]
     assert averages == ["cells", "micro"]
@@ -145,10 +145,10 @@ def test_the_mean_over_cells_is_that_of_the_cells_own_means(
     for platform, form, hit in cells:
         together.setdefault((platform, form), []).append(hit)
     expected = sum(sum(hits) / len(hits) for hits in together.values()) / len(together)
-    cells = estimate(results(once(rows), ITEMS), "hit", "cells")
-    assert cells.number == pytest.approx(expected)
-    if cells.interval is not None:
-        assert 0 <= cells.interval.low <= cells.interval.high <= 1
+    mean = estimate(results(once(rows), ITEMS), "hit", "cells")
+    assert mean.number == pytest.approx(expected)
+    if mean.interval is not None:
+        assert 0 <= mean.interval.low <= mean.interval.high <= 1
 
 
 def test_a_unit_without_a_score_is_left_out_of_that_measure_alone() -> None:

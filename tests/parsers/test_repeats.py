@@ -127,5 +127,5 @@ def test_repeats_of_invalid_units_count_by_the_rule_of_the_headline() -> None:
     for found, n in ((valid, 2), (strict, 3)):
         for measure in ("success", "task_success"):
             row = estimate(found, measure, SHARE)
-            assert (row.number, row.n) == (pytest.approx(1.5 / n), n)
+            assert (row.number, row.n) == pytest.approx((1.5 / n, n))
         assert over(found, SD) == pytest.approx((1 / n) / 2**0.5)
