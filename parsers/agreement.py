@@ -10,13 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from parsers.declaration import Measure
 from parsers.estimates import PARENTS, QUARTILES, Estimate
-
-if TYPE_CHECKING:
-    from parsers.averages import Part
 
 Key = tuple[str, str, str]
 """Rule, measure and average of a row."""

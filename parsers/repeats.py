@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from parsers.counting import (
     ParentOutcomes,
@@ -25,11 +24,9 @@ from parsers.counting import (
 from parsers.declaration import Measure
 from parsers.estimates import SD, SD_BETWEEN, SD_WITHIN, SHARE, Estimate
 from parsers.measure import Average
+from parsers.parts import Part
 from parsers.rates import mean, mean_interval
 from parsers.records import ScoredUnit
-
-if TYPE_CHECKING:
-    from parsers.averages import Part
 
 
 def pass_at(successes: int, repeats: int, k: int) -> float:

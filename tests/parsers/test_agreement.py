@@ -10,9 +10,9 @@ import pytest
 
 from parsers import MIND2WEB, AggregationRules, Average, Interval, Results, ScoredUnit, results
 from parsers.agreement import agreeing
-from parsers.averages import Part
 from parsers.counting import DEFAULT_RULES, Rule
 from parsers.estimates import PARENTS, Bounds
+from parsers.parts import Part
 from tests.numbers import estimate
 from tests.parsers.steps import once, scores, step
 
