@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from parsers.declaration import Measure
 from parsers.estimates import PARENTS, QUARTILES, Estimate
+from parsers.parts import Part
 
 Key = tuple[str, str, str]
 """Rule, measure and average of a row."""

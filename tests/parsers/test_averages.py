@@ -334,6 +334,9 @@ def test_policies_agree_without_invalid_and_unattempted_rows(rows: list[ScoredUn
     for rule in ("strict", "clean"):
         own = [row for row in found.rows if row.rule == rule]
         same = [row for row in valid if row.average == PARENTS or rule == "strict"]
+        # Only intervals of one line are made to agree with each other.
+        if rule == "clean":
+            own, same = ([replace(row, interval=None) for row in of] for of in (own, same))
         assert [replace(row, rule="valid") for row in own] == same
     assert averaged(rows, AggregationRules(unattempted="fail")).rows == found.rows
 
