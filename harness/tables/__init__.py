@@ -7,10 +7,9 @@
 | module | content |
 |---|---|
 | `grid` | `Grid` with its columns, sections, rows and cells; numbers formatted for readers |
-| `text`, `markdown`, `latex`, `html` | the formats for readers |
+| `text`, `markup` | the formats for readers: text; Markdown, LaTeX and HTML |
 | `data` | CSV, JSON and parquet |
-| `escape` | escaping for each of them |
-| `results` | the table of results: metrics as records, and as rows for readers |
+| `results`, `repeats` | the table of results |
 
 A grid shows itself in a notebook and as `str(grid)`; `say` prints any text as commands do. Nothing
 here imports pandas.
@@ -24,8 +23,6 @@ from typing import Literal, get_args
 
 from harness.notes import TEST_DATA_NOTE
 from harness.printing import say, terminal_width
-from harness.tables.data import json_content, to_csv, to_json, to_parquet
-from harness.tables.escape import clean
 from harness.tables.grid import (
     ABSENT,
     FEW_MARK,
@@ -37,6 +34,7 @@ from harness.tables.grid import (
     Row,
     Section,
     bounds,
+    clean,
     counted,
     estimate_cell,
     exact,
@@ -112,11 +110,9 @@ __all__ = [
     "few_notes",
     "finer_clusters",
     "heads",
-    "html_table",
     "interval_record",
     "interval_text",
     "invalid_label",
-    "json_content",
     "main_column",
     "main_text",
     "mean_note",
@@ -147,27 +143,7 @@ __all__ = [
     "say",
     "shown",
     "terminal_width",
-    "to_json",
-    "to_parquet",
 ]
-
-Grid.renderers["text"] = lambda grid: render(grid)
-
-
-def html_table(grid: Grid, caption: str = "") -> str:
-    """Return the `<table>` of a grid, with a caption for screen readers."""
-    from harness.tables.html import table
-
-    return table(grid, caption)
-
-
-def _fragment(grid: Grid) -> str:
-    from harness.tables.html import fragment
-
-    return fragment(grid)
-
-
-Grid.renderers["html"] = _fragment
 
 
 def _with_footnotes_once(grids: Sequence[Grid]) -> list[Grid]:
@@ -200,19 +176,14 @@ def render(
             from harness.tables.text import text  # rich takes 50 ms to import
 
             return text(listed, width, note=note)
-        case "markdown":
-            from harness.tables.markdown import markdown
+        case "markdown" | "latex" | "html":
+            from harness.tables.markup import html, latex, markdown
 
-            return markdown(listed, note=note)
-        case "latex":
-            from harness.tables.latex import latex
-
-            return latex(listed, note=note)
-        case "html":
-            from harness.tables.html import html
-
-            return html(listed, note=note)
+            write = {"markdown": markdown, "latex": latex, "html": html}[form]
+            return write(listed, note=note)
         case "csv" | "json":
+            from harness.tables.data import json_content, to_csv, to_json
+
             if len(listed) != 1:
                 raise ValueError(f"{form} holds one table, not {len(listed)}")
             if form == "csv":
@@ -220,3 +191,12 @@ def render(
             return to_json(json_content(listed[0], note=note))
         case _:
             raise ValueError(f"unknown format {form!r}: expected one of {', '.join(FORMATS)}")
+
+
+def _fragment(grid: Grid) -> str:
+    from harness.tables.markup import html_fragment
+
+    return html_fragment(grid)
+
+
+Grid.renderers.update(text=render, html=_fragment)
