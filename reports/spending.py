@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from harness.tables import NumberStyle
+from harness.tables.grid import NumberStyle
 from parsers.rates import Interval, special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, QUARTILES, main_column, partly_measured, result_records
+from harness.tables.results import POOLED, QUARTILES, main_column, partly_measured, result_records
 from parsers import Average, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.repeats import Repeated

@@ -18,23 +18,10 @@ from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import Part, aggregation_rules, agreement_line, part
 from harness.settings import Settings
-from harness.tables import (
-    ABSENT,
-    FEW_MARK,
-    Cell,
-    Column,
-    Grid,
-    Row,
-    Section,
-    counted,
-    percent,
-    quartile_cells,
-    rate_cell,
-    record_bounds,
-    render,
-    repeats_text,
-    result_records,
-)
+from harness.tables import Cell, Column, Grid, Row, Section, counted, percent, render
+from harness.tables.grid import ABSENT, FEW_MARK
+from harness.tables.repeats import repeats_text
+from harness.tables.results import quartile_cells, rate_cell, record_bounds, result_records
 from parsers import Counts, Declaration, Measure
 from parsers.declaration import SPLIT
 from parsers.records import STATUS_WORDS, Status

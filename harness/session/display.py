@@ -126,7 +126,8 @@ class Display(Observers):
         if part is not None and part is not self._part:
             from harness.planning.model import limits_of
             from harness.session.reply_limit import unusable_replies
-            from harness.tables import coverage, estimate_cell
+            from harness.tables.grid import estimate_cell
+            from harness.tables.results import coverage
 
             metrics = part.metrics
             declared = metrics.declared

@@ -24,27 +24,19 @@ from harness.session.brief import (
 )
 from harness.session.summary import Part, aggregation_rules, agreement_line, part, parts
 from harness.settings import Settings
-from harness.tables import (
+from harness.tables import Cell, Column, Grid, Row, Section, counted, few_notes, percent
+from harness.tables.grid import interval_text
+from harness.tables.repeats import repeat_notes, repeat_rows
+from harness.tables.results import (
     POOLED,
-    Cell,
-    Column,
-    Grid,
-    Row,
-    Section,
-    counted,
     coverage_notes,
-    few_notes,
     finer_clusters,
     heads,
-    interval_text,
     invalid_label,
     open_notes,
-    percent,
     quartiles_notes,
     rate_cell,
     rates_note,
-    repeat_notes,
-    repeat_rows,
     result_records,
 )
 from parsers import Average, Counts, Declaration

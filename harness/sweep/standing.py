@@ -20,19 +20,14 @@ from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
 from harness.session.summary import aggregation_rules, part
 from harness.sweep.file import CellPlan, Expansion
-from harness.tables import (
-    FEW_MARK,
-    Cell,
-    Column,
-    Grid,
+from harness.tables import Cell, Column, Grid, few_notes, percent, rows_of
+from harness.tables.grid import FEW_MARK
+from harness.tables.results import (
     cluster_note,
-    few_notes,
     main_column,
     main_text,
-    percent,
     record_bounds,
     result_records,
-    rows_of,
 )
 
 LAST_BYTES = 8192

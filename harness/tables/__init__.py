@@ -9,7 +9,7 @@
 | `grid` | `Grid` with its columns, sections, rows and cells; numbers formatted for readers |
 | `text`, `markup` | the formats for readers: text; Markdown, LaTeX and HTML |
 | `data` | CSV, JSON and parquet |
-| `results`, `repeats` | the table of results |
+| `results`, `repeats` | the rows of a table of results |
 
 A grid shows itself in a notebook and as `str(grid)`; `say` prints any text as commands do. Nothing
 here imports pandas.
@@ -21,129 +21,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from harness.notes import TEST_DATA_NOTE
-from harness.printing import say, terminal_width
-from harness.tables.grid import (
-    ABSENT,
-    FEW_MARK,
-    Cell,
-    Column,
-    Data,
-    Grid,
-    NumberStyle,
-    Row,
-    Section,
-    bounds,
-    clean,
-    counted,
-    estimate_cell,
-    exact,
-    few_notes,
-    interval_record,
-    interval_text,
-    percent,
-    rows_of,
-    shown,
-)
-from harness.tables.repeats import repeat_notes, repeat_rows, repeats_text
-from harness.tables.results import (
-    POOLED,
-    QUARTILES,
-    average_of,
-    cluster_note,
-    coverage,
-    coverage_notes,
-    finer_clusters,
-    heads,
-    invalid_label,
-    main_column,
-    main_text,
-    mean_note,
-    mean_text,
-    measured_name,
-    open_notes,
-    parent_cells,
-    parents_text,
-    partly_measured,
-    quartile_cells,
-    quartiles_notes,
-    rate_cell,
-    rate_cells,
-    rate_heads,
-    rates_note,
-    rates_shown,
-    record_bounds,
-    repeats_note,
-    result_columns,
-    result_records,
-    result_row,
-)
+from harness.notes import TEST_DATA_NOTE as TEST_DATA_NOTE
+from harness.printing import say as say
+from harness.printing import terminal_width as terminal_width
+from harness.tables.grid import Cell as Cell
+from harness.tables.grid import Column as Column
+from harness.tables.grid import Data as Data
+from harness.tables.grid import Grid as Grid
+from harness.tables.grid import Row as Row
+from harness.tables.grid import Section as Section
+from harness.tables.grid import bounds as bounds
+from harness.tables.grid import clean as clean
+from harness.tables.grid import counted as counted
+from harness.tables.grid import few_notes as few_notes
+from harness.tables.grid import interval_record as interval_record
+from harness.tables.grid import percent as percent
+from harness.tables.grid import rows_of as rows_of
 
 Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""Text formats; `to_parquet` returns bytes."""
-
-__all__ = [
-    "ABSENT",
-    "FEW_MARK",
-    "FORMATS",
-    "POOLED",
-    "QUARTILES",
-    "TEST_DATA_NOTE",
-    "Cell",
-    "Column",
-    "Data",
-    "Format",
-    "Grid",
-    "NumberStyle",
-    "Row",
-    "Section",
-    "average_of",
-    "bounds",
-    "clean",
-    "cluster_note",
-    "counted",
-    "coverage",
-    "coverage_notes",
-    "estimate_cell",
-    "exact",
-    "few_notes",
-    "finer_clusters",
-    "heads",
-    "interval_record",
-    "interval_text",
-    "invalid_label",
-    "main_column",
-    "main_text",
-    "mean_note",
-    "mean_text",
-    "measured_name",
-    "open_notes",
-    "parent_cells",
-    "parents_text",
-    "partly_measured",
-    "percent",
-    "quartile_cells",
-    "quartiles_notes",
-    "rate_cell",
-    "rate_cells",
-    "rate_heads",
-    "rates_note",
-    "rates_shown",
-    "record_bounds",
-    "render",
-    "repeat_notes",
-    "repeat_rows",
-    "repeats_note",
-    "repeats_text",
-    "result_columns",
-    "result_records",
-    "result_row",
-    "rows_of",
-    "say",
-    "shown",
-    "terminal_width",
-]
+"""Text formats; `data.to_parquet` returns bytes."""
 
 
 def _with_footnotes_once(grids: Sequence[Grid]) -> list[Grid]:

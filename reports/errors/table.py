@@ -10,7 +10,8 @@ import pandas as pd
 
 from harness import tables
 from harness.runs import Run
-from harness.tables import Cell, Grid, Row, Section, clean, few_notes, percent, record_bounds
+from harness.tables import Cell, Grid, Row, Section, clean, few_notes, percent
+from harness.tables.results import record_bounds
 from parsers import Declaration
 from reports.errors import classes_of, errors_of
 from reports.errors.frame import ALL, counts, errors_frame, keys

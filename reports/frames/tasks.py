@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables import average_of
+from harness.tables.results import average_of
 from parsers import AggregationRules, Declaration, Measure, Metrics, ScoredUnit, aggregate
 from parsers.aggregation import after_exclusion, unmeasured
 from parsers.metrics import ParentRate
