@@ -7,6 +7,7 @@ below their values, and at last columns continue in another table below the firs
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -24,7 +25,7 @@ WIDTH = 100
 """Width of text outside of a terminal."""
 WIDEST_PROSE = 120
 DEEPEST = 6
-"""The most that a further line of a text is indented."""
+"""The most that a further line in the first column is indented; by 2 in the others."""
 BLANK = "\ue000"
 """A blank at which rich neither wraps nor strips; `clean` removes it from texts."""
 LAYOUTS = ((False, 24, 2), (True, 24, 2), (True, 12, 1))
@@ -34,17 +35,19 @@ LAYOUTS = ((False, 24, 2), (True, 24, 2), (True, 12, 1))
 def text(grids: Sequence[Grid], width: int | None = None, *, note: str = TEST_DATA_NOTE) -> str:
     """Write the grids in turn over one note, for a terminal of this width; end in a newline.
 
-    Without a width (no terminal) it is 100, and the note stays on one line, where a search finds
-    it. A line is wider only if a word is, or the names of rows together with one column.
+    A line is wider only if a word is, or the names of rows together with one column. Without a
+    terminal (None) it is 100, but rows that do not fit and the note are one line each, where a
+    search finds them.
     """
-    lines = [line for grid in grids for line in ("", *_lines(grid, width or WIDTH))]
+    lines = [line for grid in grids for line in ("", *_lines(grid, width))]
     lines += ["", *(_prose([note], width) if width else [clean(note)])]
     return re.sub("\n\n+", "\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n") + "\n"
 
 
-def _lines(grid: Grid, width: int) -> Iterator[str]:
+def _lines(grid: Grid, terminal: int | None) -> Iterator[str]:
+    width = terminal or WIDTH
     yield from _prose([grid.title, *grid.above], width)
-    for number, (heads, *bodies) in enumerate(_tables(grid, width)):
+    for number, (heads, *bodies) in enumerate(_tables(grid, terminal)):
         yield from ("", *heads, "─" * max(map(cell_len, heads)))
         for section, body in zip(grid.sections, bodies, strict=True):
             yield from _prose([section.title], width)
@@ -68,18 +71,24 @@ def _prose(lines: Sequence[str], width: int, indent: str = "") -> Iterator[str]:
         )
 
 
-def _tables(grid: Grid, width: int) -> Iterator[list[list[str]]]:
+def _tables(grid: Grid, terminal: int | None) -> Iterator[list[list[str]]]:
     """Yield the lines of the heads and of each section's rows; again for columns below."""
+    width = terminal or WIDTH
     left = [column.align == "left" for column in grid.columns]
     for stacked, least, gap in LAYOUTS:
         columns = [_texts(grid, place, stacked) for place in range(len(left))]
         wishes = [max([1, *(cell_len(e) for one in c for e in one.split("\n"))]) for c in columns]
+        further = [(2 if place else DEEPEST) * is_text for place, is_text in enumerate(left)]
         floors = [
-            max(1, min(least * is_text, wish), *(_longest_word(one, is_text) for one in c))
-            for c, wish, is_text in zip(columns, wishes, left, strict=True)
+            max([1, min(least * is_text, wish), *(_longest_word(one, indent) for one in c)])
+            for c, wish, is_text, indent in zip(columns, wishes, left, further, strict=True)
         ]
         if _total(floors, gap) <= width:
             break
+    else:
+        if terminal is None:
+            yield from _tables(grid, sys.maxsize)
+            return
     keys = [0, 1] if left[:2] == [True, True] else [0]
     tables = [keys]
     for place in range(len(keys), len(left)):
@@ -87,7 +96,8 @@ def _tables(grid: Grid, width: int) -> Iterator[list[list[str]]]:
             tables.append(keys)
         tables[-1] = [*tables[-1], place]
     for places in tables:
-        widths, most = [wishes[p] for p in places], width
+        widths = [wishes[p] for p in places]
+        most = max(widths)
         while _total(widths, gap) > width and most:
             most -= 1  # The widest give way first.
             widths = [max(floors[p], min(wishes[p], most)) for p in places]
@@ -117,9 +127,9 @@ def _texts(grid: Grid, place: int, stacked: bool) -> list[str]:
     return [clean(grid.columns[place].head), *texts]
 
 
-def _longest_word(one: str, is_text: bool) -> int:
+def _longest_word(one: str, further: int) -> int:
     first, *others = one.split() or [""]
-    return max([cell_len(first), *(DEEPEST * is_text + cell_len(word) for word in others)])
+    return max([cell_len(first), *(further + cell_len(word) for word in others)])
 
 
 def _total(widths: Sequence[int], gap: int) -> int:

@@ -144,9 +144,15 @@ def test_no_word_is_ever_broken(rows: list[list[str]], width: int) -> None:
     assert {word for row in rows for cell in row for word in cell.split()} <= shown
 
 
-def test_without_a_terminal_the_note_stays_in_one_line() -> None:
+def test_without_a_terminal_rows_and_the_note_stay_whole() -> None:
     assert render(_results(), "text").splitlines()[-1] == TEST_DATA_NOTE
     assert TEST_DATA_NOTE not in render(_results(), "text", width=80).splitlines()
+    words = [f"word-{number}-{'x' * 20}" for number in range(9)]
+    grid = Grid("", tuple(Column(word, "left") for word in words), rows_of([words]))
+    assert "  ".join(words).split() in [line.split() for line in render(grid).splitlines()]
+    assert not any(
+        "word-8" in line and "word-2" in line for line in render(grid, width=80).splitlines()
+    )
 
 
 def test_several_grids_carry_one_note() -> None:
