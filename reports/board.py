@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from harness.settings import FACTS, setting_of
-from harness.tables import (
+from harness.tables.results import (
     POOLED,
     average_of,
     cluster_note,

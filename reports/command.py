@@ -220,7 +220,7 @@ def _beside_published(
             f"--format {form} holds one table: vlm-eval analyse published RUN writes the other"
         )
     from adapters.registry import load
-    from harness.tables import json_content, to_json
+    from harness.tables.data import json_content, to_json
     from reports.formats import grid, grids
 
     published_tables = load("reports.published.beside:published_beside")(

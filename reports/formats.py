@@ -17,17 +17,13 @@ from harness import tables
 from harness.settings import SETTINGS
 from harness.tables import FORMATS as FORMATS
 from harness.tables import TEST_DATA_NOTE as TEST_DATA_NOTE
-from harness.tables import (
-    Cell,
-    Column,
-    Data,
-    Grid,
-    Section,
+from harness.tables import Cell, Column, Data, Grid, Section, few_notes, percent, rows_of
+from harness.tables import clean as clean
+from harness.tables.results import (
+    LINES,
     coverage_notes,
-    few_notes,
     has_few,
     open_notes,
-    percent,
     rate_cells,
     rate_heads,
     rates_note,
@@ -35,10 +31,7 @@ from harness.tables import (
     repeats_note,
     result_columns,
     result_row,
-    rows_of,
 )
-from harness.tables import clean as clean
-from harness.tables.results import LINES
 from parsers import Average, Declaration, Results
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records

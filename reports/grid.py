@@ -12,17 +12,8 @@ from typing import Any, Literal, NamedTuple, cast
 import pandas as pd
 
 from harness import tables
-from harness.tables import (
-    Cell,
-    Data,
-    Grid,
-    NumberStyle,
-    Row,
-    Section,
-    bounds,
-    few_notes,
-    shown,
-)
+from harness.tables import Cell, Data, Grid, Row, Section, bounds, few_notes
+from harness.tables.grid import NumberStyle, shown
 from reports.frames.units import Column, Kind, plain_values, typed
 
 Style = Literal[NumberStyle, "bounds", "hidden"]

@@ -137,7 +137,8 @@ def emit_grids(grids: Sequence[Grid], form: str, out: Path | None, note: str | N
 
     `note` is the one on test data, by default that of the runs that the command names.
     """
-    from harness.tables import render, terminal_width, to_parquet
+    from harness.tables import render, terminal_width
+    from harness.tables.data import to_parquet
 
     note = note_of_command() if note is None else note
     if form != "parquet":

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, cluster_note, interval_record
+from harness.tables import interval_record
+from harness.tables.results import POOLED, cluster_note
 from parsers import Average, Declaration, ScoredUnit, mean_interval
 from parsers.clusters import clustered_values
 from parsers.counting import Parent, cluster_above, parent_of, prefix, unmeasured

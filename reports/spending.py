@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from harness.tables import NumberStyle
+from harness.tables.grid import NumberStyle
 from parsers.rates import Interval, special
 from reports.frames.rows import RunRows
 from reports.grid import Field, Style
@@ -173,8 +173,10 @@ def worked(rows: RunRows) -> Worked:
         won = [bool(success) for success in asked[main.column].fillna(False)]
     calls = _calls(rows, asked)
     work = [_sum(call.work for call in made) for made in calls]
-    bills = [None if cost != cost else float(cost) for cost in asked["cost"]]
-    tokens = [None if number != number else float(number) for number in asked["output_tokens"]]
+    bills, tokens = (
+        [None if pd.isna(amount) else float(amount) for amount in asked[name]]
+        for name in ("cost", "output_tokens")
+    )
     # A model of one's own takes tokens and no money: that says nothing of what it would cost.
     priced = [price for price in work if price is not None]
     free = not any(priced) and not any(bills) and not rows.run.manifest.prices_given

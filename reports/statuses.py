@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables import interval_record, measured_name, partly_measured
+from harness.tables import interval_record
+from harness.tables.results import measured_name, partly_measured
 from parsers import PARSE_FAILURES, Declaration, Measure, ScoredUnit, Status, mean_interval
 from parsers.counting import parent_of, unmeasured
 from parsers.records import ENVIRONMENT_ERROR, SCORING_ERROR

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, interval_record, main_column, measured_name, partly_measured
-from harness.tables.results import LINES
+from harness.tables import interval_record
+from harness.tables.results import LINES, POOLED, main_column, measured_name, partly_measured
 from parsers import Average, Declaration, Measure, Results
 from parsers.counting import Rule
 from parsers.declaration import SPLIT

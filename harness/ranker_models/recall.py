@@ -23,11 +23,11 @@ from harness.tables import (
     Section,
     few_notes,
     interval_record,
-    interval_text,
     percent,
     render,
     terminal_width,
 )
+from harness.tables.grid import interval_text
 from parsers import Interval, mean_interval
 
 if TYPE_CHECKING:

@@ -18,19 +18,10 @@ from harness.runs.on_record import reused_replies
 from harness.session.reply_limit import higher, unusable_replies
 from harness.session.summary import agreement_line
 from harness.settings import Settings
-from harness.tables import (
-    FEW_MARK,
-    Cell,
-    Column,
-    Grid,
-    Row,
-    Section,
-    cell_of,
-    counted,
-    percent,
-    render,
-    repeats_text,
-)
+from harness.tables import Cell, Column, Grid, Row, Section, counted, percent, render
+from harness.tables.grid import FEW_MARK
+from harness.tables.repeats import repeats_text
+from harness.tables.results import cell_of
 from parsers import Counts, Declaration, Measure, Results
 from parsers.declaration import SPLIT
 from parsers.records import STATUS_WORDS, Status

@@ -127,7 +127,7 @@ class Display(Observers):
         if results is not None and results is not self._results:
             from harness.planning.model import limits_of
             from harness.session.reply_limit import unusable_replies
-            from harness.tables import cell_of
+            from harness.tables.results import cell_of
 
             declared = results.declared
             named = {one: one.name for one in declared.in_tables if one.binary and not one.main}

@@ -21,26 +21,19 @@ from harness.session.brief import (
 )
 from harness.session.summary import Found, agreement_line, prompt_tokens_of, trials_of
 from harness.settings import Settings
-from harness.tables import (
+from harness.tables import Column, Grid, Row, Section, counted, few_notes, percent
+from harness.tables.repeats import repeat_notes, repeat_rows
+from harness.tables.results import (
     POOLED,
-    Column,
-    Grid,
-    Row,
-    Section,
     cell_of,
-    counted,
     coverage_notes,
-    few_notes,
     finer_clusters,
     has_few,
     heads,
     invalid_label,
     open_notes,
-    percent,
     quartiles_notes,
     rates_note,
-    repeat_notes,
-    repeat_rows,
 )
 from parsers import Average, Counts, Declaration, Results, results
 from parsers.counting import EXCLUDED, Rule

@@ -20,17 +20,11 @@ from harness.session.rescoring import task_rows_of
 from harness.session.run import REACHED_COST_LIMIT, STOPPED
 from harness.session.summary import total_of
 from harness.sweep.file import CellPlan, Expansion
-from harness.tables import (
-    FEW_MARK,
-    Cell,
-    Column,
-    Grid,
+from harness.tables import Cell, Column, Grid, few_notes, percent, rows_of
+from harness.tables.grid import FEW_MARK, interval_text
+from harness.tables.results import (
     cluster_note,
-    few_notes,
-    interval_text,
     main_text,
-    percent,
-    rows_of,
 )
 
 LAST_BYTES = 8192

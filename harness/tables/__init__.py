@@ -7,10 +7,9 @@
 | module | content |
 |---|---|
 | `grid` | `Grid` with its columns, sections, rows and cells; numbers formatted for readers |
-| `text`, `markdown`, `latex`, `html` | the formats for readers |
+| `text`, `markup` | the formats for readers: text; Markdown, LaTeX and HTML |
 | `data` | CSV, JSON and parquet |
-| `escape` | escaping for each of them |
-| `results` | the table of results: metrics as records, and as rows for readers |
+| `results`, `repeats` | the rows of a table of results |
 
 A grid shows itself in a notebook and as `str(grid)`; `say` prints any text as commands do. Nothing
 here imports pandas.
@@ -22,144 +21,26 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from harness.notes import TEST_DATA_NOTE
-from harness.printing import say, terminal_width
-from harness.tables.data import json_content, to_csv, to_json, to_parquet
-from harness.tables.escape import clean
-from harness.tables.grid import (
-    ABSENT,
-    FEW_MARK,
-    Cell,
-    Column,
-    Data,
-    Grid,
-    NumberStyle,
-    Row,
-    Section,
-    bounds,
-    counted,
-    exact,
-    few_notes,
-    interval_record,
-    interval_text,
-    percent,
-    rows_of,
-    shown,
-)
-from harness.tables.repeats import repeat_notes, repeat_rows, repeats_text
-from harness.tables.results import (
-    POOLED,
-    average_of,
-    cell_of,
-    cluster_note,
-    coverage,
-    coverage_notes,
-    finer_clusters,
-    has_few,
-    heads,
-    invalid_label,
-    main_column,
-    main_text,
-    mean_note,
-    mean_text,
-    measured_name,
-    open_notes,
-    parent_cells,
-    parents_text,
-    partly_measured,
-    quartiles_notes,
-    rate_cells,
-    rate_heads,
-    rates_note,
-    rates_shown,
-    repeats_note,
-    result_columns,
-    result_row,
-)
+from harness.notes import TEST_DATA_NOTE as TEST_DATA_NOTE
+from harness.printing import say as say
+from harness.printing import terminal_width as terminal_width
+from harness.tables.grid import Cell as Cell
+from harness.tables.grid import Column as Column
+from harness.tables.grid import Data as Data
+from harness.tables.grid import Grid as Grid
+from harness.tables.grid import Row as Row
+from harness.tables.grid import Section as Section
+from harness.tables.grid import bounds as bounds
+from harness.tables.grid import clean as clean
+from harness.tables.grid import counted as counted
+from harness.tables.grid import few_notes as few_notes
+from harness.tables.grid import interval_record as interval_record
+from harness.tables.grid import percent as percent
+from harness.tables.grid import rows_of as rows_of
 
 Format = Literal["text", "markdown", "csv", "latex", "json", "html"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""Text formats; `to_parquet` returns bytes."""
-
-__all__ = [
-    "ABSENT",
-    "FEW_MARK",
-    "FORMATS",
-    "POOLED",
-    "TEST_DATA_NOTE",
-    "Cell",
-    "Column",
-    "Data",
-    "Format",
-    "Grid",
-    "NumberStyle",
-    "Row",
-    "Section",
-    "average_of",
-    "bounds",
-    "cell_of",
-    "clean",
-    "cluster_note",
-    "counted",
-    "coverage",
-    "coverage_notes",
-    "exact",
-    "few_notes",
-    "finer_clusters",
-    "has_few",
-    "heads",
-    "html_table",
-    "interval_record",
-    "interval_text",
-    "invalid_label",
-    "json_content",
-    "main_column",
-    "main_text",
-    "mean_note",
-    "mean_text",
-    "measured_name",
-    "open_notes",
-    "parent_cells",
-    "parents_text",
-    "partly_measured",
-    "percent",
-    "quartiles_notes",
-    "rate_cells",
-    "rate_heads",
-    "rates_note",
-    "rates_shown",
-    "render",
-    "repeat_notes",
-    "repeat_rows",
-    "repeats_note",
-    "repeats_text",
-    "result_columns",
-    "result_row",
-    "rows_of",
-    "say",
-    "shown",
-    "terminal_width",
-    "to_json",
-    "to_parquet",
-]
-
-Grid.renderers["text"] = lambda grid: render(grid)
-
-
-def html_table(grid: Grid, caption: str = "") -> str:
-    """Return the `<table>` of a grid, with a caption for screen readers."""
-    from harness.tables.html import table
-
-    return table(grid, caption)
-
-
-def _fragment(grid: Grid) -> str:
-    from harness.tables.html import fragment
-
-    return fragment(grid)
-
-
-Grid.renderers["html"] = _fragment
+"""Text formats; `data.to_parquet` returns bytes."""
 
 
 def _with_footnotes_once(grids: Sequence[Grid]) -> list[Grid]:
@@ -192,19 +73,14 @@ def render(
             from harness.tables.text import text  # rich takes 50 ms to import
 
             return text(listed, width, note=note)
-        case "markdown":
-            from harness.tables.markdown import markdown
+        case "markdown" | "latex" | "html":
+            from harness.tables.markup import html, latex, markdown
 
-            return markdown(listed, note=note)
-        case "latex":
-            from harness.tables.latex import latex
-
-            return latex(listed, note=note)
-        case "html":
-            from harness.tables.html import html
-
-            return html(listed, note=note)
+            write = {"markdown": markdown, "latex": latex, "html": html}[form]
+            return write(listed, note=note)
         case "csv" | "json":
+            from harness.tables.data import json_content, to_csv, to_json
+
             if len(listed) != 1:
                 raise ValueError(f"{form} holds one table, not {len(listed)}")
             if form == "csv":
@@ -212,3 +88,12 @@ def render(
             return to_json(json_content(listed[0], note=note))
         case _:
             raise ValueError(f"unknown format {form!r}: expected one of {', '.join(FORMATS)}")
+
+
+def _fragment(grid: Grid) -> str:
+    from harness.tables.markup import html_fragment
+
+    return html_fragment(grid)
+
+
+Grid.renderers.update(text=render, html=_fragment)

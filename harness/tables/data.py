@@ -5,11 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import Any
 
 from harness.notes import TEST_DATA_NOTE
-from harness.tables.escape import csv_cell
-from harness.tables.grid import Data, Grid
+from harness.tables.grid import Data, Grid, clean
+
+FORMULA_STARTS = "=+-@#＝＋－＠"
+"""Spreadsheets evaluate cells with these prefixes; CSV readers may skip lines with `#`."""
+_FORMULA = re.compile(rf"(^|[,;\"'])(\s*)(?=[{re.escape(FORMULA_STARTS)}])")
+
+
+def csv_cell(text: object) -> str:
+    """Clean a text, with an apostrophe before anything that a spreadsheet would evaluate.
+
+    This includes formulas after separators and quotes, as not every program splits lines alike.
+
+    >>> csv_cell("=1+1"), csv_cell("a=1"), csv_cell("a;=1")
+    ("'=1+1", 'a=1', "a;'=1")
+    """
+    return _FORMULA.sub(r"\1\2'", clean(text))
 
 
 def data_of(grid: Grid) -> Data:

@@ -5,6 +5,7 @@ Nothing in a `Grid` is escaped; the renderers escape.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -40,6 +41,16 @@ def interval_record(name: str, interval: Interval | None) -> dict[str, Any]:
         f"{name}_method": interval.method if interval else None,
         f"{name}_few": interval.few if interval else None,
     }
+
+
+def clean(text: object) -> str:
+    """Write a text on one line, without control, formatting, surrogate and unassigned characters.
+
+    >>> clean("a\\x1b[31m\\nb\\u202ec")
+    'a[31m bc'
+    """
+    kept = (" " if c.isspace() else c for c in str(text))
+    return "".join(c for c in kept if not unicodedata.category(c).startswith("C"))
 
 
 @dataclass(frozen=True, slots=True)

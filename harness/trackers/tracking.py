@@ -16,7 +16,7 @@ from harness.session.observers import Finished, SessionObserver
 from harness.session.reply_limit import UNUSABLE, reply_kinds
 from harness.session.summary import GROWTH, RunningScores, tokens_and_cost
 from harness.settings import Settings
-from harness.tables import POOLED
+from harness.tables.results import POOLED
 from harness.trackers import TrackerSettings
 from harness.trackers.config import open_trackers, sendable
 from harness.trackers.contract import CellValue, Ending, Feed, Point, Table, TrackedRun

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run, RunError, StepUnit
-from harness.tables import POOLED
+from harness.tables.results import POOLED
 from parsers import Declaration
 from reports.analyses.units import Parent, Parents, mean_words, one_declaration, rate, rate_fields
 from reports.grid import Field, described

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables import POOLED, coverage, interval_record
+from harness.tables import interval_record
+from harness.tables.results import POOLED, coverage
 from parsers import Declaration, Interval, Measure, Results, ScoredUnit
 from parsers.bootstrap import bootstrap
 from parsers.clusters import clustered_values

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.tables import Cell, NumberStyle, Row, shown
+from harness.tables import Cell, Row
+from harness.tables.grid import NumberStyle, shown
 from parsers.rates import Interval
 from reports.frames.rows import RunRows
 from reports.spending import AMOUNTS, STYLES, per_success, ratio_difference, worked

@@ -9,19 +9,8 @@ from typing import Any
 import pandas as pd
 
 from harness import tables
-from harness.tables import (
-    Cell,
-    Data,
-    Grid,
-    Row,
-    Section,
-    bounds,
-    cluster_note,
-    coverage,
-    few_notes,
-    mean_note,
-    percent,
-)
+from harness.tables import Cell, Data, Grid, Row, Section, bounds, few_notes, percent
+from harness.tables.results import cluster_note, coverage, mean_note
 from parsers import Declaration
 from reports.comparison.results import (
     Comparison,

@@ -14,7 +14,8 @@ from adapters.conversation import Picture, placeholder
 from harness.runs import CallRecord, Run, Unit
 from harness.runs.live_steps import Sight
 from harness.settings import OF_MODEL, SETTINGS, Setting
-from harness.tables import clean, mean_text, parents_text
+from harness.tables import clean
+from harness.tables.results import mean_text, parents_text
 from reports.exports import ExportError
 from reports.settings import heading, settings_of
 from reports.view.parts import Cell, Part

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.runs import Run
-from harness.tables import POOLED
+from harness.tables.results import POOLED
 from parsers import Declaration, Interval, Measure
 from parsers.counting import after_exclusion
 from parsers.declaration import SPLIT
@@ -25,7 +25,7 @@ class Result:
     """One measure of a run on a split.
 
     Attributes:
-        split: the split, or `harness.tables.POOLED` for all of a run's splits together.
+        split: the split, or `harness.tables.results.POOLED` for all of a run's splits together.
         average: `macro`, `micro` or `cells`; "" for a measure of parents, such as task success.
         line: how rows without a right answer count; `headline` says which is the run's own rule.
         first: whether it is the average that the benchmark declares first.

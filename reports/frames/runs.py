@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import reused_replies
-from harness.tables import measured_name, partly_measured, repeats_text
+from harness.tables.repeats import repeats_text
+from harness.tables.results import measured_name, partly_measured
 from parsers import Declaration, Measure
 from parsers.estimates import SD
 from reports.frames.rows import InvalidRule, RunRows, run_rows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.tables import average_of
+from harness.tables.results import average_of
 from parsers import AggregationRules, Declaration, Measure, Results, ScoredUnit, results
 from parsers.counting import (
     Parent,

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import Run
-from harness.tables import average_of
+from harness.tables.results import average_of
 from parsers import Average
 from parsers.declaration import SPLIT
 from reports.frames.steps import steps_frame

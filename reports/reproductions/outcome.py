@@ -32,7 +32,8 @@ from msgspec import structs
 
 from adapters.decoding import convert_to
 from harness.runs import Run
-from harness.tables import Cell, Column, Grid, average_of, bounds, few_notes, percent, rows_of
+from harness.tables import Cell, Column, Grid, bounds, few_notes, percent, rows_of
+from harness.tables.results import average_of
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.load import RunLike, open_runs

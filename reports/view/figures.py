@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import pandas as pd
 
-from harness.tables import average_of, clean, exact
+from harness.tables import clean
+from harness.tables.grid import exact
+from harness.tables.results import average_of
 from parsers import Average, Declaration
 from reports.formats import blocks
 from reports.grid import plain_records

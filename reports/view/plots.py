@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from harness.runs import Run
-from harness.tables import clean, exact
+from harness.tables import clean
+from harness.tables.grid import exact
 from parsers import Declaration
 from reports.grid import plain_records
 from reports.settings import settings_of

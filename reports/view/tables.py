@@ -10,7 +10,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from harness.runs import Run, RunError
-from harness.tables import POOLED, Cell, Column, Grid, Row, Section, html_table, rate_heads
+from harness.tables import Cell, Column, Grid, Row, Section
+from harness.tables.markup import html_table
+from harness.tables.results import POOLED, rate_heads
 from parsers import Declaration
 from reports.formats import fact_texts, results_grid
 from reports.keys import keys

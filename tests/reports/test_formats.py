@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from harness import tables
-from harness.tables import FORMATS, TEST_DATA_NOTE, Format, escape
+from harness.tables import FORMATS, TEST_DATA_NOTE, Format
+from harness.tables.data import csv_cell
 from reports import output
 from reports.formats import render, results_grid
 from reports.tables import by_table, main_table
@@ -190,7 +191,7 @@ def test_csv_holds_no_formula(hostile: pd.DataFrame) -> None:
 
 @pytest.mark.parametrize("text", ["=1", "+1", "@a", " =1", "\t=1", "\r=1", "＝1", "#x", "-1"])
 def test_a_formula_is_disarmed(text: str) -> None:
-    assert escape.csv_cell(text).lstrip().startswith("'")
+    assert csv_cell(text).lstrip().startswith("'")
 
 
 def test_settings_above_a_csv_hold_no_formula(tmp_path: Path) -> None:

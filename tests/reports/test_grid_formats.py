@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness import tables
-from harness.tables import FORMATS, TEST_DATA_NOTE, Format, to_parquet
+from harness.tables import FORMATS, TEST_DATA_NOTE, Format
+from harness.tables.data import to_parquet
 from reports.formats import grid, render
 from reports.grid import Field, described, interval
 from reports.tables import main_table

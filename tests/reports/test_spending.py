@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from adapters.conversation import Usage
 from harness.runs import open_run
 from reports.comparison.compare import compare_runs
+from reports.costs import cost_table
 from reports.formats import render
 from reports.load import open_runs
 from reports.spending import per_success, ratio_difference
@@ -51,6 +53,19 @@ def test_a_comparison_says_what_a_success_takes_in_both(tmp_path: Path) -> None:
     assert takes["tokens_per_success"].interval is not None
     (alone,) = compare_runs([write(tmp_path / name, worked()) for name in "ab"]).others
     assert [one.name for one in alone.takes] == ["tokens_per_step", "tokens_per_success"]
+
+
+@pytest.mark.parametrize("unknown", [range(6), [0], [5]])
+def test_units_whose_tokens_nobody_counted_have_no_costs(
+    tmp_path: Path, unknown: Sequence[int]
+) -> None:
+    steps = [
+        replace(one, usage=None, cost=None) if place in unknown else one
+        for place, one in enumerate(worked())
+    ]
+    table = cost_table(write(tmp_path / "run", steps))
+    assert table["tokens_per_success"].isna().all() == (len(unknown) == 6)
+    assert render(table, "text").count("run") >= 1
 
 
 def test_a_leaderboard_says_what_a_success_takes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from harness.benchmarks import benchmark
-from harness.tables import exact
+from harness.tables.grid import exact
 from reports.view import plots
 from reports.view.figures import percent_axis
 

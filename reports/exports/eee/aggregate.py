@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run
-from harness.tables import clean, heads
+from harness.tables import clean
+from harness.tables.results import heads
 from reports.exports import ExportError
 from reports.exports.facts import (
     LIBRARY,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from harness.runs import Run
 from harness.settings import OF_MODEL
-from harness.tables import finer_clusters, interval_text, percent
+from harness.tables import percent
+from harness.tables.grid import interval_text
+from harness.tables.results import finer_clusters
 from parsers.records import Status
 from reports.frames.units import Getter, KindColumns, unit_column
 from reports.keys import Group, Key

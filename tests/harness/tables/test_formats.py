@@ -22,8 +22,8 @@ from harness.tables import (
     Section,
     render,
     rows_of,
-    to_parquet,
 )
+from harness.tables.data import to_parquet
 
 HOSTILE = "</td><script>alert(1)</script>=1+1 \x1b[2J\u202e | & $x_1$ \\input{a} [l](u)"
 SECTIONS = (

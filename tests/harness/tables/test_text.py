@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.tables import TEST_DATA_NOTE, Cell, Column, Grid, Row, Section, render, rows_of
+from harness.tables import (
+    TEST_DATA_NOTE,
+    Cell,
+    Column,
+    Grid,
+    Row,
+    Section,
+    clean,
+    render,
+    rows_of,
+)
 
 RATES = ("Ele. Acc", "Op. F1", "Step SR", "Task SR")
 HEAD = (Column("split", "left"), Column("tasks"), *map(Column, RATES))
@@ -51,11 +63,9 @@ def test_intervals_move_below_their_values_where_there_is_none() -> None:
     assert len(head) == len(first) == len(second)
 
 
-def test_labels_get_lines_of_their_own_before_columns_are_parted() -> None:
+def test_labels_are_wrapped_and_gaps_narrowed_before_columns_are_parted() -> None:
     lines = _body(_results(), 76)
-    assert lines[0] == "split"
-    assert "  test_website" in lines
-    assert "    invalid rows as 0" in lines
+    assert {"    invalid", "      rows as", "      0"} <= {line[:15].rstrip() for line in lines}
     assert sum("Task SR" in line for line in lines) == 1
 
 
@@ -79,6 +89,49 @@ def test_texts_are_wrapped_at_blanks() -> None:
     assert " ".join(" ".join(lines).replace(" 1", "", 1).split()) == words
 
 
+HOSTILE = [
+    *("\x1b[31m", "\x1b]8;;http://x\x07", "[red]", "[/]", ":smile:", "\u202e", "\ue000", "\x00"),
+    *("\x9b2J", "\u2028", "\r\n", "\ud800", "漢字", "e\u0301", "'1'", " ", "\xa0", "a-b"),
+]
+TEXTS = st.lists(st.sampled_from(HOSTILE), max_size=6).map("".join)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(1, 120))
+def test_hostile_texts_are_shown_as_they_are_without_control_characters(
+    texts: list[tuple[str, str, str, str]], width: int
+) -> None:
+    columns = (Column("name", "left"), Column(texts[0][0], "left"), Column("rate"), Column("n"))
+    rows = tuple(
+        Row((one, two, Cell(three, four), one), parent=two) for one, two, three, four in texts
+    )
+    section = Section(rows, texts[0][1], (texts[0][2],), (texts[0][3],))
+    grid = Grid(texts[0][3], columns, (section,), (texts[0][0],), (texts[0][1],))
+    shown = render(grid, "text", width=width, note="")
+    assert not {c for c in shown if c != "\n" and unicodedata.category(c).startswith("C")}
+    assert not [line for line in shown.split("\n") if line != line.rstrip()]
+    words = set(shown.split())
+    assert {word for row in texts for one in row for word in clean(one).split()} <= words
+
+
+def test_no_colours_whatever_the_environment_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = render(_results(), "text", width=80)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    assert render(_results(), "text", width=80) == plain
+
+
+def test_the_widest_table_fits_a_terminal_of_80_columns() -> None:
+    rates = [f"measure {number}" for number in range(20)]
+    columns = (Column("split", "left"), *map(Column, rates))
+    grid = Grid("", columns, rows_of([["test", *[RATE] * 20]]))
+    lines = render(grid, "text", width=80, note="").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum(line.count("[41.0, 51.9]*") for line in lines) == 20
+
+
+@settings(max_examples=30)
 @given(
     st.lists(
         st.lists(st.text("ab -", max_size=30), min_size=3, max_size=3), min_size=1, max_size=4
@@ -91,9 +144,15 @@ def test_no_word_is_ever_broken(rows: list[list[str]], width: int) -> None:
     assert {word for row in rows for cell in row for word in cell.split()} <= shown
 
 
-def test_without_a_terminal_the_note_stays_in_one_line() -> None:
+def test_without_a_terminal_rows_and_the_note_stay_whole() -> None:
     assert render(_results(), "text").splitlines()[-1] == TEST_DATA_NOTE
     assert TEST_DATA_NOTE not in render(_results(), "text", width=80).splitlines()
+    words = [f"word-{number}-{'x' * 20}" for number in range(9)]
+    grid = Grid("", tuple(Column(word, "left") for word in words), rows_of([words]))
+    assert "  ".join(words).split() in [line.split() for line in render(grid).splitlines()]
+    assert not any(
+        "word-8" in line and "word-2" in line for line in render(grid, width=80).splitlines()
+    )
 
 
 def test_several_grids_carry_one_note() -> None:

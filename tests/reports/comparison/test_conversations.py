@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 from harness.runs import StepUnit
-from harness.tables import parent_cells
+from harness.tables.results import parent_cells
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
 from reports.comparison.compare import compare_runs
