@@ -39,3 +39,8 @@ def counts(summary: Mapping[str, Any], group: str = "", value: str = "") -> Json
     wanted = {"group": group, "value": value}
     (found,) = [one for one in summary["counts"] if wanted.items() <= one.items()]
     return dict(found)
+
+
+def results(summary: Mapping[str, Any]) -> Json:
+    """Everything that it says about scores, as two runs that agree have it."""
+    return {name: summary[name] for name in ("rules", "repeats", "counts", "estimates")}

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import pytest
 
 import harness
+from tests.numbers import counts, number
 from tests.programs import completed
 
 HOUSE = Path(__file__).resolve().parent.parent
@@ -163,7 +164,7 @@ def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> Non
         server.shutdown()
     assert summary["complete"]
     assert summary["model"]["name"] == "plain:mine"
-    assert summary["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    assert counts(summary)["statuses"] == {"answered": 7}
     calls = [json.loads(line) for line in (example.folder / "run/calls.jsonl").open()]
     assert {call["reply"]["finish"] for call in calls} == {"length"}
     assert {call["reply"]["usage"]["input"] for call in calls} == {900}
@@ -200,7 +201,7 @@ def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> 
     assert "one-question" in example.run("protocols")
     options = ("--history", "3", "--protocol-option", "form_first=yes")
     summary = example.evaluate("--model", "oracle", "--protocol", "one-question", *options)
-    assert summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] == 1.0
+    assert number(summary, "success") == 1.0
     config = example.manifest()
     assert (config["history"], config["protocol_options"]) == (3, {"form_first": True})
     assert "0 of 7 predictions read differently" in example.run("score", "run")
@@ -400,7 +401,7 @@ def test_a_tracker_of_another_package_is_listed_and_told(example: Example) -> No
     assert [one["event"] for one in told] == ["start", "point", "end"]
     assert {one["run"] for one in told} == {"run"}
     assert told[0]["config"]["model"] == "lexical"
-    macro = summary["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    macro = number(summary, "element")
     assert told[1]["values"]["macro/element"] == macro
     assert told[2]["complete"] and told[2]["texts"] == []
     assert {row["measure"] for row in told[2]["results"]} >= {"element", "task_success"}

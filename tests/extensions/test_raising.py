@@ -23,6 +23,7 @@ from parsers import Declaration, Level, Measure, Prediction
 from reports.kind import REPORTS, KindReports
 from reports.view.parts import Part, UnitPage
 from tests.harness.commands.tool import call, isolate, last_lines, summary
+from tests.numbers import counts
 from tests.test_entry_points import Echo
 from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail
 
@@ -74,8 +75,8 @@ def test_a_scorer_that_raises_settles_the_unit_and_score_repeats_it(
     assert len(said) == 1 and "the scorer of fragile raised KeyError" in said[0]
     assert where in said[0] and "\x1b" not in ran.err and "Traceback" not in ran.err
     assert "not scored: 1 sign (1 scoring error)" in ran.out
-    counts = summary("run")["total"]["metrics"]["counts"]
-    assert counts["invalid"] == {"scoring_error": 1} and counts["n_settled"] == 2
+    found = counts(summary("run"))
+    assert found["invalid"] == {"scoring_error": 1} and found["n_settled"] == 2
     line = next(one for one in last_lines("run") if one["error"])
     assert line["settled"] and line["scores"] is None and line["prediction"]["action"]
     assert "the scorer failed" in call("report", "run", "--table", "status").out

@@ -16,6 +16,7 @@ from harness.benchmarks.sample import Sample
 from harness.settings import Settings
 from parsers import MIND2WEB, Declaration, Measure, Prediction
 from parsers.records import Scores
+from tests import numbers
 from tests.extensions.made_up import known
 from tests.harness.commands.tool import call, isolate
 
@@ -53,10 +54,10 @@ def test_both_are_in_tables_frames_summaries_and_comparisons(
     typed = counted["gold_operation"] != "CLICK"
     assert counted["value_right"].isna().equals(~typed) and counted["value_right"].dropna().all()
     summary = json.loads(Path("oracle/summary.json").read_text("utf-8"))
-    valid = summary["total"]["metrics"]["valid"]
-    assert valid["partial"]["value_right"] == int(typed.sum())
-    assert valid["quartiles"]["letters"]["median"] == median(counted["letters"])
-    assert valid["quartiles"]["letters"]["n"] == len(counted)
+    assert numbers.row(summary, "value_right")["units"] == int(typed.sum())
+    letters = numbers.row(summary, "letters", "quartiles")
+    assert letters["number"] == median(counted["letters"])
+    assert letters["n"] == len(counted)
     (row,) = (
         row
         for row in json.loads(call("report", "oracle", "--format", "json").out)["rows"]
