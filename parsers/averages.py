@@ -309,7 +309,10 @@ class Part:
                 zip(line.trials, line.scores, strict=True)
             )
         ]
-        values, places = line.known(measure.score(self.rules.variant), scores)
+        score = measure.score(self.rules.variant)
+        if valid and all(one.get(score) is None for one in scores[:valid]):
+            return None
+        values, places = line.known(score, scores)
         return mean(line.averaged(values, places, measure.averages[0], measure))
 
     def counts(self) -> Counts:

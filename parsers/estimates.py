@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 from parsers.counting import EXCLUDED, AggregationRules, Rule
 from parsers.declaration import Declaration
@@ -114,6 +115,9 @@ class Results:
     left_open: frozenset[str]
     repeats: int
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # pandas copies what a table is of whenever the table is looked at
+
     @cached_property
     def _found(self) -> Mapping[tuple[str, str, str], Estimate]:
         return {(row.measure, row.average, row.rule): row for row in self.rows}
@@ -125,9 +129,9 @@ class Results:
         unit has, and for what was not asked several times.
         """
         if not average:
-            declared = self.declared[measure.partition(".")[0]]
-            usual = declared.averages[0] if declared.averages else QUARTILES
-            average = PARENTS if declared.all_of else usual
+            of = next(m for m in self.declared.measures if measure in (m.name, *m.scores))
+            usual = of.averages[0] if of.averages else QUARTILES
+            average = PARENTS if of.all_of else usual
         return self._found.get((measure, average, rule or self.rules.headline))
 
     def over_repeats(self, average: str) -> dict[str, Estimate]:

@@ -25,6 +25,7 @@ from harness.tables import (
     Section,
     coverage_notes,
     few_notes,
+    has_few,
     open_notes,
     percent,
     rate_cells,
@@ -37,7 +38,8 @@ from harness.tables import (
     rows_of,
 )
 from harness.tables import clean as clean
-from parsers import Average, Declaration
+from harness.tables.results import LINES
+from parsers import Average, Declaration, Results
 from parsers.declaration import SPLIT
 from reports.grid import benchmarks_of, cell, described_grid, frame_data, plain_records
 from reports.settings import about
@@ -128,7 +130,7 @@ def _block(table: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     return block
 
 
-_BY_RUN = ("clusters", "declarations", "left_open", "variants")
+_BY_RUN = ("clusters", "declarations", "results", "variants")
 
 
 def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
@@ -138,24 +140,20 @@ def results_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     group has invalid rows.
     """
     attrs, key, declared = table.attrs, table.attrs["key"], table.attrs["declared"]
-    records = plain_records(table)
     sections = []
     for fact in attrs["runs"]:
-        run_records = [record for record in records if record["run"] == fact["run"]]
-        counted = {one[key]: one[declared.units] for one in run_records if one["headline"]}
-        groups = list(counted)
-        # Rows whose environment failed are invalid, and count in neither line.
-        kept = [
-            record
-            for record in run_records
-            if record["headline"]
-            or (attrs["details"] and record[declared.units] != counted[record[key]])
-        ]
-        kept.sort(key=lambda r: (groups.index(r[key]), not r["headline"]))
-        rows = tuple(result_row(record, str(record[key]), average, declared) for record in kept)
+        rows = []
+        for group in dict.fromkeys(table.loc[table["run"] == fact["run"], key]):
+            results = attrs["results"][fact["run"]][group]
+            rules, behind = results.rules, results.counts.behind
+            lines = [rules.headline]
+            # Rows whose environment failed are invalid, and count in neither line.
+            if attrs["details"] and behind["valid"][1] != behind["strict"][1]:
+                lines += [line for line in LINES if line != rules.headline]
+            rows += [result_row(results, line, group, average) for line in lines]
         facts = "; ".join(f"{name}: {text}" for name, text in fact_texts(fact, declared))
-        sections.append(Section(rows, str(fact["run"]), below=(facts,)))
-    footnotes = _footnotes(table, records, average)
+        sections.append(Section(tuple(rows), str(fact["run"]), below=(facts,)))
+    footnotes = _footnotes(table, average)
     return Grid(
         title=f"Results by {key}",
         columns=result_columns(key, average, declared),
@@ -178,7 +176,7 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     amounts = [name for name in AMOUNTS if any(name in of_run for of_run in spending.values())]
     rows: list[list[str | Cell]] = [
         [
-            *_leaderboard_row(one, facts[one["run"]], average, declared),
+            *_leaderboard_row(one, table, facts[one["run"]], average),
             *(cell(spending[one["run"]], name, STYLES[name]) for name in amounts),
         ]
         for one in records
@@ -189,7 +187,7 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
     footnotes = (
         "A run's splits are pooled; report without --compact shows each, with all intervals.",
         *([SUCCESS_NOTE] if amounts else []),
-        *_footnotes(table, records, average),
+        *_footnotes(table, average),
     )
     return Grid(
         title="Results by run",
@@ -202,19 +200,26 @@ def leaderboard_grid(table: pd.DataFrame, average: Average = "macro") -> Grid:
 
 
 def _leaderboard_row(
-    record: Mapping[str, Any], fact: Mapping[str, Any], average: Average, declared: Declaration
+    record: Mapping[str, Any], table: pd.DataFrame, fact: Mapping[str, Any], average: Average
 ) -> list[str]:
     """Return a run in one line: of the intervals, that of the main measure."""
+    results: Results = table.attrs["results"][record["run"]][record[table.attrs["key"]]]
+    rule, declared = results.rules.headline, results.declared
+    parents, units = results.counts.behind[rule]
     rates = rates_shown(average, declared)
-    cells = zip(rates, rate_cells(record, average, declared), strict=True)
+    cells = zip(rates, rate_cells(results, rule, average), strict=True)
+    whole = [results.row(measure.name) for measure in declared.of_parents]
     share = fact["parse_failure_rate"]
     return [
         f"{record['run']}{'' if record['complete'] else ' (unfinished)'}",
         str(fact["model"]),
-        f"{int(record[declared.innermost.many]):,}",
-        f"{int(record[declared.units]):,}",
-        *(str(cell) if measure.main else cell.text for (measure, _), cell in cells),
-        *(percent(record[measure.result]) for measure in declared.of_parents),
+        f"{parents:,}",
+        f"{units:,}",
+        *(
+            str(cell) if one.main or isinstance(cell, str) else cell.text
+            for (one, _), cell in cells
+        ),
+        *(percent(row.number if row else None) for row in whole),
         "" if share is None else percent(share),
     ]
 
@@ -280,13 +285,12 @@ def fact_texts(fact: Mapping[str, Any], declared: Declaration) -> tuple[tuple[st
     return tuple(texts)
 
 
-def _footnotes(
-    table: pd.DataFrame, records: Sequence[Mapping[str, Any]], average: Average
-) -> tuple[str, ...]:
+def _footnotes(table: pd.DataFrame, average: Average) -> tuple[str, ...]:
     declared: Declaration = table.attrs["declared"]
+    listed = [one for of_run in table.attrs["results"].values() for one in of_run.values()]
     cluster = table.attrs["cluster"]
     variants = sorted(set(table.attrs["variants"].values()))
-    lines = [rates_note(average, variants, declared, records, cluster)]
+    lines = [rates_note(average, variants, declared, listed, cluster)]
     if len(variants) > 1:
         measure = next(one for one in declared.measures if one.variants)
         option = SETTINGS[measure.setting].written()
@@ -294,10 +298,9 @@ def _footnotes(
             f"The runs were scored with different {measure.head} variants; choose one with "
             f"{option}."
         )
-    left_open = {name for of_run in table.attrs["left_open"].values() for name in of_run}
-    lines += open_notes(left_open, declared)
-    lines += coverage_notes(records, declared)
-    if any(record["few"] for record in records):
+    lines += open_notes({name for one in listed for name in one.left_open}, declared)
+    lines += coverage_notes(listed, declared)
+    if has_few(listed):
         lines += few_notes(rates=True, clusters=declared.level(cluster).many)
     if any(fact["repeats"] > 1 for fact in table.attrs["runs"]):
         lines += [repeats_note(measure, declared) for measure in declared.of_parents]

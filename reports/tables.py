@@ -8,10 +8,12 @@ from typing import Any
 import pandas as pd
 
 from harness.runs import RunError
-from harness.tables import POOLED, QUARTILES, main_column, partly_measured, result_records
+from harness.tables import POOLED, interval_record, main_column, measured_name, partly_measured
+from harness.tables.results import LINES
 from parsers import Average, Declaration, Measure, Results
+from parsers.counting import Rule
 from parsers.declaration import SPLIT
-from parsers.estimates import SD
+from parsers.estimates import PARENTS, SD
 from reports.frames.agreement import disagreement
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
@@ -21,6 +23,8 @@ from reports.keys import Group, key_named, keys
 from reports.load import RunLike, declarations, open_runs, unfinished_lines
 from reports.settings import attrs_of, unranked
 
+QUARTILES = ("median", "lower", "upper")
+"""What columns of a measure without an average hold."""
 _KINDS: dict[str, Kind] = {"": "float64", "_low": "float64", "_high": "float64"}
 _KINDS |= {"_method": "str", "_few": "boolean"}
 
@@ -106,7 +110,7 @@ def main_table(
     cluster: the level of parents that the intervals take as independent.
     declared: what the benchmark of the first run declares.
     clusters, declarations: the same by run.
-    left_open: by run, the measures that its predictions leave open.
+    results: by run and group, the numbers (`parsers.Results`).
     """
     return by_table(runs, SPLIT, f1=f1, invalid=invalid, cluster=cluster, details=details)
 
@@ -198,13 +202,16 @@ def _grouped(
     declared: Sequence[Declaration],
     shared: Mapping[Hashable, Any],
 ) -> pd.DataFrame:
-    records = [record for rows in evaluated for record in _records(rows, key)]
-    left_open: dict[str, set[str]] = {rows.label: set() for rows in evaluated}
-    for record in records:
-        left_open[record["run"]] |= record.pop("left_open")
+    records: list[dict[str, Any]] = []
+    found: dict[str, dict[str, Results]] = {}
+    for rows in evaluated:
+        groups = found.setdefault(rows.label, {})
+        for group, places, results in grouped(rows, key):
+            groups[group] = results
+            records += _records(rows, key, group, places, results)
     described = union(columns(key, one, partly_measured(records, one)) for one in declared)
     table = typed(records, described)
-    table.attrs = {**shared, "key": key, "declared": declared[0], "left_open": left_open}
+    table.attrs = {**shared, "key": key, "declared": declared[0], "results": found}
     return table
 
 
@@ -282,21 +289,52 @@ def grouped(rows: RunRows, name: str) -> Iterator[tuple[str, list[int], Results]
         yield POOLED, whole, rows.results(whole, whole=key.whole)
 
 
-def _records(rows: RunRows, name: str) -> Iterator[dict[str, Any]]:
-    for group, places, found in grouped(rows, name):
-        spread = next(iter(found.over_repeats(SD).values()), None)
-        shared = {
+def _records(
+    rows: RunRows, key: str, group: str, places: Sequence[int], found: Results
+) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a group: `valid` without invalid rows, `strict` with them as 0."""
+    spread = next(iter(found.over_repeats(SD).values()), None)
+    part = rows.frame.iloc[list(places)]
+    spent = ("input_tokens", "output_tokens", "cost")
+    for rule in LINES:
+        headline = rule == found.rules.headline
+        yield {
             "run": rows.label,
             "complete": rows.run.complete,
-            name: group,
+            key: group,
             **_outcome_counts(found),
+            **{column: part[column].sum(min_count=1) for column in spent},
+            "line": rule,
+            "headline": headline,
+            **_numbers(found, rule),
+            "repeat_sd": spread.number if spread and headline else None,
         }
-        part = rows.frame.iloc[places]
-        for column in ("input_tokens", "output_tokens", "cost"):
-            shared[column] = part[column].sum(min_count=1)
-        for record in result_records(found):
-            own = spread.number if spread and record["headline"] else None
-            yield {**shared, **record, "repeat_sd": own, "left_open": found.left_open}
+
+
+def _numbers(found: Results, rule: Rule) -> dict[str, Any]:
+    """Return the numbers of a line by column; rates are shares between 0 and 1."""
+    declared = found.declared
+    parents, units = found.counts.behind[rule]
+    values: dict[str, Any] = {declared.innermost.many: parents, declared.units: units}
+    few = False
+    for measure in (*declared.in_tables, *declared.of_parents):
+        for average in (PARENTS,) if measure.all_of else measure.averages:
+            row = found.row(measure.name, average, rule)
+            name = measure.result if measure.all_of else f"{measure.result}_{average}"
+            interval = row.interval if row else None
+            few = few or bool(interval and interval.few)
+            values |= {name: row.number if row else None, **interval_record(name, interval)}
+            if measure.all_of:
+                counts = (row.won, row.complete, row.n) if row else (None, None, None)
+                for what, count in zip(("succeeded", "complete", "total"), counts, strict=True):
+                    values[f"{measure.key}_{what}"] = count
+            elif row:
+                values[measured_name(measure)] = row.units
+    for measure in declared.spread:
+        if (row := found.row(measure.name, "", rule)) and row.interval:
+            ends = (row.number, row.interval.low, row.interval.high)
+            values |= {f"{measure.result}_{q}": v for q, v in zip(QUARTILES, ends, strict=True)}
+    return values | {"few": few}
 
 
 def _outcome_counts(found: Results) -> dict[str, Any]:

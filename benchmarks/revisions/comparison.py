@@ -69,7 +69,8 @@ class Comparison:
             if codes[-1] not in ENDS:
                 said = err.read_text("utf-8").strip()[-600:]
                 self.fail(f"{place} {name}", f"{' '.join(job['arguments'])}: {codes[-1]} {said}")
-        sent = self.models.contents[f"{place}:{name}"]
+        received = self.models.contents[f"{place}:{name}"]
+        sent = {digest: sorted(map(list, of)) for digest, of in received.items()}
         self.done[place, name] = Outcome(folder, tuple(codes), printed, sent)
 
     def words(self, folder: Path, line: str) -> list[str]:

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FORKS = Path(__file__).with_name("forks.py")
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 PACKAGES = ("adapters", "harness", "parsers", "reports")
-EXTRAS = "local,rank,miniwob"
+EXTRAS = "local,rank,miniwob,zh"
 
 
 @dataclass(frozen=True, slots=True)

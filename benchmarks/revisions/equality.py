@@ -231,9 +231,10 @@ class Intended:
         """
         reasons: dict[str, str] = {}
         for table in tables:
-            if set(table) != {"issue", "reason", "keys"} or not table["keys"]:
-                raise ValueError("an [[intended]] table has issue, reason and keys, and no more")
-            for key in table["keys"]:
+            if set(table) - {"cases"} != {"issue", "reason", "keys"} or not table["keys"]:
+                raise ValueError("an [[intended]] table has issue, reason, keys, perhaps cases")
+            cases = [f"base = head: {case}/" for case in table.get("cases", ())] or [""]
+            for key in (f"{case}{key}" for case in cases for key in table["keys"]):
                 _, _, rest = key.partition(": ")
                 _, _, inner = rest.partition("/")
                 if "*" in key or not inner or _WHOLE.fullmatch(inner):

@@ -22,6 +22,8 @@ from tests.servers.answers import Answer as Whole
 from tests.servers.batch_apis import route
 from tests.servers.batches import BatchStore, Switches
 
+Numbers = tuple[float, ...]
+"""The numbers in a request, such as its limit of tokens and its seed."""
 Json = dict[str, Any]
 
 FINISHES = {
@@ -58,7 +60,7 @@ class FakeModels:
         self.book: dict[str, str] = {}
         self.spoken: dict[str, list[str]] = {}
         self.calls: Counter[str] = Counter()
-        self.contents: defaultdict[str, dict[str, list[float]]] = defaultdict(dict)
+        self.contents: defaultdict[str, dict[str, set[Numbers]]] = defaultdict(dict)
         """By client, and by the digest of a request's texts and pictures: its numbers."""
         self._tries: Counter[tuple[str, str]] = Counter()
         self._limits: dict[str, int] = {}
@@ -87,7 +89,8 @@ class FakeModels:
         seed = int.from_bytes(hashlib.sha256(drawn.encode()).digest()[:8], "big")
         with self._lock:
             self.calls[client] += 1
-            self.contents[client].update([_contents(body)])
+            digest, numbers = _contents(body)
+            self.contents[client].setdefault(digest, set()).add(numbers)
             self._tries[client, key] += 1
             first = self._tries[client, key] == 1
             held = self.calls[client] > self._limits.get(client, 10**9)
@@ -132,7 +135,7 @@ def key_of(user_texts: Iterable[str]) -> str:
     return hashlib.sha256("\x00".join(text.strip() for text in user_texts).encode()).hexdigest()
 
 
-def _contents(body: Json) -> tuple[str, list[float]]:
+def _contents(body: Json) -> tuple[str, Numbers]:
     """A digest of a request's texts and pictures, and its numbers, wherever they stand in it."""
     texts: list[str] = []
     numbers: list[float] = []
@@ -147,7 +150,7 @@ def _contents(body: Json) -> tuple[str, list[float]]:
             texts.extend([value] if len(value) > WORD else [])
         elif not isinstance(value, bool) and value is not None:
             numbers.append(value)
-    return hashlib.sha256("\x00".join(sorted(texts)).encode()).hexdigest(), sorted(numbers)
+    return hashlib.sha256("\x00".join(sorted(texts)).encode()).hexdigest(), tuple(sorted(numbers))
 
 
 def _user_texts(provider: str, body: Json) -> list[str]:

@@ -35,12 +35,78 @@ class Row(NamedTuple):
 
 def rows_of(summary: Json, declaration: Json) -> dict[str, Numbers]:
     """The numbers of a summary by `Row`, with the declaration in the manifest of its run."""
+    names = {measure["name"] for measure in declaration["measures"]}
+    if "estimates" in summary:
+        return {str(row): numbers for row, numbers in _of_estimates(summary, names)}
     return {str(row): numbers for row, numbers in _of_tree(summary, declaration["measures"])}
 
 
 def rest_of(summary: Json) -> dict[str, Any]:
     """What a summary has besides its rows."""
-    return {name: value for name, value in summary.items() if not _is_group(name, value)}
+    numbers = ("estimates", "counts", "rules", "repeats", "prompt_tokens")
+    return {
+        name: value
+        for name, value in summary.items()
+        if name not in numbers and not _is_group(name, value)
+    }
+
+
+def _of_estimates(summary: Json, names: set[str]) -> Iterator[tuple[Row, Numbers]]:
+    """The form with a row for each number, and one of counts for each group."""
+    rules = summary["rules"]
+    level, headline = rules["cluster"], "strict" if rules["invalid"] == "fail" else "valid"
+    scored: dict[tuple[str, str, str], dict[str, int]] = {}
+    spread: dict[Row, Numbers] = {}
+    deviation: dict[tuple[str, str], float] = {}
+    for row in summary["estimates"]:
+        key = {"group": row["group"], "value": row["value"], "level": level}
+        measure, average, rule = row["measure"], row["average"], row["rule"]
+        if average == "sd":
+            deviation[row["group"], row["value"]] = row["number"]
+        elif average.startswith("sd "):
+            held = spread.setdefault(Row(measure, rule="spread over repeats", **key), {})
+            held |= {"repeats": summary["repeats"], average[3:]: row["number"]}
+        elif average == "quartiles":
+            numbers = {"median": row["number"], "lower": row["low"], "upper": row["high"]}
+            yield Row(measure, rule=f"{rule} quartiles", **key), {**numbers, "n": row["n"]}
+        elif average == "parents":
+            counts = {"successes": row["won"], "complete": row["complete"], "total": row["n"]}
+            yield Row(measure, "macro", rule=rule, **key), {**_ends(row, rules), **counts}
+        elif "repeats" in average or average.startswith("pass"):
+            named = "mean over repeats" if "repeats" in average else average
+            yield Row(measure, rule=named, **key), {**_ends(row, rules), "n": row["n"]}
+        else:
+            scored.setdefault((row["group"], row["value"], rule), {})[measure] = row["units"]
+            numbers = {**_ends(row, rules), "n": row["n"]}
+            if rule == headline and measure in names and (measure, average) in _first(summary):
+                numbers |= {what: row.get(what) for what in ("chance", "ceiling")}
+            yield Row(measure, average, rule=rule, **key), numbers
+    yield from ((row, {"between": None, **numbers}) for row, numbers in spread.items())
+    for counts in summary["counts"]:
+        group, value = counts["group"], counts["value"]
+        key = {"group": group, "value": value, "level": level}
+        apart = ("group", "value", "behind")
+        yield Row(rule="counts", **key), {n: of for n, of in counts.items() if n not in apart}
+        others = {"repeats": summary["repeats"], "repeat_sd": deviation.get((group, value))}
+        yield Row(rule="others", **key), others
+        for rule, behind in counts["behind"].items():
+            most = max(behind[name] for name in behind)
+            some = scored.get((group, value, rule), {})
+            partial = {n: of for n, of in some.items() if n in names and of < most}
+            yield Row(rule=f"{rule} counts", **key), {**behind, **partial}
+
+
+def _first(summary: Json) -> set[tuple[str, str]]:
+    """The headline's average of each measure: the first of its rows."""
+    found: dict[str, str] = {}
+    for row in summary["estimates"]:
+        found.setdefault(row["measure"], row["average"])
+    return set(found.items())
+
+
+def _ends(row: Json, rules: Json) -> Numbers:
+    ends = {name: row[name] for name in ("number", "low", "high", "method", "clusters", "few")}
+    return {**ends, "confidence": None if row["low"] is None else rules["level"]}
 
 
 def _is_group(name: str, value: Any) -> bool:
@@ -67,8 +133,7 @@ def _of_part(part: Json, measures: list[Json]) -> Iterator[tuple[Row, Numbers]]:
     metrics, bounds = part["metrics"], {"chance": part["floor"], "ceiling": part["oracle"]}
     headline = "strict" if metrics["rules"]["invalid"] == "fail" else "valid"
     yield Row(rule="counts"), dict(metrics["counts"])
-    apart = ("metrics", "floor", "oracle", "over_repeats")
-    yield Row(rule="others"), {name: part[name] for name in part if name not in apart}
+    yield Row(rule="others"), {name: part[name] for name in ("repeats", "repeat_sd")}
     for rule in ("valid", "strict"):
         units = metrics[rule]
         counts = {name: units[name] for name in units if name.startswith("n_")}

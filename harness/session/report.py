@@ -32,6 +32,7 @@ from harness.tables import (
     coverage_notes,
     few_notes,
     finer_clusters,
+    has_few,
     heads,
     invalid_label,
     open_notes,
@@ -40,7 +41,6 @@ from harness.tables import (
     rates_note,
     repeat_notes,
     repeat_rows,
-    result_records,
 )
 from parsers import Average, Counts, Declaration, Results, results
 from parsers.counting import EXCLUDED, Rule
@@ -162,15 +162,14 @@ def _footnotes(
 ) -> Iterator[str]:
     """Explain the signs in the table and its definitions."""
     first, *_ = _averages(declared)
-    records = [record for part in shown for record in result_records(part)]
-    yield rates_note(first, [shown[0].rules.variant], declared, records)
+    yield rates_note(first, [shown[0].rules.variant], declared, shown)
     known = any(row.ceiling is not None for part in shown for row in part.rows)
     yield from unit_kind(declared.kind).extras.definitions(settings, known=known)
     left_open = {name for part in shown for name in part.left_open}
     yield from open_notes(left_open, declared)
-    yield from coverage_notes(records, declared)
+    yield from coverage_notes(shown, declared)
     yield from quartiles_notes(declared)
-    if any(record["few"] for record in records):
+    if has_few(shown):
         many = declared.level(shown[0].rules.cluster).many
         yield from few_notes(rates=True, clusters=many)
     over = {name for part in shown for name in part.over_repeats(SHARE)}

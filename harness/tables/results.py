@@ -1,92 +1,33 @@
-"""The table of results: measures with their intervals, as numbers and as rows for readers.
+"""The table of results: numbers of a run (`parsers.estimates`) as cells, and what explains them.
 
-The benchmark declares the measures, and the words for units and parents. All results
-are computed by `result_records` and printed by `rate_cells`: in the table after a run,
-`vlm-eval report` and the HTML page.
+The benchmark declares the measures, and the words for units and parents. The table after a run,
+`vlm-eval report` and the HTML page print by these functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from harness.tables.grid import (
-    ABSENT,
-    Cell,
-    Column,
-    Row,
-    bounds,
-    interval_record,
-    interval_text,
-    percent,
-)
+from harness.tables.grid import ABSENT, Cell, Column, Row, interval_text, percent
+from parsers.counting import Rule
 from parsers.declaration import Average, Declaration, Level, Measure
-from parsers.estimates import PARENTS, Estimate, Results
-from parsers.estimates import QUARTILES as QUARTILE_ROW
+from parsers.estimates import PARENTS, QUARTILES, Estimate, Results
 
 POOLED = "all splits pooled"
-
-QUARTILES = ("median", "lower", "upper")
-"""What columns of a measure without an average hold."""
+AVERAGES: tuple[Average, ...] = get_args(Average)
+LINES: tuple[Rule, ...] = ("valid", "strict")
+"""Rows without a right answer are left out, or count as failures."""
 
 Record = Mapping[Any, Any]
-"""A line of results by column name; None where a number is missing."""
-
-
-def result_records(results: Results) -> Iterator[dict[str, Any]]:
-    """Yield two lines of results: `valid` without invalid rows, `strict` with invalid rows as 0.
-
-    Rates are shares between 0 and 1, each with its `interval_record`. `headline` marks the line
-    chosen by the rules, `few` lines with a marked interval. `measured_name` is the column of the
-    number of units with a score of a measure.
-    """
-    rules: tuple[Literal["valid", "strict"], ...] = ("valid", "strict")
-    for rule in rules:
-        yield _record(results, rule)
-
-
-def _record(results: Results, rule: Literal["valid", "strict"]) -> dict[str, Any]:
-    declared = results.declared
-    parents, units = results.counts.behind[rule]
-    values: dict[str, Any] = {
-        "line": rule,
-        "headline": rule == results.rules.headline,
-        declared.innermost.many: parents,
-        declared.units: units,
-    }
-    intervals = []
-    for measure in declared.in_tables:
-        for average in measure.averages:
-            row = results.row(measure.name, average, rule)
-            assert row is not None  # Measures of units always have one.
-            name = f"{measure.result}_{average}"
-            values |= {measured_name(measure): row.units, name: row.number}
-            values |= interval_record(name, row.interval)
-            intervals.append(row.interval)
-    for measure in declared.of_parents:
-        row = results.row(measure.name, PARENTS, rule)
-        intervals.append(row.interval if row else None)
-        values |= {
-            measure.result: row.number if row else None,
-            **interval_record(measure.result, intervals[-1]),
-            f"{measure.key}_succeeded": row.won if row else None,
-            f"{measure.key}_complete": row.complete if row else None,
-            f"{measure.key}_total": row.n if row else None,
-        }
-    for measure in declared.spread:
-        row = results.row(measure.name, QUARTILE_ROW, rule)
-        ends = row.interval if row else None
-        found = (row and row.number, ends and ends.low, ends and ends.high)
-        for name, value in zip(QUARTILES, found, strict=True):
-            values[f"{measure.result}_{name}"] = value
-    return values | {"few": any(one is not None and one.few for one in intervals)}
+"""A line of a frame by column name; None where a number is missing."""
 
 
 def cell_of(row: Estimate | None, results: Results) -> str | Cell:
     """Print a number with its interval; with its number of units if it is not over all."""
     if row is None:
         return ""
-    if row.average == QUARTILE_ROW:
+    if row.average == QUARTILES:
         ends = row.interval
         assert row.number is not None and ends is not None
         return Cell(_rounded(row.number), f"[{_rounded(ends.low)}, {_rounded(ends.high)}]")
@@ -99,7 +40,27 @@ def cell_of(row: Estimate | None, results: Results) -> str | Cell:
     return Cell(shown, interval_text(row.interval))
 
 
-AVERAGES: tuple[Average, ...] = get_args(Average)
+def _rounded(value: float) -> str:
+    """Write a number of any size.
+
+    >>> _rounded(1234.56), _rounded(12.345), _rounded(3.0)
+    ('1,235', '12.3', '3')
+    """
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def shown_rows(listed: Iterable[Results]) -> Iterator[tuple[Results, Estimate]]:
+    """Yield the rows of measures in tables of results."""
+    for results in listed:
+        shown = {one.name for one in (*results.declared.in_tables, *results.declared.of_parents)}
+        for row in results.rows:
+            if row.measure in shown and row.rule in LINES and row.average in (*AVERAGES, PARENTS):
+                yield results, row
+
+
+def has_few(listed: Iterable[Results]) -> bool:
+    """Return whether an interval in a table of results is marked."""
+    return any(row.interval and row.interval.few for _, row in shown_rows(listed))
 
 
 def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, Average]]:
@@ -116,14 +77,41 @@ def rates_shown(average: Average, declared: Declaration) -> list[tuple[Measure, 
     return shown
 
 
-def rate_cells(record: Record, average: Average, declared: Declaration) -> tuple[Cell, ...]:
+def rate_cells(results: Results, rule: Rule, average: Average) -> tuple[str | Cell, ...]:
     """Return the rates of a line, see `rates_shown`."""
+    shown = rates_shown(average, results.declared)
+    return tuple(cell_of(results.row(one.name, of, rule), results) for one, of in shown)
+
+
+def parent_cells(results: Results, rule: Rule) -> tuple[str | Cell, ...]:
+    """Return a line's measures of parents with their counts; empty if groups split parents."""
     cells = []
-    for measure, one in rates_shown(average, declared):
-        cell = _cell(record, f"{measure.result}_{one}")
-        of = coverage(record.get(measured_name(measure)), record[declared.units])
-        cells.append(Cell(f"{cell.text} {of}".rstrip(), cell.interval))
+    for measure in results.declared.of_parents:
+        row = results.row(measure.name, PARENTS, rule)
+        cell = cell_of(row, results)
+        # Averaged within something, it is not the share of all of them, as a count would say.
+        if row and row.number is not None and not measure.within and isinstance(cell, Cell):
+            cell = Cell(f"{cell.text} ({row.won}/{row.n})", cell.interval)
+        cells.append(cell)
     return tuple(cells)
+
+
+def result_row(results: Results, rule: Rule, group: str, average: Average) -> Row:
+    """Return a line for readers: its group (or how it treats invalid rows), counts and rates."""
+    headline, declared = rule == results.rules.headline, results.declared
+    parents, units = results.counts.behind[rule]
+    spread = [results.row(m.name, "", rule) for m in declared.spread if m.in_tables]
+    return Row(
+        (
+            group if headline else invalid_label(rule),
+            f"{parents:,}",
+            f"{units:,}",
+            *rate_cells(results, rule, average),
+            *parent_cells(results, rule),
+            *(ABSENT if row is None else cell_of(row, results) for row in spread),
+        ),
+        parent="" if headline else group,
+    )
 
 
 def measured_name(measure: Measure) -> str:
@@ -152,9 +140,10 @@ def partly_measured(records: Sequence[Record], declared: Declaration) -> list[Me
     ]
 
 
-def coverage_notes(records: Sequence[Record], declared: Declaration) -> list[str]:
+def coverage_notes(listed: Iterable[Results], declared: Declaration) -> list[str]:
     """Return the footnote on rates that are not over all units, if there is one."""
-    if not partly_measured(records, declared):
+    rows = [(of.counts.behind[row.rule][1], row) for of, row in shown_rows(listed)]
+    if all(row.average == PARENTS or coverage(row.units, units) == "" for units, row in rows):
         return []
     return [f"(n of N): over n of the N {declared.units}; the others have no score of it."]
 
@@ -164,71 +153,10 @@ def average_of(measure: Measure, average: Average) -> Average:
     return average if average in measure.averages else measure.averages[0]
 
 
-def _cell(record: Record, name: str) -> Cell:
-    return Cell(percent(record[name]), record_bounds(record, name))
-
-
-def record_bounds(record: Record, name: str) -> str:
-    """Format the interval of a rate in a line of results by `bounds`."""
-    few = bool(record[f"{name}_few"])
-    return bounds(record[f"{name}_low"], record[f"{name}_high"], few=few)
-
-
-def parent_cells(record: Record, declared: Declaration) -> tuple[Cell, ...]:
-    """Return a line's measures of parents with their counts; none if groups split parents."""
-    return tuple(_parent_cell(record, measure) for measure in declared.of_parents)
-
-
-def _parent_cell(record: Record, measure: Measure) -> Cell:
-    total, value = record[f"{measure.key}_total"], record[measure.result]
-    if total is None:
-        return Cell("")
-    if value is None:
-        return Cell(f"{ABSENT} ({int(record[f'{measure.key}_complete'])} of {int(total)})")
-    cell = _cell(record, measure.result)
-    if measure.within:
-        return cell  # Not the share of all of them, as a count would say.
-    won = int(record[f"{measure.key}_succeeded"])
-    return Cell(f"{cell.text} ({won}/{int(total)})", cell.interval)
-
-
-def quartile_cells(record: Record, declared: Declaration) -> Iterator[Cell]:
-    """Yield a line's measures without an average: the median, and the quartiles in brackets."""
-    for measure in (one for one in declared.spread if one.in_tables):
-        values = [record.get(f"{measure.result}_{name}") for name in QUARTILES]
-        median, *ends = [_rounded(value) for value in values if value is not None] or [ABSENT]
-        yield Cell(median, f"[{', '.join(ends)}]" if ends else "")
-
-
-def _rounded(value: float) -> str:
-    """Write a number of any size.
-
-    >>> _rounded(1234.56), _rounded(12.345), _rounded(3.0)
-    ('1,235', '12.3', '3')
-    """
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
 def quartiles_notes(declared: Declaration) -> list[str]:
     """Return the footnote on measures without an average, if tables show one."""
     named = [f"{one.head} ({one.meaning})" for one in declared.spread if one.in_tables]
     return [f"Median and [quartiles]: {', '.join(named)}."] if named else []
-
-
-def result_row(record: Record, group: str, average: Average, declared: Declaration) -> Row:
-    """Return a line for readers: its group (or how it treats invalid rows), counts and rates."""
-    headline = bool(record["headline"])
-    return Row(
-        (
-            group if headline else invalid_label(record["line"]),
-            f"{int(record[declared.innermost.many]):,}",
-            f"{int(record[declared.units]):,}",
-            *rate_cells(record, average, declared),
-            *parent_cells(record, declared),
-            *quartile_cells(record, declared),
-        ),
-        parent="" if headline else group,
-    )
 
 
 def result_columns(key: str, average: Average, declared: Declaration) -> tuple[Column, ...]:
@@ -255,7 +183,7 @@ def heads(declared: Declaration) -> tuple[str, ...]:
     return tuple(measure.head for measure in declared.shown)
 
 
-def invalid_label(line: Literal["valid", "strict"]) -> str:
+def invalid_label(line: Rule) -> str:
     """Return the label of a line that treats invalid rows differently from the headline."""
     return "invalid rows as 0" if line == "strict" else "valid rows only"
 
@@ -264,19 +192,20 @@ def rates_note(
     average: Average,
     variants: Sequence[str],
     declared: Declaration,
-    records: Sequence[Record],
+    listed: Sequence[Results],
     cluster: str = "",
 ) -> str:
-    """Return the footnote on the rates of a table of results, which shows `records`."""
+    """Return the footnote on the rates of a table of results, which shows `listed`."""
     measure = next((one for one in declared.measures if one.variants), None)
     variant = f" {measure.head} variant: {', '.join(variants)}." if measure else ""
-    exact = [
-        measure.head
-        for measure in declared.of_parents
-        if any(record[f"{measure.result}_method"] == "clopper-pearson" for record in records)
-    ]
+    exact = {
+        row.measure
+        for _, row in shown_rows(listed)
+        if row.interval and row.interval.method == "clopper-pearson" and row.average == PARENTS
+    }
+    heads = [measure.head for measure in declared.of_parents if measure.name in exact]
     clusters = cluster_note(declared, cluster) + (
-        f" {', '.join(exact)}: Clopper-Pearson." * bool(exact)
+        f" {', '.join(heads)}: Clopper-Pearson." * bool(heads)
     )
     return f"Per cent; {mean_note(average, declared)}. {clusters}{variant}"
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harness import tables
 from harness.runs import Run
-from harness.tables import Cell, Grid, Row, Section, clean, few_notes, percent, record_bounds
+from harness.tables import Cell, Grid, Row, Section, bounds, clean, few_notes, percent
 from parsers import Declaration
 from reports.errors import classes_of, errors_of
 from reports.errors.frame import ALL, counts, errors_frame, keys
@@ -238,7 +238,14 @@ def _section(
                     *(
                         ""
                         if record[name] is None
-                        else Cell(percent(record[name]), record_bounds(record, name))
+                        else Cell(
+                            percent(record[name]),
+                            bounds(
+                                record[f"{name}_low"],
+                                record[f"{name}_high"],
+                                few=bool(record[f"{name}_few"]),
+                            ),
+                        )
                         for name in _SHARES
                     ),
                 )
