@@ -18,7 +18,7 @@ from adapters import Conversation, Reply, Request, user
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
-from harness.protocols.pointing import located, results
+from harness.protocols.pointing import located, numbers_of
 from harness.records import Item
 from harness.runs import KINDS
 from parsers import Declaration, Level, Measure, Prediction, Status
@@ -144,7 +144,7 @@ class AskThePhone(AskingProtocol):
             return {"act": "?"}
         if said.point is None:
             return {"act": f"type {said.arguments['text']}"}
-        x, y = results(said.point, "per-mille", item.pictures[0])
+        x, y = numbers_of(said.point, "per-mille", item.pictures[0])
         return {"act": f"tap {x} {y}"}
 
 

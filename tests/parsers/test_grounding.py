@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parsers.aggregation import aggregate
 
 from parsers.actions import Action
-from parsers.aggregation import aggregate
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import (
     CLICK,

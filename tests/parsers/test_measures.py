@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parsers.aggregation import headline_value
 from scipy.stats import t as student
 
 from parsers import (
@@ -21,7 +22,6 @@ from parsers import (
     aggregate,
     by,
 )
-from parsers.aggregation import headline_value
 from parsers.repeats import aggregate_repeats
 
 ITEMS = Declaration(

@@ -9,9 +9,9 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from parsers.aggregation import headline_value
 
 from parsers import AggregationRules, Gold, Prediction, ScoringRules, Status, aggregate
-from parsers.aggregation import headline_value
 from parsers.mt_mind2web import MT_MIND2WEB, VARIANTS, mt_score
 from parsers.records import F1Variant, ScoredUnit
 from parsers.repeats import aggregate_repeats
