@@ -52,7 +52,7 @@ def ours(limit: int | None, folder: Path) -> dict[str, Any]:
         preflight=False,
         cache=False,
     )
-    total = run.summary["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    total = run.scores.element.value
     return {"calls": sum(1 for _ in run.calls()), "element": total}
 
 

@@ -32,8 +32,8 @@ ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".json")
 SEED = 20261128
 NUMBERS = [
-    *(f"parsers/{name}.py" for name in ("aggregation", "clusters", "metrics", "parents")),
-    *(f"parsers/{name}.py" for name in ("rates", "repeats")),
+    *(f"parsers/{name}.py" for name in ("agreement", "averages", "clusters", "counting")),
+    *(f"parsers/{name}.py" for name in ("estimates", "rates", "repeats")),
 ]
 CHANCE = ["harness/kinds/scoring.py", "harness/kinds/step/extras.py"]
 AREAS: Mapping[str, tuple[list[str], list[str], int]] = {

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parsers.declaration import Measure
-from parsers.estimates import PARENTS, Estimate
+from parsers.estimates import PARENTS, QUARTILES, Estimate
 
 if TYPE_CHECKING:
     from parsers.averages import Part
@@ -63,7 +63,7 @@ def _order(rows: Iterable[Estimate], part: Part) -> Iterator[tuple[Key, Key]]:
             if not measure.within and measure.over == of.over:
                 yield (rule, measure.name, PARENTS), (rule, of.name, "macro")
     for row in rows:
-        if row.rule == "valid" and row.average != PARENTS:
+        if row.rule == "valid" and row.average not in (PARENTS, QUARTILES):
             yield ("strict", row.measure, row.average), ("valid", row.measure, row.average)
 
 

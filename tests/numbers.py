@@ -1,9 +1,12 @@
-"""The numbers of a `summary.json` by name."""
+"""Numbers by name, of a `summary.json` and of `Results`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+
+from parsers import Estimate, Results
+from parsers.counting import Rule
 
 Json = dict[str, Any]
 
@@ -39,6 +42,13 @@ def counts(summary: Mapping[str, Any], group: str = "", value: str = "") -> Json
     wanted = {"group": group, "value": value}
     (found,) = [one for one in summary["counts"] if wanted.items() <= one.items()]
     return dict(found)
+
+
+def estimate(found: Results, measure: str, average: str = "", rule: Rule | None = None) -> Estimate:
+    """A row that is there; of the headline's average and rule unless others are named."""
+    row = found.row(measure, average, rule)
+    assert row is not None, (measure, average, rule)
+    return row
 
 
 def results(summary: Mapping[str, Any]) -> Json:

@@ -27,15 +27,15 @@ def disagreement(rows: RunRows) -> str:
     if "estimates" not in summary:
         return ""
     counts = msgspec.to_builtins(rows.total.counts)
-    ours = {name: counts[name] for name in ("n_rows", "n_valid", "n_settled", "statuses", "flags")}
+    ours = {name: of for name, of in counts.items() if name not in ("n_parents", "behind")}
     for row in rows.total.rows:
         if row.average not in (QUARTILES, SD, SD_WITHIN, SD_BETWEEN):
-            ends = row.interval
+            ends = ("low", "high", "method", "clusters", "few")
             ours[_name(row.measure, row.average, row.rule)] = {
-                "number": row.number,
-                "low": ends and ends.low,
-                "high": ends and ends.high,
-                "n": row.n,
+                **{
+                    name: getattr(row, name) for name in ("number", "n", "units", "won", "complete")
+                },
+                **{name: getattr(row.interval, name, None) for name in ends},
             }
     found = _other_figures(summary, ours, rows.frame)
     if not found:

@@ -75,8 +75,8 @@ def test_a_scorer_that_raises_settles_the_unit_and_score_repeats_it(
     assert len(said) == 1 and "the scorer of fragile raised KeyError" in said[0]
     assert where in said[0] and "\x1b" not in ran.err and "Traceback" not in ran.err
     assert "not scored: 1 sign (1 scoring error)" in ran.out
-    found = counts(summary("run"))
-    assert found["invalid"] == {"scoring_error": 1} and found["n_settled"] == 2
+    counted = counts(summary("run"))
+    assert counted["invalid"] == {"scoring_error": 1} and counted["n_settled"] == 2
     line = next(one for one in last_lines("run") if one["error"])
     assert line["settled"] and line["scores"] is None and line["prediction"]["action"]
     assert "the scorer failed" in call("report", "run", "--table", "status").out

@@ -16,9 +16,9 @@ from harness.benchmarks.sample import Sample
 from harness.settings import Settings
 from parsers import MIND2WEB, Declaration, Measure, Prediction
 from parsers.records import Scores
-from tests import numbers
 from tests.extensions.made_up import known
 from tests.harness.commands.tool import call, isolate
+from tests.numbers import row
 
 VALUE = Measure("value_right", "Value", "values as recorded", partial=True)
 LENGTH = Measure("letters", "Letters", "letters of the answer", binary=False, averages=())
@@ -54,15 +54,14 @@ def test_both_are_in_tables_frames_summaries_and_comparisons(
     typed = counted["gold_operation"] != "CLICK"
     assert counted["value_right"].isna().equals(~typed) and counted["value_right"].dropna().all()
     summary = json.loads(Path("oracle/summary.json").read_text("utf-8"))
-    assert numbers.row(summary, "value_right")["units"] == int(typed.sum())
-    letters = numbers.row(summary, "letters", "quartiles")
-    assert letters["number"] == median(counted["letters"])
-    assert letters["n"] == len(counted)
-    (row,) = (
-        row
-        for row in json.loads(call("report", "oracle", "--format", "json").out)["rows"]
-        if row["line"] == "valid"
+    assert row(summary, "value_right")["units"] == int(typed.sum())
+    letters = row(summary, "letters", "quartiles")
+    assert (letters["number"], letters["n"]) == (median(counted["letters"]), len(counted))
+    (line,) = (
+        one
+        for one in json.loads(call("report", "oracle", "--format", "json").out)["rows"]
+        if one["line"] == "valid"
     )
-    assert row["letters_median"] == median(counted["letters"])
+    assert line["letters_median"] == median(counted["letters"])
     compared = call("compare", "lexical", "oracle")
     assert compared.code == 0 and "Value macro" in compared.out and "Letters" not in compared.out

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hypothesis import strategies as st
 
 from parsers import F1_VARIANTS, OPERATIONS, ScoredUnit, Status
+from parsers.counting import Trial
 from parsers.records import Scores
 from tests.units import step_scores
 
@@ -39,6 +42,11 @@ def step(
         status=None if outcome is None else status,
         flags=flags,
     )
+
+
+def once(units: Iterable[ScoredUnit]) -> list[Trial]:
+    """Trials of units that were asked about once."""
+    return [(0, unit) for unit in units]
 
 
 @st.composite

@@ -8,13 +8,16 @@ from itertools import pairwise
 
 import pytest
 
-from parsers import MIND2WEB, AggregationRules, Average, Metrics, ScoredUnit, aggregate
+from parsers import MIND2WEB, AggregationRules, Average, Interval, Results, ScoredUnit, results
 from parsers.agreement import agreeing
-from parsers.rates import Interval
-from parsers.repeats import aggregate_repeats
-from tests.parsers.steps import scores, step
+from parsers.averages import Part
+from parsers.counting import DEFAULT_RULES, Rule
+from parsers.estimates import PARENTS, Bounds
+from tests.numbers import estimate
+from tests.parsers.steps import once, scores, step
 
 AVERAGES: tuple[Average, ...] = ("macro", "micro")
+RULES: tuple[Rule, ...] = ("valid", "strict")
 
 
 def rare(chance: random.Random, tasks: int = 22) -> list[ScoredUnit]:
@@ -31,88 +34,94 @@ def rare(chance: random.Random, tasks: int = 22) -> list[ScoredUnit]:
     return rows
 
 
-def ends(metrics: Metrics, line: str, measure: str, average: Average) -> Interval:
-    units = metrics.valid if line == "valid" else metrics.strict
-    estimate = units.rates[measure][average]
-    assert estimate.interval is not None
-    return estimate.interval
+def ends(found: Results, rule: Rule, measure: str, average: str) -> Interval:
+    interval = estimate(found, measure, average, rule).interval
+    assert interval is not None
+    return interval
 
 
-def check(metrics: Metrics) -> None:
-    for line, parents in (("valid", "default"), ("strict", "strict")):
+def check(found: Results) -> None:
+    for rule in RULES:
         for average in AVERAGES:
-            chain = [ends(metrics, line, name, average) for name in ("success", "element")]
-            f1 = ends(metrics, line, "operation_f1", average)
+            chain = [ends(found, rule, name, average) for name in ("success", "element")]
+            f1 = ends(found, rule, "operation_f1", average)
             if average == "macro":
-                tasks = getattr(metrics.parents["task_success"], parents).interval
-                assert tasks is not None
-                chain = [tasks, *chain]
+                chain = [ends(found, rule, "task_success", PARENTS), *chain]
             for lower, upper in (*pairwise(chain), (chain[-2], f1)):
                 assert lower.high <= upper.high and lower.low <= upper.low
     for name in ("success", "element", "operation_f1"):
         for average in AVERAGES:
-            strict, valid = (ends(metrics, line, name, average) for line in ("strict", "valid"))
+            strict, valid = (ends(found, rule, name, average) for rule in ("strict", "valid"))
             assert strict.high <= valid.high and strict.low <= valid.low
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_what_needs_another_measure_never_reaches_above_it(seed: int) -> None:
     rows = rare(random.Random(seed))
-    check(aggregate(rows, MIND2WEB))
-    check(aggregate_repeats([(0, row) for row in rows], MIND2WEB).metrics)
-    check(aggregate_repeats([(n, row) for n in (0, 1) for row in rows], MIND2WEB).metrics)
+    check(results(once(rows), MIND2WEB))
+    check(results([(n, row) for n in (0, 1) for row in rows], MIND2WEB))
 
 
 def test_task_success_ends_where_step_success_does() -> None:
     # No success in 22 tasks: alone, Clopper-Pearson would end at 15.4 %, steps earlier.
     rows = [step(f"t{task}", index, False) for task in range(22) for index in range(7)]
-    metrics = aggregate(rows, MIND2WEB)
-    tasks, steps = (
-        metrics.parents["task_success"].default.interval,
-        ends(metrics, "valid", "success", "macro"),
-    )
-    assert tasks is not None
+    found = results(once(rows), MIND2WEB)
+    tasks = ends(found, "valid", "task_success", PARENTS)
+    steps = ends(found, "valid", "success", "macro")
     assert (tasks.method, steps.method) == ("clopper-pearson", "wilson")
     assert tasks.high == steps.high < 0.1
+
+
+def agreed(
+    units: list[ScoredUnit],
+    given: dict[str, Interval],
+    rules: AggregationRules = DEFAULT_RULES,
+) -> Results:
+    """The results of units whose micro means had these intervals, made to agree."""
+    found = results(once(units), MIND2WEB, rules)
+    rows = [
+        replace(row, interval=given.get(row.measure, row.interval))
+        if (row.average, row.rule) == ("micro", "valid")
+        else row
+        for row in found.rows
+    ]
+    part = Part({0: units}, MIND2WEB, found.rules, Bounds())
+    return replace(found, rows=agreeing(rows, part))
 
 
 def test_a_measure_that_other_rules_decide_keeps_its_interval() -> None:
     # `success` with a right element but without F1 of 1, as step_rule=exact could have it.
     odd = {**scores(True), "operation_f1.mind2web": 0.5}
-    rows = [step(f"t{n}", 0, odd if n == 0 else False) for n in range(40)]
-    metrics = aggregate(rows, MIND2WEB)
-    assert "operation_f1" not in metrics.valid.implied["success"]
-    assert "element" in metrics.valid.implied["success"]
-    usual = aggregate([step(f"t{n}", 0, n == 0) for n in range(40)], MIND2WEB)
-    assert {"element", "operation_f1"} < set(usual.valid.implied["success"])
+    narrow = {"operation_f1": Interval(0.01, 0.06, "wilson", 40, True)}
+    usual = {"success": Interval(0.005, 0.1, "wilson", 40, True)}
+    more = [step(f"t{n}", 0, scores(False, 1.0)) for n in (1, 2)]
+    more += [step(f"t{n}", 0, False) for n in range(3, 40)]
+    for first, high in ((odd, 0.1), (scores(True), 0.06)):
+        found = agreed([step("t0", 0, first), *more], usual | narrow)
+        assert ends(found, "valid", "success", "micro").high == high
+    # The element is needed by both.
+    narrow = {"element": Interval(0.01, 0.06, "wilson", 40, True)}
+    found = agreed([step("t0", 0, odd), *more], usual | narrow)
+    assert ends(found, "valid", "success", "micro").high == 0.06
 
 
 def test_both_intervals_keep_their_own_values_and_agreeing_twice_changes_nothing() -> None:
-    metrics = aggregate(rare(random.Random(1)), MIND2WEB, AggregationRules(invalid="fail"))
-    for units in (metrics.valid, metrics.strict):
-        for rate in units.rates.values():
-            for estimate in rate.values():
-                assert estimate.interval is not None and estimate.value is not None
-                assert estimate.interval.low <= estimate.value <= estimate.interval.high
-    assert agreeing(metrics) == metrics
+    units, rules = rare(random.Random(1)), AggregationRules(invalid="fail")
+    found = results(once(units), MIND2WEB, rules)
+    for row in found.rows:
+        if row.average != PARENTS:
+            assert row.interval is not None and row.number is not None
+            assert row.interval.low <= row.number <= row.interval.high
+    assert agreed(units, {}, rules) == found
 
 
 def test_an_interval_that_is_too_wide_is_cut_and_an_implied_one_raised() -> None:
-    metrics = aggregate(rare(random.Random(2)), MIND2WEB)
-    wide = Interval(0.03, 0.9, "wilson", 22, True)
-    rates = dict(metrics.valid.rates)
-    rates["success"] = {
-        **rates["success"],
-        "micro": replace(rates["success"]["micro"], interval=wide),
-    }
-    value = metrics.valid.rates["element"]["micro"].value
+    units = rare(random.Random(2))
+    value = estimate(results(once(units), MIND2WEB), "element", "micro").number
     assert value is not None
+    wide = Interval(0.03, 0.9, "wilson", 22, True)
     narrow = Interval(0.01, value + 0.01, "wilson", 22, True)
-    rates["element"] = {
-        **rates["element"],
-        "micro": replace(rates["element"]["micro"], interval=narrow),
-    }
-    found = agreeing(replace(metrics, valid=replace(metrics.valid, rates=rates)))
+    found = agreed(units, {"success": wide, "element": narrow})
     success, element = (ends(found, "valid", name, "micro") for name in ("success", "element"))
     assert success.high == narrow.high
     assert element.low >= success.low >= wide.low > narrow.low

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsers.aggregation import aggregate
 
 from parsers.actions import Action
+from parsers.averages import results
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import (
     CLICK,
@@ -23,6 +22,8 @@ from parsers.grounding import (
     measures,
 )
 from parsers.records import Prediction, ScoredUnit, Scores, Status
+from tests.numbers import estimate
+from tests.parsers.steps import once
 
 SIDES = st.floats(-5, 5000, allow_nan=False)
 CORNERS = st.integers(0, 40)
@@ -186,13 +187,12 @@ def test_averages_over_cells_count_every_cell_once() -> None:
         *(unit(n, "large", wrong if n % 2 else unread, BOX) for n in range(10, 110)),
         *(unit(n, "absent", Prediction(Status.NONE), ABSENT) for n in range(110, 115)),
     ]
-    of_present = aggregate(rows[:110], declared).valid.rates["hit"]
+    of_present, of_all = (results(once(some), declared) for some in (rows[:110], rows))
     # Each cell weighted by its size would be 0.99; unread replies stay in the denominator.
-    assert of_present["micro"].value == pytest.approx(10 / 110)
-    assert of_present["cells"].value == pytest.approx(0.5)
-    of_all = aggregate(rows, declared).valid.rates
-    assert of_all["hit"]["micro"].value == pytest.approx(15 / 115)
-    assert of_all["present"]["micro"].value == pytest.approx(10 / 110)
-    assert of_all["present"]["micro"].n == 110
-    assert (of_all["declined"]["micro"].value, of_all["declined"]["micro"].n) == (1, 5)
-    assert math.isclose(of_all["hit"]["cells"].value or 0, 2 / 3)
+    assert estimate(of_present, "hit", "micro").number == pytest.approx(10 / 110)
+    assert estimate(of_present, "hit", "cells").number == pytest.approx(0.5)
+    assert estimate(of_all, "hit", "micro").number == pytest.approx(15 / 115)
+    present, declined = (estimate(of_all, name, "micro") for name in ("present", "declined"))
+    assert (present.number, present.n) == pytest.approx((10 / 110, 110))
+    assert (declined.number, declined.n) == (1, 5)
+    assert estimate(of_all, "hit", "cells").number == pytest.approx(2 / 3)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsers.aggregation import headline_value
 from scipy.stats import t as student
 
 from parsers import (
@@ -19,10 +19,13 @@ from parsers import (
     Measure,
     ScoredUnit,
     Status,
-    aggregate,
-    by,
+    results,
+    results_by,
 )
-from parsers.repeats import aggregate_repeats
+from parsers.counting import Rule
+from parsers.estimates import PARENTS, SD
+from tests.numbers import estimate
+from tests.parsers.steps import once
 
 ITEMS = Declaration(
     measures=(
@@ -85,12 +88,13 @@ def test_the_mean_over_cells_weighs_cells_alike_and_the_one_over_units_does_not(
         ("mobile", "text", 0),
     ]
     rows = [item(number, *cell) for number, cell in enumerate(hits)]
-    hit = aggregate(rows, ITEMS).valid.rates["hit"]
-    assert hit["cells"].value == pytest.approx((1 / 4 + 1 + 0) / 3)
-    assert hit["cells"].n == 3
-    assert hit["micro"].value == pytest.approx(2 / 6)
-    assert list(hit) == ["cells", "micro"]
-    assert headline_value(rows, ITEMS, AggregationRules()) == hit["cells"].value
+    found = results(once(rows), ITEMS)
+    cells = estimate(found, "hit", "cells")
+    assert (cells.number, cells.n) == pytest.approx(((1 / 4 + 1 + 0) / 3, 3))
+    assert estimate(found, "hit", "micro").number == pytest.approx(2 / 6)
+    averages = [row.average for row in found.rows if (row.measure, row.rule) == ("hit", "valid")]
+    assert averages == ["cells", "micro"]
+    assert found.row("hit") == cells
 
 
 def test_the_interval_over_cells_adds_up_residuals_within_cells_by_cluster() -> None:
@@ -98,7 +102,7 @@ def test_the_interval_over_cells_adds_up_residuals_within_cells_by_cluster() -> 
     # Residuals over (2 cells x units of the cell): p (1/3 + 1/3)/6, q -2/3/6 + 1/2/4, r -1/2/4.
     placed = [("a", 1, "p"), ("a", 1, "p"), ("a", 0, "q"), ("b", 1, "q"), ("b", 0, "r")]
     rows = [item(n, cell, "text", hit, picture) for n, (cell, hit, picture) in enumerate(placed)]
-    estimate = aggregate(rows, ITEMS).valid.rates["hit"]["cells"]
+    cells = estimate(results(once(rows), ITEMS), "hit", "cells")
     value = (2 / 3 + 1 / 2) / 2
     sums = [1 / 9, -1 / 9 + 1 / 8, -1 / 8]
     weights = [2 / 6, 1 / 6 + 1 / 4, 1 / 4]
@@ -116,20 +120,20 @@ def test_the_interval_over_cells_adds_up_residuals_within_cells_by_cluster() -> 
     center = (value + t**2 / (2 * trials)) / (1 + t**2 / trials)
     reach = t * math.sqrt(value * (1 - value) / trials + t**2 / (4 * trials**2))
     reach /= 1 + t**2 / trials
-    assert estimate.value == pytest.approx(value)
-    assert estimate.interval is not None
-    assert estimate.interval.low == pytest.approx(center - reach)
-    assert estimate.interval.high == pytest.approx(center + reach)
-    assert (estimate.interval.clusters, estimate.interval.few) == (3, True)
+    assert cells.number == pytest.approx(value)
+    assert cells.interval is not None
+    assert cells.interval.low == pytest.approx(center - reach)
+    assert cells.interval.high == pytest.approx(center + reach)
+    assert (cells.interval.clusters, cells.interval.few) == (3, True)
 
 
 def test_cells_that_all_hit_have_the_interval_of_as_many_clusters() -> None:
     rows = [item(number, "web", form, 1) for number, form in enumerate(["text", "icon"] * 5)]
-    estimate = aggregate(rows, ITEMS).valid.rates["hit"]["cells"]
-    assert estimate.interval is not None
+    cells = estimate(results(once(rows), ITEMS), "hit", "cells")
+    assert cells.interval is not None
     t = student.ppf(0.975, 9)
-    assert estimate.interval.low == pytest.approx(10 / (10 + t**2))
-    assert (estimate.interval.high, estimate.interval.method) == (1, "wilson")
+    assert cells.interval.low == pytest.approx(10 / (10 + t**2))
+    assert (cells.interval.high, cells.interval.method) == (1, "wilson")
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("xy"), st.booleans()), min_size=1))
@@ -141,10 +145,10 @@ def test_the_mean_over_cells_is_that_of_the_cells_own_means(
     for platform, form, hit in cells:
         together.setdefault((platform, form), []).append(hit)
     expected = sum(sum(hits) / len(hits) for hits in together.values()) / len(together)
-    estimate = aggregate(rows, ITEMS).valid.rates["hit"]["cells"]
-    assert estimate.value == pytest.approx(expected)
-    if estimate.interval is not None:
-        assert 0 <= estimate.interval.low <= estimate.interval.high <= 1
+    mean = estimate(results(once(rows), ITEMS), "hit", "cells")
+    assert mean.number == pytest.approx(expected)
+    if mean.interval is not None:
+        assert 0 <= mean.interval.low <= mean.interval.high <= 1
 
 
 def test_a_unit_without_a_score_is_left_out_of_that_measure_alone() -> None:
@@ -153,19 +157,21 @@ def test_a_unit_without_a_score_is_left_out_of_that_measure_alone() -> None:
         item(1, "web", "text", None, nearness=0.75),
         item(2, "web", "icon", None, nearness=0.25),
     ]
-    metrics = aggregate(rows, ITEMS).valid
-    assert metrics.n_units == 3
-    assert metrics.value("hit", "micro") == 1 and metrics.rates["hit"]["micro"].n == 1
-    assert metrics.value("hit", "cells") == 1 and metrics.rates["hit"]["cells"].n == 1
-    assert metrics.value("nearness", "micro") == 0.5
-    assert metrics.partial == {"hit": 1}
+    found = results(once(rows), ITEMS)
+    assert found.counts.behind["valid"] == (3, 3)
+    for average in ("micro", "cells"):
+        row = estimate(found, "hit", average)
+        assert (row.number, row.n, row.units) == (1, 1, 1)
+    row = estimate(found, "nearness", "micro")
+    assert (row.number, row.units) == (0.5, 3)
 
 
 def test_a_measure_without_any_score_is_unknown_and_not_zero() -> None:
-    metrics = aggregate([item(0, "web", "text", None)], ITEMS)
-    assert not metrics.measured("hit")
-    assert metrics.valid.value("hit", "cells") is None
-    assert metrics.measured("nearness")
+    found = results(once([item(0, "web", "text", None)]), ITEMS)
+    for average in ("cells", "micro"):
+        row = estimate(found, "hit", average)
+        assert (row.number, row.interval, row.units) == (None, None, 0)
+    assert estimate(found, "nearness").number == 0
 
 
 def test_success_of_turns_and_of_conversations() -> None:
@@ -177,65 +183,72 @@ def test_success_of_turns_and_of_conversations() -> None:
         turn("b.0", 0, False),
         turn("b.1", 0, True),
     ]
-    metrics = aggregate(rows, CONVERSATIONS)
+    found = results(once(rows), CONVERSATIONS)
     turns, conversations = (
-        metrics.parents[name].default for name in ("turn_success", "conversation_success")
+        estimate(found, name) for name in ("turn_success", "conversation_success")
     )
-    assert (turns.value, turns.successes, turns.total) == (3 / 4, 3, 4)
-    assert (conversations.value, conversations.total) == (1 / 2, 2)
-    assert metrics.counts.n_parents == 4
+    assert (turns.number, turns.won, turns.n) == (3 / 4, 3, 4)
+    assert (conversations.number, conversations.n) == (1 / 2, 2)
+    assert found.counts.n_parents == 4
     # Macro over turns is 3/4, over conversations (1 + 1/2)/2.
-    assert metrics.valid.value("right", "macro") == 3 / 4
-    assert metrics.valid.value("right_by_conversation", "macro") == 3 / 4
-    assert metrics.valid.rates["right_by_conversation"]["macro"].n == 2
-    assert headline_value(rows, CONVERSATIONS, AggregationRules()) == 3 / 4
+    assert estimate(found, "right", "macro").number == 3 / 4
+    by_conversation = estimate(found, "right_by_conversation", "macro")
+    assert (by_conversation.number, by_conversation.n) == (3 / 4, 2)
 
 
-def test_intervals_of_turns_take_conversations_as_clusters_and_never_less_than_a_parent() -> None:
+@pytest.mark.parametrize(
+    ("cluster", "measure", "average", "clusters"),
+    [
+        ("", "turn_success", PARENTS, 4),
+        ("turn", "turn_success", PARENTS, 8),
+        ("turn", "right", "micro", 8),
+        ("turn", "right_by_conversation", "macro", 4),
+    ],
+)
+def test_intervals_of_turns_take_conversations_as_clusters_and_never_less_than_a_parent(
+    cluster: str, measure: str, average: str, clusters: int
+) -> None:
     rows = [turn(f"c{n}.{k}", 0, (n + k) % 3 > 0) for n in range(4) for k in range(2)]
-    usual = aggregate(rows, CONVERSATIONS)
-    assert usual.rules.cluster == "conversation"
-    found = usual.parents["turn_success"].default.interval
-    assert found is not None and found.clusters == 4
-    turns = aggregate(rows, CONVERSATIONS, AggregationRules(cluster="turn"))
-    found = turns.valid.rates["right"]["micro"].interval
-    assert found is not None and found.clusters == 8
-    found = turns.valid.rates["right_by_conversation"]["macro"].interval
-    assert found is not None and found.clusters == 4
+    found = results(once(rows), CONVERSATIONS, AggregationRules(cluster=cluster))
+    assert found.rules.cluster == (cluster or "conversation")
+    interval = estimate(found, measure, average).interval
+    assert interval is not None and interval.clusters == clusters
 
 
 def test_success_of_a_conversation_is_withheld_while_a_turn_of_it_is_incomplete() -> None:
     rows = [turn("a.0", 0, True), turn("a.1", 0, None), turn("b.0", 0, True)]
-    parents = aggregate(rows, CONVERSATIONS).parents
-    assert str(parents["conversation_success"].default) == "n/a (1 of 2)"
-    assert str(parents["turn_success"].default) == "n/a (2 of 3)"
-    cut = aggregate([turn("a.0", 0, True), turn("b.0", 0, True)], CONVERSATIONS, lengths={"a.0": 2})
-    assert str(cut.parents["conversation_success"].default) == "n/a (1 of 2)"
+    found = results(once(rows), CONVERSATIONS)
+    cut = results(once([rows[0], rows[2]]), CONVERSATIONS, lengths={"a.0": 2})
+    for part, measure, total in (
+        (found, "conversation_success", 2),
+        (found, "turn_success", 3),
+        (cut, "conversation_success", 2),
+    ):
+        row = estimate(part, measure)
+        assert (row.number, row.complete, row.n) == (None, total - 1, total)
 
 
 def test_an_invalid_unit_fails_its_parents_in_the_strict_line_alone() -> None:
     rows = [turn("a.0", 0, True), turn("a.0", 1, None, "no_positive"), turn("a.1", 0, True)]
-    success = aggregate(rows, CONVERSATIONS).parents["conversation_success"]
-    assert (success.default.value, success.strict.value, success.clean.total) == (1, 0, 0)
+    found = results(once(rows), CONVERSATIONS)
+    valid, strict, clean = (
+        estimate(found, "conversation_success", PARENTS, rule) for rule in get_args(Rule)
+    )
+    assert (valid.number, strict.number, clean.n) == (1, 0, 0)
 
 
 def test_groups_have_the_measures_of_parents_that_they_hold_whole() -> None:
-    rows = [turn("a.0", 0, True), turn("b.0", 0, False)]
-    by_site = by(rows, "site", CONVERSATIONS)
-    assert {name: list(found.parents) for name, found in by_site.items()} == {
-        "A": ["turn_success"],
-        "B": ["turn_success"],
-    }
-    (clicks,) = by(rows, "operation", CONVERSATIONS).values()
-    assert clicks.parents == {}
+    rows = once([turn("a.0", 0, True), turn("b.0", 0, False)])
+    for key, whole in (("site", ["turn_success"]), ("operation", [])):
+        for found in results_by(rows, key, CONVERSATIONS).values():
+            rated = dict.fromkeys(row.measure for row in found.rows if row.average == PARENTS)
+            assert list(rated) == whole
 
 
 def test_repeats_of_a_main_measure_of_parents_spread_by_it() -> None:
-    trials = [(0, turn("a.0", 0, True)), (1, turn("a.0", 0, False))]
-    found = aggregate_repeats(trials, CONVERSATIONS)
-    assert found.spread == pytest.approx(0.5**0.5)
-    rate = found.metrics.of_parents("conversation_success")
-    assert rate is not None and rate.value == 0.5
+    found = results([(0, turn("a.0", 0, True)), (1, turn("a.0", 0, False))], CONVERSATIONS)
+    assert estimate(found, "turn_success", SD).number == pytest.approx(0.5**0.5)
+    assert estimate(found, "conversation_success").number == 0.5
 
 
 @pytest.mark.parametrize("invalid", [None, "no_screenshot"])
@@ -252,7 +265,7 @@ def test_a_unit_that_counts_as_failed_is_left_out_of_measures_of_some_units(
     first = item(0, "web", "text", 1, nearness=0.5)
     failed = replace(item(1, "web", "text", 1), scores=None, status=None, invalid=invalid)
     rules = AggregationRules(invalid="fail", unattempted="fail")
-    metrics = aggregate([first, failed], declared, rules).headline
-    assert metrics.value("hit", "micro") == 0.5
-    assert metrics.value("nearness", "micro") == 0.5
-    assert metrics.partial == {"nearness": 1}
+    found = results(once([first, failed]), declared, rules)
+    assert estimate(found, "hit", "micro").number == 0.5
+    nearness = estimate(found, "nearness", "micro")
+    assert (nearness.number, nearness.units) == (0.5, 1)

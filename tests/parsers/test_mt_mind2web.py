@@ -9,13 +9,13 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parsers.aggregation import headline_value
 
-from parsers import AggregationRules, Gold, Prediction, ScoringRules, Status, aggregate
+from parsers import AggregationRules, Gold, Prediction, ScoringRules, Status, results
 from parsers.mt_mind2web import MT_MIND2WEB, VARIANTS, mt_score
 from parsers.records import F1Variant, ScoredUnit
-from parsers.repeats import aggregate_repeats
 from parsers.token_scores import token_f1
+from tests.numbers import estimate
+from tests.parsers.steps import once
 
 GOLD = Gold("CLICK", "", ("right", "also"))
 RIGHT = Prediction.of(Status.ANSWERED, "A", "also", operation="CLICK")
@@ -51,12 +51,10 @@ BY_TURN, BY_CONVERSATION = Fraction(19, 24), Fraction(2, 3)
 
 
 def test_both_groupings_of_all_four_measures() -> None:
-    found = aggregate(units(EXAMPLE), MT_MIND2WEB)
+    found = results(once(units(EXAMPLE)), MT_MIND2WEB)
 
-    def macro(name: str) -> float:
-        value = found.valid.value(name, "macro")
-        assert value is not None
-        return value
+    def macro(name: str) -> float | None:
+        return estimate(found, name, "macro").number
 
     assert macro("element") == pytest.approx(float(BY_TURN))
     assert macro("element_by_conversation") == pytest.approx(float(BY_CONVERSATION))
@@ -64,49 +62,45 @@ def test_both_groupings_of_all_four_measures() -> None:
     assert macro("success_by_turn") == pytest.approx(float(BY_TURN))
     assert macro("operation_f1") == macro("operation_f1_by_conversation") == 1.0
     for name in ("element", "success"):
-        assert found.valid.value(name, "micro") == pytest.approx(6 / 9)
+        assert estimate(found, name, "micro").number == pytest.approx(6 / 9)
     by_conversation, by_turn = (
-        found.of_parents(name) for name in ("turn_success", "turn_success_by_turn")
+        estimate(found, name) for name in ("turn_success", "turn_success_by_turn")
     )
-    assert by_conversation is not None and by_turn is not None
-    assert by_conversation.value == pytest.approx(1 / 3)  # TSR
-    assert by_turn.value == pytest.approx(2 / 4)
-    assert (by_conversation.successes, by_conversation.total) == (2, 4)
+    assert by_conversation.number == pytest.approx(1 / 3)  # TSR
+    assert by_turn.number == pytest.approx(2 / 4)
+    assert (by_conversation.won, by_conversation.n) == (2, 4)
     assert MT_MIND2WEB.main.name == "turn_success"
-    assert headline_value(units(EXAMPLE), MT_MIND2WEB) == pytest.approx(1 / 3)
+
+
+MANY = once(units({f"c{n}": ["1", "0"] if n % 2 else ["1"] for n in range(80)}))
 
 
 def test_intervals_take_conversations_as_independent() -> None:
-    many = {f"c{n}": ["1", "0"] if n % 2 else ["1"] for n in range(80)}
-    found = aggregate(units(many), MT_MIND2WEB)
-    rate = found.of_parents("turn_success")
-    assert rate is not None and rate.interval is not None and rate.value == pytest.approx(0.75)
+    rate = estimate(results(MANY, MT_MIND2WEB), "turn_success")
+    assert rate.interval is not None and rate.number == pytest.approx(0.75)
     assert rate.interval.clusters == 80
     assert rate.interval.low < 0.75 < rate.interval.high
     by_site = AggregationRules(cluster="website")
-    (one,) = {aggregate(units(many), MT_MIND2WEB, by_site).of_parents("turn_success")}
-    assert one is not None and one.interval is None  # all on one site
+    one = estimate(results(MANY, MT_MIND2WEB, by_site), "turn_success")
+    assert one.interval is None  # all on one site
 
 
 def test_means_over_conversations_never_take_turns_as_independent() -> None:
-    many = units({f"c{n}": ["1", "0"] if n % 2 else ["1"] for n in range(80)})
     by_turn = replace(MT_MIND2WEB, clusters=("task", "conversation"))
-    rate = aggregate(many, by_turn).of_parents("turn_success")
-    assert rate is not None and rate.interval is not None and rate.interval.clusters == 80
-    assert rate == aggregate(many, MT_MIND2WEB).of_parents("turn_success")
+    rate = estimate(results(MANY, by_turn), "turn_success")
+    assert rate.interval is not None and rate.interval.clusters == 80
+    assert rate == estimate(results(MANY, MT_MIND2WEB), "turn_success")
     # The mean over turns may: a conversation has one or two.
-    of_turns = aggregate(many, by_turn).of_parents("turn_success_by_turn")
-    assert of_turns is not None and of_turns.interval is not None
-    assert of_turns.interval.clusters == 120
+    of_turns = estimate(results(MANY, by_turn), "turn_success_by_turn")
+    assert of_turns.interval is not None and of_turns.interval.clusters == 120
 
 
 def test_repeats_are_averaged_within_conversations() -> None:
     first, second = units({"a": ["1", "0"], "b": ["1"]}), units({"a": ["0", "0"], "b": ["1"]})
-    trials = [*((0, unit) for unit in first), *((1, unit) for unit in second)]
-    rate = aggregate_repeats(trials, MT_MIND2WEB).metrics.of_parents("turn_success")
-    assert rate is not None
+    trials = [*once(first), *((1, unit) for unit in second)]
+    rate = estimate(results(trials, MT_MIND2WEB), "turn_success")
     # (1/2 + 1) / 2 and (0 + 1) / 2
-    assert rate.value == pytest.approx((0.75 + 0.5) / 2)
+    assert rate.number == pytest.approx((0.75 + 0.5) / 2)
 
 
 def test_a_step_without_an_acceptable_element_fails_its_turn() -> None:

@@ -1,4 +1,4 @@
-"""Several repeats of a step: pooled step metrics, task success as a mean over repeats."""
+"""Several repeats of a step: pooled step measures, task success as a mean over repeats."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from statistics import fmean
 
 import pytest
 
-from parsers import MIND2WEB, AggregationRules, aggregate, mean_interval
-from parsers.repeats import Trial, aggregate_repeats, pass_all, pass_at
-from tests.parsers.steps import step
+from parsers import MIND2WEB, AggregationRules, Results, mean_interval, results
+from parsers.counting import Trial
+from parsers.estimates import PARENTS, SD, SD_BETWEEN, SD_WITHIN, SHARE
+from parsers.repeats import pass_all, pass_at
+from tests.numbers import estimate
+from tests.parsers.steps import once, step
 
 
-def test_one_repeat_is_what_aggregate_gives() -> None:
+def over(found: Results, average: str, measure: str = "success") -> float | None:
+    return estimate(found, measure, average).number
+
+
+def test_the_number_of_the_only_repeat_changes_nothing() -> None:
     steps = [step("a", 0, True), step("b", 0, False)]
-    found = aggregate_repeats([(0, one) for one in steps], MIND2WEB)
-    assert found.metrics == aggregate(steps, MIND2WEB)
-    assert found.spread is None
-
-
-def test_no_step_is_no_error() -> None:
-    assert aggregate_repeats([], MIND2WEB).metrics == aggregate([], MIND2WEB)
+    found = results(once(steps), MIND2WEB)
+    assert found == results([(3, one) for one in steps], MIND2WEB)
+    assert {row.average for row in found.rows} == {"macro", "micro", PARENTS}
 
 
 def test_repeats_are_pooled_and_task_success_is_their_mean() -> None:
@@ -30,33 +33,29 @@ def test_repeats_are_pooled_and_task_success_is_their_mean() -> None:
         (0, step("b", 0, True)),
         (1, step("b", 0, False)),
     ]
-    found = aggregate_repeats(trials, MIND2WEB)
-    assert found.metrics.valid.value("success", "macro") == 0.75
-    assert found.metrics.valid.n_units == 4
-    assert found.metrics.valid.n_parents == 2
-    success = found.metrics.of_parents("task_success")
-    assert success is not None
-    assert success.value == 0.75
+    found = results(trials, MIND2WEB)
+    assert found.repeats == 2
+    assert estimate(found, "success").number == 0.75
+    assert found.counts.behind["valid"] == (2, 4)
+    success = estimate(found, "task_success")
+    assert success.number == 0.75
     # Four outcomes are those of two tasks.
     assert success.interval == mean_interval([1, 1, 1, 0], "aabb")
     assert success.interval is not None and success.interval.clusters == 2
-    assert (success.successes, success.complete, success.total) == (3, 4, 4)
-    assert found.spread == pytest.approx(0.5 / 2**0.5)
+    assert (success.won, success.complete, success.n) == (3, 4, 4)
+    assert over(found, SD) == pytest.approx(0.5 / 2**0.5)
 
 
 def test_a_task_that_is_cut_short_in_one_repeat_leaves_no_task_success() -> None:
     trials = [(0, step("a", 0, True)), (0, step("a", 1, True)), (1, step("a", 0, True))]
-    success = aggregate_repeats(trials, MIND2WEB, lengths={"a": 2}).metrics.of_parents(
-        "task_success"
-    )
-    assert success is not None
-    assert success.value is None
-    assert (success.complete, success.total) == (1, 2)
+    success = estimate(results(trials, MIND2WEB, lengths={"a": 2}), "task_success")
+    assert (success.number, success.complete, success.n) == (None, 1, 2)
 
 
 def test_groups_that_cut_tasks_apart_have_no_task_success() -> None:
     trials = [(0, step("a", 0, True)), (1, step("a", 0, True))]
-    assert aggregate_repeats(trials, MIND2WEB, whole="").metrics.parents == {}
+    found = results(trials, MIND2WEB, whole="")
+    assert not any(row.measure == "task_success" for row in found.rows)
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 5])
@@ -83,40 +82,50 @@ def repeated(outcomes: dict[str, str]) -> list[Trial]:
 
 def test_steps_are_averaged_within_tasks_and_tasks_succeed_as_a_whole() -> None:
     trials = repeated({"a0": "++++", "a1": "+-+-", "b0": "----"})
-    found = aggregate_repeats(trials, MIND2WEB)
-    steps, tasks = found.over["success"], found.over["task_success"]
+    found = results(trials, MIND2WEB)
     # Step a1 succeeds in 2 of 4 repeats: one of six pairs has no success, and one only successes.
-    assert steps.mean.value == pytest.approx(fmean([fmean([1, 0.5]), 0]))
-    assert steps.pass_at[2].value == pytest.approx(fmean([fmean([1, 5 / 6]), 0]))
-    assert steps.pass_all[2].value == pytest.approx(fmean([fmean([1, 1 / 6]), 0]))
-    assert (steps.pass_at[4].value, steps.pass_all[4].value) == (0.5, 0.25)
-    assert steps.pass_at[2].interval == mean_interval([1, 5 / 6, 0], "aab")
-    assert tasks.pass_at[2].value == pytest.approx(fmean([5 / 6, 0]))
-    assert tasks.pass_all[4].value == 0
-    assert tasks.mean.value == found.metrics.of_parents("task_success").value  # type: ignore[union-attr]
-    assert (list(steps.pass_at), tasks.mean.n, steps.mean.n) == ([2, 4], 2, 3)
+    assert over(found, SHARE) == pytest.approx(fmean([fmean([1, 0.5]), 0]))
+    assert over(found, "pass@2") == pytest.approx(fmean([fmean([1, 5 / 6]), 0]))
+    assert over(found, "pass^2") == pytest.approx(fmean([fmean([1, 1 / 6]), 0]))
+    assert (over(found, "pass@4"), over(found, "pass^4")) == (0.5, 0.25)
+    interval = estimate(found, "success", "pass@2").interval
+    assert interval == mean_interval([1, 5 / 6, 0], "aab")
+    assert over(found, "pass@2", "task_success") == pytest.approx(fmean([5 / 6, 0]))
+    assert over(found, "pass^4", "task_success") == 0
+    assert over(found, SHARE, "task_success") == estimate(found, "task_success").number
+    shares = {name: row.n for name, row in found.over_repeats(SHARE).items()}
+    assert shares == {"success": 3, "task_success": 2}
+    drawn = {row.average for row in found.rows if row.average.startswith("pass")}
+    assert drawn == {"pass@2", "pass^2", "pass@4", "pass^4"}
 
 
 def test_the_spread_is_split_into_repeats_of_a_unit_and_units() -> None:
     # Rates 1/2 and 1: within (1/3 + 0) / 2 of variance, between 1/8 less a quarter of that.
-    found = aggregate_repeats(repeated({"a0": "+-+-", "b0": "++++"}), MIND2WEB).over["success"]
-    assert found.within == pytest.approx((1 / 6) ** 0.5)
-    assert found.between == pytest.approx((1 / 8 - 1 / 24) ** 0.5)
-    alike = aggregate_repeats(repeated({"a0": "+-", "b0": "-+"}), MIND2WEB).over["success"]
-    assert alike.between == 0
-    alone = aggregate_repeats(repeated({"a0": "+-"}), MIND2WEB).over["success"]
-    assert alone.between is None
+    found = results(repeated({"a0": "+-+-", "b0": "++++"}), MIND2WEB)
+    assert over(found, SD_WITHIN) == pytest.approx((1 / 6) ** 0.5)
+    assert over(found, SD_BETWEEN) == pytest.approx((1 / 8 - 1 / 24) ** 0.5)
+    assert over(results(repeated({"a0": "+-", "b0": "-+"}), MIND2WEB), SD_BETWEEN) == 0
+    alone = results(repeated({"a0": "+-"}), MIND2WEB)
+    assert alone.over_repeats(SD_WITHIN) and not alone.over_repeats(SD_BETWEEN)
 
 
 def test_units_without_all_repeats_are_left_out_and_tasks_withheld() -> None:
     trials = repeated({"a0": "+?", "b0": "+-"})
-    found = aggregate_repeats(trials, MIND2WEB)
-    assert (found.over["success"].mean.n, "task_success" in found.over) == (1, False)
-    failing = AggregationRules(unattempted="fail")
-    found = aggregate_repeats(trials, MIND2WEB, failing)
-    assert found.over["success"].pass_all[2].value == 0
-    assert found.over["task_success"].pass_at[2].value == 1
+    shares = results(trials, MIND2WEB).over_repeats(SHARE)
+    assert {name: row.n for name, row in shares.items()} == {"success": 1}
+    found = results(trials, MIND2WEB, AggregationRules(unattempted="fail"))
+    assert over(found, "pass^2") == 0
+    assert over(found, "pass@2", "task_success") == 1
 
 
-def test_a_single_repeat_has_no_measures_over_repeats() -> None:
-    assert aggregate_repeats(repeated({"a0": "+"}), MIND2WEB).over == {}
+def test_repeats_of_invalid_units_count_by_the_rule_of_the_headline() -> None:
+    trials = repeated({"a0": "+-", "b0": "++"})
+    trials += [(repeat, step("c", 0, None, invalid="no_positive")) for repeat in (0, 1)]
+    valid, strict = (
+        results(trials, MIND2WEB, AggregationRules(invalid=rule)) for rule in ("valid", "fail")
+    )
+    for found, n in ((valid, 2), (strict, 3)):
+        for measure in ("success", "task_success"):
+            row = estimate(found, measure, SHARE)
+            assert (row.number, row.n) == pytest.approx((1.5 / n, n))
+        assert over(found, SD) == pytest.approx((1 / n) / 2**0.5)

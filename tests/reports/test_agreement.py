@@ -47,20 +47,37 @@ def test_a_run_as_it_was_written_agrees(run: Path) -> None:
     assert main_table(run).attrs["disagreeing"] == []
 
 
+def _of_summary(
+    summary: dict[str, Any], measure: str, average: str, rule: str = "valid"
+) -> dict[str, Any]:
+    names = {"measure": measure, "average": average, "rule": rule, "group": ""}
+    (row,) = [one for one in summary["estimates"] if names.items() <= one.items()]
+    found: dict[str, Any] = row
+    return found
+
+
 def _value(summary: dict[str, Any]) -> None:
-    summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] = 0.987
+    _of_summary(summary, "success", "macro")["number"] = 0.987
 
 
 def _interval(summary: dict[str, Any]) -> None:
-    summary["total"]["metrics"]["strict"]["element"]["micro"]["interval"]["high"] = 0.987
+    _of_summary(summary, "element", "micro", "strict")["high"] = 0.987
 
 
 def _count(summary: dict[str, Any]) -> None:
-    summary["total"]["metrics"]["counts"]["statuses"]["answered"] += 1
+    summary["counts"][0]["statuses"]["answered"] += 1
 
 
 def _of_tasks(summary: dict[str, Any]) -> None:
-    del summary["total"]["metrics"]["tasks"]
+    summary["estimates"].remove(_of_summary(summary, "task_success", "parents"))
+
+
+def _won(summary: dict[str, Any]) -> None:
+    _of_summary(summary, "task_success", "parents", "clean")["won"] += 1
+
+
+def _clusters(summary: dict[str, Any]) -> None:
+    _of_summary(summary, "success", "macro")["clusters"] += 1
 
 
 def _tokens(summary: dict[str, Any]) -> None:
@@ -72,23 +89,23 @@ def _cost(summary: dict[str, Any]) -> None:
 
 
 def _no_numbers(summary: dict[str, Any]) -> None:
-    summary["total"] = ["all", "right"]
+    summary["estimates"] = ["all", "right"]
 
 
 def _nothing(summary: dict[str, Any]) -> None:
-    summary["total"] = None
+    summary["estimates"] = summary["counts"] = None
 
 
 def _huge(summary: dict[str, Any]) -> None:
-    summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] = 10**400
+    _of_summary(summary, "success", "macro")["number"] = 10**400
     summary["usage"]["input"] = 10**400
 
 
 def _infinite(summary: dict[str, Any]) -> None:
-    summary["total"]["metrics"]["valid"]["success"]["macro"]["value"] = "inf"
+    _of_summary(summary, "success", "macro")["number"] = "inf"
 
 
-EDITS = [_value, _interval, _count, _of_tasks, _tokens, _cost]
+EDITS = [_value, _interval, _count, _of_tasks, _won, _clusters, _tokens, _cost]
 EDITS += [_no_numbers, _nothing, _huge, _infinite]
 
 
@@ -102,7 +119,7 @@ def test_a_changed_summary_is_one_line(run: Path, edit: Edit) -> None:
 def test_the_line_names_the_figure_and_both_values(run: Path) -> None:
     _in_summary(run, _value)
     (line,) = _lines(run)
-    assert "has 0.987 as total.valid.success.macro.value, its lines give 0." in line
+    assert "has 0.987 as success (macro, valid).number, its lines give 0." in line
 
 
 def test_changed_lines_are_one_line_and_their_scores_are_shown(run: Path) -> None:

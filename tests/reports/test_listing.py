@@ -13,6 +13,7 @@ from harness.errors import UserError
 from harness.runs import RunDirectory
 from harness.runs.manifest import read_manifest
 from tests.harness.commands.tool import DEV, call, isolate
+from tests.numbers import row
 from tests.reports.runs import setup, worked, write
 
 
@@ -54,10 +55,10 @@ def rows(*words: str) -> list[dict[str, object]]:
 def test_every_run_is_listed_with_its_state_score_and_cost() -> None:
     good, early = rows()
     summary = json.loads(Path("runs/good/summary.json").read_text())
-    success = summary["total"]["metrics"]["valid"]["success"]["macro"]
+    success = row(summary, "success")
     assert (good["path"], good["model"], good["state"]) == ("runs/good", "lexical", "complete")
-    assert (good["measure"], good["score"]) == ("Step SR", success["value"])
-    assert good["score_low"] == success["interval"]["low"]
+    assert (good["measure"], good["score"]) == ("Step SR", success["number"])
+    assert good["score_low"] == success["low"]
     assert good["setting.distractors"] == "20"
     assert (early["path"], early["model"]) == ("sweeps/s/early", "model-2")
     assert (early["state"], early["settled"]) == ("incomplete", 1)

@@ -1,4 +1,4 @@
-"""The table against results computed by hand and against `parsers.aggregation`."""
+"""The table against results computed by hand and against `parsers.averages`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from harness.runs import RunError, StepUnit, open_run
-from harness.session.summary import aggregation_rules, part
+from harness.session.summary import total_of
 from harness.settings import Settings
 from harness.tables.results import POOLED
 from parsers import (
@@ -20,13 +20,16 @@ from parsers import (
     Estimate,
     Prediction,
     Status,
-    aggregate,
-    by,
     mean_interval,
+    results,
+    results_by,
 )
+from parsers.counting import Rule
+from parsers.estimates import PARENTS, SD
 from parsers.records import F1_VARIANTS
 from reports.formats import render
 from reports.tables import by_table, columns, main_table
+from tests.numbers import estimate
 from tests.reports.runs import setup, step, worked, write
 
 GROUP_KEYS: tuple[Any, ...] = ("split", "website", "domain", "subdomain", "operation")
@@ -88,45 +91,44 @@ def _varied() -> list[StepUnit]:
     return records
 
 
-def _check(row: Any, name: str, estimate: Estimate) -> None:
-    assert row[name] == estimate.value
-    if estimate.interval is None:
+def _check(row: Any, name: str, own: Estimate) -> None:
+    assert row[name] == own.number
+    if own.interval is None:
         assert pd.isna(row[f"{name}_low"]) and pd.isna(row[f"{name}_high"])
     else:
-        bounds = estimate.interval.low, estimate.interval.high
+        bounds = own.interval.low, own.interval.high
         assert (row[f"{name}_low"], row[f"{name}_high"]) == bounds
 
 
 @pytest.mark.parametrize("key", GROUP_KEYS)
 @pytest.mark.parametrize("complete", [True, False])
-def test_every_number_is_that_of_aggregate(tmp_path: Path, key: Any, complete: bool) -> None:
+def test_every_number_is_that_of_the_averages(tmp_path: Path, key: Any, complete: bool) -> None:
     made = setup(dataset={"rows": 40, "partial_tasks": {"T3": 4}})
     run = write(tmp_path / "run", _varied(), made, complete=complete)
-    steps = [record.scored() for record in open_run(run).records()]
+    trials = [(record.repeat, record.scored()) for record in open_run(run).records()]
     table = by_table(run, key)
-    groups = by(steps, key, MIND2WEB, lengths={"T3": 4})
+    groups = results_by(trials, key, MIND2WEB, lengths={"T3": 4})
     if key == "split":
-        groups[POOLED] = aggregate(steps, MIND2WEB, lengths={"T3": 4})
+        groups[POOLED] = results(trials, MIND2WEB, lengths={"T3": 4})
     assert list(dict.fromkeys(table[key])) == list(groups)
-    for name, metrics in groups.items():
+    for name, found in groups.items():
         for line, row in _lines(table, name).items():
-            own = metrics.valid if line == "valid" else metrics.strict
-            for metric in ("element", "operation_f1", "success"):
-                column = metric.replace("success", "step_success")
+            rule: Rule = "valid" if line == "valid" else "strict"
+            for measure in ("element", "operation_f1", "success"):
+                column = measure.replace("success", "step_success")
                 for average in AVERAGES:
-                    _check(row, f"{column}_{average}", own.rates[metric][average])
-            assert row["unsettled"] == metrics.counts.n_unsettled
-            if metrics.counts.parse_failure_rate is not None:
-                assert row["parse_failure_rate"] == metrics.counts.parse_failure_rate
-            if not metrics.parents:
-                assert pd.isna(row["tasks_total"])
+                    own = estimate(found, measure, average, rule)
+                    _check(row, f"{column}_{average}", own)
+            assert row["unsettled"] == found.counts.n_unsettled
+            if found.counts.parse_failure_rate is not None:
+                assert row["parse_failure_rate"] == found.counts.parse_failure_rate
+            tasks = found.row("task_success", PARENTS, rule)
+            if tasks is None:
+                assert key == "operation" and pd.isna(row["tasks_total"])
                 continue
-            success = metrics.parents["task_success"]
-            tasks = success.default if line == "valid" else success.strict
-            assert row["tasks_complete"] == tasks.complete
-            assert row["tasks_total"] == tasks.total
+            assert (row["tasks_complete"], row["tasks_total"]) == (tasks.complete, tasks.n)
             value = row["task_success"]
-            assert pd.isna(value) if tasks.value is None else value == tasks.value
+            assert pd.isna(value) if tasks.number is None else value == tasks.number
 
 
 def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:
@@ -134,10 +136,10 @@ def test_repeats_agree_with_the_run_command(tmp_path: Path) -> None:
     steps[0] = replace(step("A", 0, False), repeat=0)
     made = setup(repeats=2)
     run = write(tmp_path / "run", steps, made)
-    found = part(open_run(run).records(), MIND2WEB, aggregation_rules(Settings(), MIND2WEB))
+    found = total_of(open_run(run).records(), Settings(), MIND2WEB)
     row = _lines(main_table(run))["valid"]
-    assert row["step_success_macro"] == found.metrics.headline.value("success", "macro")
-    assert row["repeat_sd"] == found.repeat_sd
+    assert row["step_success_macro"] == estimate(found, "success", "macro").number
+    assert row["repeat_sd"] == estimate(found, "success", SD).number
     assert row["steps"] == 12 and row["tasks"] == 3
     assert row["task_success"] == pytest.approx((1 / 3 + 2 / 3) / 2)
     success = mean_interval([1, 0, 1, 1, 0, 0], "AABBCC")

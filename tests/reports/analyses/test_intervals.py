@@ -19,6 +19,7 @@ from reports.analyses.intervals import headline_values, second_intervals
 from reports.formats import render
 from reports.frames.rows import run_rows
 from reports.output import FORMATS
+from tests.numbers import estimate
 from tests.reports.runs import setup, step, worked, write
 
 
@@ -39,12 +40,11 @@ def _rows(run: Path) -> dict[tuple[str, str], dict[Any, Any]]:
 def test_first_intervals_are_those_of_the_run(tmp_path: Path) -> None:
     run = write(tmp_path / "a", _mixed(12))
     (rows,) = run_rows(run)
-    metrics = rows.metrics().metrics
     found = _rows(run)
-    macro = metrics.headline.rates["success"]["macro"]
+    macro = estimate(rows.total, "success", "macro")
     assert macro.interval is not None
     row = found["Step SR", "macro"]
-    assert row["rate"] == macro.value
+    assert row["rate"] == macro.number
     assert (row["first_low"], row["first_high"]) == (macro.interval.low, macro.interval.high)
     assert row["method"] == found["Step SR", "micro"]["method"] == "wilson"
     tasks = found["Task SR", "tasks"]
@@ -78,13 +78,13 @@ def test_values_follow_the_rules_of_the_run(tmp_path: Path, config: dict[str, ob
     more = [step("D", 0, False, settled=False), step("D", 1, False, status=Status.REFUSAL)]
     run = write(tmp_path / "a", [*worked(), *more], setup(**config))
     (rows,) = run_rows(run)
-    metrics = rows.metrics().metrics
     units = (unit for _, unit in rows.trials)
-    values, tasks, clusters = headline_values(units, metrics, MIND2WEB["success"])
+    values, tasks, clusters = headline_values(units, rows.total, MIND2WEB["success"])
     assert clusters is None
-    assert len(values) == metrics.headline.n_units
-    assert len(set(tasks)) == metrics.headline.n_parents
-    assert sum(values) / len(values) == pytest.approx(metrics.headline.value("success", "micro"))
+    behind = rows.total.counts.behind[rows.total.rules.headline]
+    assert (len(set(tasks)), len(values)) == behind
+    micro = estimate(rows.total, "success", "micro").number
+    assert sum(values) / len(values) == pytest.approx(micro)
 
 
 def test_tasks_that_are_all_alike_have_no_second_interval(tmp_path: Path) -> None:
