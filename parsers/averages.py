@@ -56,7 +56,8 @@ def results(
         whole: the outermost level whose parents the units hold whole; by default that of all
             levels. "" for groups that split parents: those have no measures of parents.
         bounds: of the units.
-        group, value: what all of them share, for the rows.
+        group: the key that all of them share a value of, for the rows.
+        value: that value.
 
     Example, by what Mind2Web declares: task A succeeds twice; B succeeds, has an invalid row,
     succeeds; C succeeds and fails. Step success is 5/6 micro and (1 + 1 + 1/2)/3 macro, strictly

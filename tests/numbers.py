@@ -49,3 +49,8 @@ def estimate(found: Results, measure: str, average: str = "", rule: Rule | None 
     row = found.row(measure, average, rule)
     assert row is not None, (measure, average, rule)
     return row
+
+
+def results(summary: Mapping[str, Any]) -> Json:
+    """Everything that it says about scores, as two runs that agree have it."""
+    return {name: summary[name] for name in ("rules", "repeats", "counts", "estimates")}

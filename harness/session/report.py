@@ -133,15 +133,15 @@ def _rows(part: Results, finer: Mapping[str, Results]) -> Iterator[Row]:
                 many = declared.level(one.over).many
                 label = f"{row.n // part.repeats} valid {many}"
                 yield values_row(label, {one.name: cell_of(row, part)}, declared)
-    for label in ("chance", "ceiling"):
-        bound = {
-            one.name: getattr(row, label)
-            for one in declared.in_tables
-            if (row := part.row(one.name)) is not None
-        }
-        if any(value is not None for value in bound.values()):
-            shown = {name: percent(value) for name, value in bound.items() if value is not None}
-            yield values_row(label, shown, declared)
+    found = ((one.name, part.row(one.name)) for one in declared.in_tables)
+    bounds = {
+        name: {"chance": row.chance, "ceiling": row.ceiling}
+        for name, row in found
+        if row is not None and not (row.chance is row.ceiling is None)
+    }
+    for label in ("chance", "ceiling") if bounds else ():
+        shown = {name: percent(bound[label]) for name, bound in bounds.items()}
+        yield values_row(label, shown, declared)
 
 
 def _averages(declared: Declaration) -> list[Average]:

@@ -14,6 +14,7 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 
 from harness.runs import Run
 from tests.harness.bridge.mock import evaluated, key_of, our_run, output, replies_of, watched
+from tests.numbers import row
 
 RANKED = {"ranker": "lexical", "top_k": 12}
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -71,18 +72,17 @@ def assert_same_results(run: Run, log: EvalLog) -> None:
         assert facts["invalid"] == record.invalid
         assert facts["all"] == (record.scores or {})
         assert isinstance(score.value, dict) and list(score.value) == averaged
-    told = run.summary["total"]["metrics"]
     for result in log.results.scores if log.results else ():
         declared = run.manifest.declaration[result.name]
-        for group in ("macro", "micro"):
-            ours = told["valid"][declared.key].get(group)
-            if ours is None:
-                continue
-            interval = ours["interval"] or {"low": math.nan, "high": math.nan}
+        for group in declared.averages:
+            ours = row(run.summary, declared.name, group)
             theirs = {
                 name.rpartition("_")[2]: one.value
                 for name, one in result.metrics.items()
                 if name.rpartition("_")[0].endswith(group)
             }
-            expected = {"value": ours["value"], "low": interval["low"], "high": interval["high"]}
+            ends = {
+                name: math.nan if ours[name] is None else ours[name] for name in ("low", "high")
+            }
+            expected = {"value": ours["number"], **ends}
             assert theirs == pytest.approx(expected, nan_ok=True, abs=1e-12)

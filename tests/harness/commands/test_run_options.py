@@ -9,6 +9,7 @@ import pytest
 
 from harness.commands.main import cli
 from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call, replying, summary
+from tests.numbers import counts
 from tests.servers import WireServer, refusing
 
 PRICES = '["openai:m"]\ninput = 1.0\noutput = 1.0\n'
@@ -147,7 +148,7 @@ def test_a_refused_default_is_told_once_and_the_run_goes_on(place: Path) -> None
         called = call(*at(server, *ONE_TASK, *TEXT_ONLY, "--out", "a"))
     assert called.code == 0
     assert called.err.count("temperature") == 1
-    assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7
+    assert counts(summary("a"))["n_settled"] == 7
 
 
 def test_a_refused_parameter_that_the_user_gave_ends_the_run(place: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,18 @@ from typing import Any
 import pytest
 
 from harness.runs import RunDirectory
+from harness.session.summary import plain_row
+from parsers import Estimate, Interval
 from parsers.records import Choice
 from tests.harness.runs.examples import SETUP, call, step, write
 
 PAGE = Path(__file__).parents[3] / "docs" / "runs-in-pandas.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 OPTIONAL = ("polars", "duckdb")
+(NUMBER,) = (
+    json.loads(one) for one in re.findall(r"```json\n(.*?)```", PAGE.read_text("utf-8"), re.S)
+)
+"""The row of `summary.json` that the page shows."""
 
 
 def _runs_here(example: str) -> bool:
@@ -31,7 +38,7 @@ def test_the_examples_of_the_page_run(
         steps = [step("a", choices=choices), step("b", choices=choices, invalid="no_positive")]
         path = write(tmp_path / "runs" / name, [call("a"), call("b")], steps)
         with RunDirectory.start(path, SETUP) as run:
-            run.finish({}, complete=True)
+            run.finish({"estimates": [NUMBER]}, complete=True)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for example in filter(_runs_here, EXAMPLES):
@@ -39,6 +46,21 @@ def test_the_examples_of_the_page_run(
     shown = capsys.readouterr().out
     assert "step success: 1.000 micro, 1.000 macro" in shown
     assert "I would click." in shown
+    assert re.search(r"element +macro +0\.7487\d* +0\.5225\d* +0\.8902", shown)
+
+
+def test_the_page_shows_and_explains_a_row_as_it_is() -> None:
+    interval = Interval(0.1, 0.3, "wilson", 5, True)
+    row = plain_row(Estimate("hit", "macro", "valid", 0.2, interval, 5, 9, chance=0.1, ceiling=1.0))
+    assert list(NUMBER) == list(row)
+    fields = {*row, "won", "complete"}
+    heads = {name for line in PAGE.read_text("utf-8").splitlines() for name in _heads(line)}
+    assert fields <= heads
+
+
+def _heads(line: str) -> list[str]:
+    """The names in the first cell of a line of a table."""
+    return re.findall(r"`(\w+)`", line.split("|")[1]) if line.startswith("| ") else []
 
 
 def test_the_page_names_every_column(tmp_path: Path) -> None:

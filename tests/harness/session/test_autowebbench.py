@@ -20,6 +20,7 @@ from harness.runs import Run
 from tests.harness.benchmarks._autowebbench import SPLITS, prompt, rows, write
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.commands.tool import Called, call, isolate
+from tests.numbers import number, row
 from tests.test_entry_points import Echo
 
 
@@ -88,7 +89,7 @@ def test_chatglm_s_wrapping_is_put_around_the_prompt() -> None:
     run = evaluated(model, protocol_option=["wrapping=chatglm"])
     assert model.asked[0] == f"Q: {prompt('Open the timetable.')}\n\nA: "
     assert run.manifest.config["protocol_options"]["wrapping"] == "chatglm"
-    assert run.summary["total"]["metrics"]["valid"]["awb.step_success"]["micro"]["value"] == 1
+    assert number(run.summary, "awb.step_success", "micro") == 1
     refused = ask("-m", "oracle", "--protocol-option", "wrapping=llama")
     assert refused.code == 2 and "expected one of plain, chatglm" in refused.complaint
 
@@ -156,7 +157,7 @@ def test_left_out_rows_are_counted_wherever_a_rate_stands() -> None:
     assert "rows at which the script would abort: 0" in told
     summary = json.loads(Path("r/summary.json").read_text("utf-8"))
     assert summary["rows"]["awb_ref.raises"] == 16 and summary["rows"]["awb_ref.aborts"] == 0
-    assert summary["total"]["metrics"]["valid"]["partial"]["awb_ref.type"] == 0
+    assert row(summary, "awb_ref.type", "micro")["units"] == 0
     assert "AutoWebBench is released for research" in summary["note"]
     by_function = call("report", "r", "--by", "function", "--format", "json").out
     lines = {row["function"]: row for row in json.loads(by_function)["rows"] if row["headline"]}
@@ -187,17 +188,23 @@ def test_policies_answer_prompts_in_their_own_way() -> None:
 def test_the_floor_is_a_random_click_and_the_ceiling_what_is_right() -> None:
     told = ask("-m", "always-scroll", "-o", "r", "--split", "en-ind").out
     assert "chance: a click on a random element, expected; ceiling: the right answers." in told
-    total = json.loads(Path("r/summary.json").read_text("utf-8"))["total"]
+    summary = json.loads(Path("r/summary.json").read_text("utf-8"))
+    chance = {
+        one["measure"]: one["chance"]
+        for one in summary["estimates"]
+        if one["group"] == "" and "chance" in one
+    }
     # One of four rows is a click, on one of four elements; two rows have an id in the script.
-    assert total["floor"]["awb.step_success"] == 1 / 16
-    assert total["floor"]["awb_ref.all"] == 1 / 8
-    assert total["floor"]["awb_ref.type"] == 1 / 2 and total["floor"]["awb_ref.param"] is None
-    assert total["oracle"]["awb.step_success"] == total["oracle"]["awb_ref.all"] == 1
+    assert chance["awb.step_success"] == 1 / 16
+    assert chance["awb_ref.all"] == 1 / 8
+    assert chance["awb_ref.type"] == 1 / 2 and "awb_ref.param" not in chance
+    for name in ("awb.step_success", "awb_ref.all"):
+        assert row(summary, name, "micro")["ceiling"] == 1
     page = "< <p| Nothing to click> >"
     write(Path("data"), {"en-ind": [{"source": prompt("Wait.", page=page), "target": "finish()"}]})
     assert ask("-m", "random", "-o", "none", "--split", "en-ind").code == 0
     summary = json.loads(Path("none/summary.json").read_text("utf-8"))
-    assert summary["total"]["floor"]["awb.step_success"] == 1
+    assert row(summary, "awb.step_success", "micro")["chance"] == 1
 
 
 def test_one_report_of_steps_and_prompts_compares_nothing() -> None:
@@ -274,13 +281,10 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 def shares(run: Run, measure: str) -> dict[str, tuple[float | None, int]]:
     """The mean of a measure by split, and the number of rows that have a score of it."""
     told = {}
-    for split, part in run.summary["by_split"].items():
-        valid = part["metrics"]["valid"]
-        share = valid[measure]["micro"]["value"]
-        told[split] = (
-            None if share is None else round(100 * share, 1),
-            valid.get("partial", {}).get(measure, valid["n_rows"]),
-        )
+    for split in SPLITS:
+        found = row(run.summary, measure, "micro", group="split", value=split)
+        share = found["number"]
+        told[split] = None if share is None else round(100 * share, 1), found["units"]
     return told
 
 

@@ -1,4 +1,4 @@
-"""Floor and ceiling of a result: what always-click and the oracle get on the very rows of it."""
+"""Chance and ceiling of a result: what always-click and the oracle get on the very rows of it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from harness.kinds.step import extras as module
 from harness.kinds.step.extras import bounds_of
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
-from harness.session.summary import aggregation_rules, part
+from harness.session.summary import results_of
 from harness.settings import Settings
 from parsers import MIND2WEB, score
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import DEV, ONE_TASK, call, summary, table
+from tests.numbers import row
 
 PER_MILLE = ("--protocol-option", "form=plain", "--protocol-option", "coordinates=per-mille")
 RANKED = ("--ranker", "lexical")
@@ -68,14 +69,11 @@ def test_the_ceiling_is_what_the_oracle_gets_under_protocol_and_rules(
 ) -> None:
     for policy in ("oracle", "random"):
         assert call("--model", policy, *line, "--out", policy).code == 0
-    total = summary("oracle")["total"]["metrics"]
-    strict = total["rules"]["invalid"] == "fail"
-    headline = total["strict" if strict else "valid"]
-    oracle = summary("random")["total"]["oracle"]
-    for name, value in oracle.items():
-        assert value == pytest.approx(headline[name]["macro"]["value"])
-    assert summary("random")["total"]["ceiling"] == oracle["success"]
-    assert (oracle["success"] < 1) == below
+    rule = "strict" if summary("oracle")["rules"]["invalid"] == "fail" else "valid"
+    for name in ("element", "operation_f1", "success"):
+        ceiling = row(summary("random"), name, rule=rule)["ceiling"]
+        assert ceiling == pytest.approx(row(summary("oracle"), name, rule=rule)["number"])
+    assert (row(summary("random"), "success", rule=rule)["ceiling"] < 1) == below
 
 
 def _records(*line: str) -> tuple[list[StepUnit], Settings]:
@@ -92,12 +90,11 @@ def _over_tasks(values: Sequence[tuple[StepUnit, float]]) -> float:
 
 
 @pytest.mark.parametrize("joint", [False, True])
-def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) -> None:
+def test_chance_is_the_mean_over_all_choices_that_could_be_clicked(joint: bool) -> None:
     records, settings = _records(*DEV)
     settings = replace(settings, wrong_element_zeroes_operation=joint)
     rules = scoring_rules(settings)
-    averages = aggregation_rules(settings, MIND2WEB)
-    found = bounds_of(records, settings).floor(records, MIND2WEB, averages)
+    found = results_of(records, settings, MIND2WEB)["", ""]
     asked = [record for record in records if record.invalid is None]
     clicks = {
         record.unit_id: [
@@ -116,10 +113,11 @@ def test_the_floor_is_the_mean_over_all_choices_that_could_be_clicked(joint: boo
         ("success", lambda s: s["success"]),
     ):
         wanted = _over_tasks([(r, fmean(map(pick, clicks[r.unit_id]))) for r in asked])
-        assert math.isclose(found[name] or 0.0, wanted)
+        headline = found.row(name)
+        assert headline is not None and math.isclose(headline.chance or 0.0, wanted)
 
 
-def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
+def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
     records, settings = _records(*DEV, "--protocol", "seeact-attributes")
     asked = [record for record in records if record.invalid is None]
     refused, open_ = asked[0], asked[10]
@@ -134,28 +132,30 @@ def test_floor_ceiling_and_headline_are_of_the_same_rows() -> None:
     kept = [record for record in mixed if id(record) not in set(map(id, changed.values()))]
 
     def found(rows: Sequence[StepUnit], **rules: Any) -> Any:
-        own = replace(settings, **rules)
-        whole = part(rows, MIND2WEB, aggregation_rules(own, MIND2WEB), bounds=bounds_of(rows, own))
-        return whole.floor, whole.oracle, whole.metrics.headline.n_units
+        whole = results_of(rows, replace(settings, **rules), MIND2WEB)["", ""]
+        headlines = {name: whole.row(name) for name in ("element", "operation_f1", "success")}
+        chance = {name: one and one.chance for name, one in headlines.items()}
+        ceiling = {name: one and one.ceiling for name, one in headlines.items()}
+        return chance, ceiling, whole.counts.behind[whole.rules.headline][1]
 
     some = {"exclude_statuses": ("refusal",)}
     assert found(mixed, **some) == found(kept)
     # Counted as failed, rows stay in all three: excluded ones as zero, open ones as the oracle's.
-    floor, oracle, steps = found(mixed, **some, invalid="fail", unattempted="fail")
+    chance, ceiling, steps = found(mixed, **some, invalid="fail", unattempted="fail")
     assert steps == len(records)
-    best = bounds_of(records, settings).oracle
+    best = bounds_of(records, settings).ceiling
     assert best is not None
     wanted = _over_tasks(
         [
-            (r, 0.0 if r.invalid or r is refused else best["dev", r.unit_id, 0]["element"])
+            (r, 0.0 if r.invalid or r is refused else best[0, "dev", r.unit_id]["element"])
             for r in records
         ]
     )
-    assert math.isclose(oracle["element"], wanted)
-    assert floor["element"] < found(records)[0]["element"]
+    assert math.isclose(ceiling["element"], wanted)
+    assert chance["element"] < found(records)[0]["element"]
 
 
-def test_the_table_says_what_floor_and_ceiling_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_table_says_what_chance_and_ceiling_are(monkeypatch: pytest.MonkeyPatch) -> None:
     line = ("--model", "lexical", *DEV, "--protocol", "seeact-attributes", "--out", "a")
     told = table(call(*line, "--details").out)
     assert "chance: always-click, expected" in told
@@ -173,8 +173,8 @@ def test_the_table_says_what_floor_and_ceiling_are(monkeypatch: pytest.MonkeyPat
     assert "ceiling: unknown" in told
 
 
-def test_what_was_not_asked_for_has_no_floor_and_no_ceiling() -> None:
+def test_what_was_not_asked_for_has_neither_chance_nor_ceiling() -> None:
     assert call("--model", "random", *ONE_TASK, "--protocol", "classify", *RANKED, "--out", "a")
-    total = summary("a")["total"]
-    assert total["oracle"]["success"] is total["floor"]["operation_f1"] is None
-    assert total["ceiling"] == total["oracle"]["element"]
+    for name in ("success", "operation_f1"):
+        assert not {"chance", "ceiling"} & row(summary("a"), name).keys()
+    assert {"chance", "ceiling"} <= row(summary("a"), "element").keys()

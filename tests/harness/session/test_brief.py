@@ -7,6 +7,7 @@ from pathlib import Path
 
 from harness.benchmarks import benchmark
 from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call, replying, summary
+from tests.numbers import row
 from tests.servers import WireServer
 
 QUIET = ("--progress", "off", "--no-cache")
@@ -20,14 +21,13 @@ def test_the_result_is_at_most_ten_lines_and_has_the_numbers_of_the_summary() ->
     done = call("-m", "lexical", *DEV, *QUIET, "-o", "a")
     lines = [line for line in done.out.splitlines() if line]
     assert len(lines) <= 10
-    total = summary("a")["total"]
+    found = summary("a")
     assert lines[0] == "lexical on sample (dev): 74 steps of 11 tasks"
     for head, key in (("Ele. Acc", "element"), ("Step SR", "success")):
-        found = next(line for line in lines if line.startswith(head))
-        rate = total["metrics"]["valid"][key]["macro"]
-        interval = rate["interval"]
-        shown = (rate["value"], interval["low"], interval["high"], total["floor"][key])
-        assert numbers(found.removeprefix(head))[:4] == [f"{100 * one:.1f}" for one in shown]
+        line = next(line for line in lines if line.startswith(head))
+        rate = row(found, key)
+        shown = (rate["number"], rate["low"], rate["high"], rate["chance"])
+        assert numbers(line.removeprefix(head))[:4] == [f"{100 * one:.1f}" for one in shown]
     assert "not scored: 3 steps (2 no positive, 1 no screenshot)" in lines
     assert lines[-1] == "more: --details, or vlm-eval report a"
 

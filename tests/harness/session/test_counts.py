@@ -7,17 +7,21 @@ from dataclasses import replace
 
 from harness.runs import StepUnit
 from harness.session.report import result_grid
-from harness.session.summary import plain
+from harness.session.summary import plain, results_of
 from harness.settings import read_settings
+from harness.tables import Grid
 from parsers import MIND2WEB
 from parsers.records import Status
 from tests.reports.runs import step, worked
 
 
+def result(steps: Sequence[StepUnit], **more: object) -> Grid:
+    settings = read_settings({"model": "m", **more})
+    return result_grid(steps, settings, MIND2WEB, results_of(steps, settings, MIND2WEB), {})
+
+
 def below(steps: Sequence[StepUnit], **settings: object) -> list[str]:
-    return list(
-        result_grid(steps, read_settings({"model": "m", **settings}), MIND2WEB, {}).footnotes
-    )
+    return list(result(steps, **settings).footnotes)
 
 
 def line(lines: list[str], start: str) -> str:
@@ -41,7 +45,7 @@ def test_steps_left_out_by_their_status_were_asked() -> None:
 def test_rows_and_clean_tasks_of_repeats_are_counted_once() -> None:
     # Of the three tasks B has an invalid row; every step is asked three times.
     steps = [replace(one, repeat=repeat) for repeat in range(3) for one in worked()]
-    grid = result_grid(steps, read_settings({"model": "m", "repeats": 3}), MIND2WEB, {})
+    grid = result(steps, repeats=3)
     labels = [str(row.cells[0]) for section in grid.sections for row in section.rows]
     assert "2 valid tasks" in labels
     told = line(list(grid.footnotes), "rows:")

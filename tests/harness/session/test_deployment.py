@@ -27,6 +27,7 @@ from tests.harness.commands.tool import (
     steps,
     summary,
 )
+from tests.numbers import counts
 from tests.servers import Answer, Ask, Reaction, WireServer, error
 
 VLLM = (
@@ -81,7 +82,7 @@ def test_first_units_without_an_answer_stop_the_run_unsettled(kind: str, concurr
         # The remedy is the server's: nothing that failed is played back.
         server.react = replying()
         assert call(*line).code == 0
-    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    assert counts(summary("a"))["statuses"] == {"answered": 7}
     paid = sum(record["cost"] or 0 for record in calls("a"))
     assert sum(step["cost"] or 0 for step in steps("a")) == pytest.approx(paid)
 
@@ -185,7 +186,7 @@ def test_a_batch_that_comes_back_without_an_answer_stops_the_run(
         assert not settled("a")
         server.react = replying()
         assert until_it_ends() == 0
-    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    assert counts(summary("a"))["statuses"] == {"answered": 7}
 
 
 def test_units_held_back_are_settled_after_the_first_answer() -> None:
@@ -195,7 +196,7 @@ def test_units_held_back_are_settled_after_the_first_answer() -> None:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")
         assert call(*line, "--concurrency", "1").code == 0
         assert server.count == 14
-    statuses = summary("a")["total"]["metrics"]["counts"]["statuses"]
+    statuses = counts(summary("a"))["statuses"]
     assert statuses == {"answered": 3, "empty": 4}
 
 
@@ -210,7 +211,7 @@ def test_refusals_in_the_same_words_stop_a_run_that_had_answers_and_are_asked_ag
         assert len(settled("a")) == 3
         server.react = good
         assert call(*line).code == 0
-    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"answered": 14}
+    assert counts(summary("a"))["statuses"] == {"answered": 14}
 
 
 def test_a_model_that_cannot_be_read_is_scored_and_quoted_once() -> None:

@@ -26,6 +26,7 @@ from tests.harness.commands.tool import (
     summary,
     whole_text,
 )
+from tests.numbers import counts, row
 from tests.servers import Answer, Ask, Reaction, WireServer, error, html
 from tests.servers.wire import body_of
 
@@ -121,9 +122,9 @@ def test_what_the_model_itself_says_settles_a_step(answer: Answer, status: str) 
     assert called.code == 0
     assert status_of_first() == (status, True)
     assert f"replies without an element: 1 {status}" in called.out
-    counts = summary("a")["total"]["metrics"]["counts"]
-    assert counts["statuses"] == {"answered": 6, status: 1}
-    assert counts["n_unsettled"] == 0
+    found = counts(summary("a"))
+    assert found["statuses"] == {"answered": 6, status: 1}
+    assert found["n_unsettled"] == 0
 
 
 ODD = [
@@ -228,9 +229,9 @@ def test_failures_are_settled_when_the_user_says_so() -> None:
     assert called.code == 0
     assert status_of_first() == ("no_reply", True)
     assert "replies without an element: 1 no_reply" in called.out
-    found = summary("a")["total"]["metrics"]
-    assert found["valid"]["element"]["micro"]["n"] == 7
-    assert summary("a")["complete"] is True
+    found = summary("a")
+    assert row(found, "element", "micro")["n"] == 7
+    assert found["complete"] is True
 
 
 def test_what_was_left_open_is_settled_by_a_later_line() -> None:
@@ -267,7 +268,7 @@ def test_the_other_providers_are_asked_by_the_same_line(
         assert {ask.provider for ask in server.asks} == {name}
         assert server.count == 15  # the call beforehand among them
         assert all(ask.pictures == 1 for ask in server.asks)
-    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    assert counts(summary("a"))["statuses"] == {"answered": 7}
 
 
 def test_a_key_in_the_body_is_sent_and_written_nowhere(place: Path) -> None:
@@ -310,7 +311,7 @@ def test_the_last_line_of_progress_has_the_scores_of_all_steps() -> None:
     assert call("--model", "lexical", *DEV, "--out", "a").code == 0
     for record in open_run("a").records():
         running.add(record)
-        running.part()
+        running.results()
     whole = [one for one in open_run("a").records() if one.scores is not None]
-    last = running.part(whole=True)
-    assert last is not None and last.metrics.counts == running.part_of(whole).metrics.counts
+    last = running.results(whole=True)
+    assert last is not None and last.counts == running.results_of(whole).counts

@@ -23,6 +23,7 @@ from parsers.records import Prediction, Status
 from tests import grounding
 from tests.grounding import SIZES, TARGETS, Screens
 from tests.harness.commands.tool import call, isolate
+from tests.numbers import row
 from tests.test_entry_points import Echo
 
 
@@ -74,21 +75,22 @@ def test_the_oracle_is_right_up_to_the_rounding_of_the_form(form: str, coordinat
     # SeeClick's dictionaries have no word for none.
     right = {name: float(form != "seeclick" or name != "gone") for name in TARGETS}
     assert hits == right
-    total = summary("oracle")["total"]
+    found = row(summary("oracle"), "hit", "micro")
     share = sum(right.values()) / len(right)
-    assert total["oracle"]["hit"] == pytest.approx(share)
-    assert total["metrics"]["valid"]["hit"]["micro"]["value"] == pytest.approx(share)
+    assert found["ceiling"] == pytest.approx(share)
+    assert found["number"] == pytest.approx(share)
 
 
 def test_chance_is_the_share_of_the_picture_that_targets_cover() -> None:
     run("random", "random", repeats=3)
-    floor = summary("random")["total"]["floor"]
+    found = summary("random")
+    chance = {name: row(found, name, "micro")["chance"] for name in ("hit", "present", "declined")}
     wide, tall = (SIZES[name][0] * SIZES[name][1] for name in ("wide", "tall"))
     # The polygon by the shoelace formula, worked out by hand.
     shares = [64 * 20 / wide, 48 * 48 / wide, 40 * 40 / wide, 54900 / tall, 0]
-    assert floor["hit"] == pytest.approx(sum(shares) / 5)
-    assert floor["present"] == pytest.approx(sum(shares) / 4)
-    assert floor["declined"] == 0
+    assert chance["hit"] == pytest.approx(sum(shares) / 5)
+    assert chance["present"] == pytest.approx(sum(shares) / 4)
+    assert chance["declined"] == 0
 
 
 def test_random_points_hit_as_often_as_chance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,12 +105,12 @@ def test_a_form_that_is_too_coarse_has_a_ceiling(monkeypatch: pytest.MonkeyPatch
     small = {**TARGETS, "tiny": ("wide", "a dot", Target("box", (1003, 503, 1006, 506)))}
     monkeypatch.setattr(grounding, "TARGETS", small)
     run("oracle", "unit", protocol_option={"coordinates": "unit"})
-    total = summary("unit")["total"]
-    assert total["ceiling"] == total["metrics"]["valid"]["hit"]["micro"]["value"] == 5 / 6
+    found = row(summary("unit"), "hit", "micro")
+    assert found["ceiling"] == found["number"] == 5 / 6
     run("oracle", "zoomed", protocol_option={"coordinates": "unit", "zoom": "crop"})
-    assert summary("zoomed")["total"]["ceiling"] == 5 / 6
+    assert row(summary("zoomed"), "hit", "micro")["ceiling"] == 5 / 6
     run("oracle", "pixels")
-    assert summary("pixels")["total"]["ceiling"] == 1
+    assert row(summary("pixels"), "hit", "micro")["ceiling"] == 1
     table = call("score", "unit").out
     assert "83.3" in table and "the middle of every target, in the numbers of the form" in table
 

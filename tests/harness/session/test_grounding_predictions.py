@@ -14,6 +14,7 @@ import pytest
 
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, benchmark
+from tests import numbers
 from tests.grounding import Screens
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.commands.tool import Called, call, isolate
@@ -105,12 +106,14 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
     every = [one for cell in hits.values() for one in cell]
     assert 0.1 < sum(every) / len(every) < 0.5, "worth telling apart"
     options = ("-b", benchmark, "--data", shared_data("grounding"))
-    total = json.loads(score(lines, *options, "--json=full").out)["total"]["metrics"]
-    found = total["valid"]["hit"]
-    assert found["micro"]["value"] == pytest.approx(sum(every) / len(every), abs=1e-12)
+    found = json.loads(score(lines, *options, "--json=full").out)
+    micro = numbers.row(found, "hit", "micro")
+    assert micro["number"] == pytest.approx(sum(every) / len(every), abs=1e-12)
     cells = [sum(cell) / len(cell) for cell in hits.values()]
-    assert found["cells"]["value"] == pytest.approx(sum(cells) / len(cells), abs=1e-12)
-    assert found["micro"]["n"] == len(every), "rows without a prediction are wrong"
+    assert numbers.row(found, "hit", "cells")["number"] == pytest.approx(
+        sum(cells) / len(cells), abs=1e-12
+    )
+    assert micro["n"] == len(every), "rows without a prediction are wrong"
     told = " ".join(score(lines, *options).out.split())
     for what, count in statuses.items():
         assert f"{what} {count} (" in told
@@ -118,7 +121,7 @@ def test_totals_are_those_of_a_script_of_its_own(benchmark: str, folder: str, fi
     left_out = json.loads(
         score(lines, *options, "--json=full", "--scoring-option", "unattempted=exclude").out
     )
-    assert left_out["total"]["metrics"]["valid"]["hit"]["micro"]["n"] == len(lines)
+    assert numbers.row(left_out, "hit", "micro")["n"] == len(lines)
 
 
 def test_the_note_is_that_of_the_benchmark() -> None:
@@ -129,12 +132,13 @@ def test_the_note_is_that_of_the_benchmark() -> None:
 
 def test_what_is_absent_is_right_where_it_is_declined() -> None:
     lines: list[Line] = [{"item": "gone", "declined": True}, {"item": "search", "declined": True}]
-    valid = json.loads(score(lines, "-b", "screens", "--json=full").out)["total"]["metrics"][
-        "valid"
-    ]
-    assert valid["hit"]["micro"]["value"] == 1 / 5
-    assert (valid["present"]["micro"]["value"], valid["present"]["micro"]["n"]) == (0, 4)
-    assert valid["declined"]["micro"]["value"] == 1
+    found = json.loads(score(lines, "-b", "screens", "--json=full").out)
+    hit, present, declined = (
+        numbers.row(found, name, "micro") for name in ("hit", "present", "declined")
+    )
+    assert hit["number"] == 1 / 5
+    assert (present["number"], present["n"]) == (0, 4)
+    assert declined["number"] == 1
 
 
 @pytest.mark.parametrize(

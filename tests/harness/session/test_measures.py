@@ -15,11 +15,12 @@ from harness.errors import DataError, UserError
 from harness.kinds.scoring import scorer_of
 from harness.runs import Manifest, Unit
 from harness.session.report import result_grid
-from harness.session.summary import aggregation_rules, part, plain_part, summarise
+from harness.session.summary import results_of, summarise
 from harness.settings import Settings, read_settings
 from harness.tables import render
 from parsers import MIND2WEB, READING, Declaration, Group, Level, Measure, Prediction, Status
 from parsers.records import Gold
+from tests import numbers
 from tests.units import step_of
 
 DECLARED = Declaration(
@@ -141,7 +142,8 @@ def test_recorded_steps_are_scored_without_their_benchmarks_package() -> None:
 
 @pytest.mark.usefixtures("places")
 def test_the_table_has_the_declared_columns_words_and_averages() -> None:
-    grid = result_grid(rows(), settings(), DECLARED, {})
+    found = results_of(rows(), settings(), DECLARED)
+    grid = result_grid(rows(), settings(), DECLARED, found, {})
     printed = " ".join(render(grid, width=120, note="").split())
     assert [column.head for column in grid.columns] == ["", "Hit", "Near", "All", "px"]
     labels = {str(row.cells[0]): row for section in grid.sections for row in section.rows}
@@ -162,25 +164,30 @@ def test_the_table_has_the_declared_columns_words_and_averages() -> None:
 
 @pytest.mark.usefixtures("places")
 def test_the_summary_is_told_in_the_declared_words() -> None:
-    rules = aggregation_rules(settings(), DECLARED)
-    metrics = plain_part(part(rows(), DECLARED, rules))["metrics"]
-    assert (metrics["valid"]["n_pictures"], metrics["valid"]["n_items"]) == (2, 4)
-    assert metrics["valid"]["hit"]["cells"]["value"] == pytest.approx(2 / 3)
-    nearness = metrics["valid"]["nearness"]["micro"]
-    assert (nearness["value"], nearness["n"]) == (0.5, 3)
-    assert nearness["interval"]["high"] - nearness["interval"]["low"] > 0.9  # two pictures
-    assert metrics["pictures"]["default"]["successes"] == 1
-    assert "pixels" not in metrics["valid"] and "variants" not in metrics["valid"]
-    shown = {"median": 1280.0, "lower": 1280.0, "upper": 1280.0, "n": 4}
-    assert metrics["valid"]["quartiles"] == {"pixels": shown}
     manifest = Manifest(
-        schema=5, name="r", created="", config={}, declaration=DECLARED, reading=READING
+        schema=6, name="r", created="", config={}, declaration=DECLARED, reading=READING
     )
-    summary = summarise(rows(), settings(), {}, manifest)
-    assert [key for key in summary if key.startswith("by_")] == ["by_split", "by_form"]
-    assert summary["by_form"]["text"]["metrics"]["valid"]["hit"]["micro"]["value"] == (
-        pytest.approx(1 / 3)
-    )
-    assert summary["by_form"]["text"]["metrics"]["pictures"] is None
-    assert summary["total"]["floor"] is summary["total"]["ceiling"] is None
+    found = results_of(rows(), settings(), DECLARED)
+    summary = summarise(rows(), settings(), manifest, found)
+    assert numbers.counts(summary)["behind"]["valid"] == {"n_pictures": 2, "n_items": 4}
+    assert numbers.number(summary, "hit", "cells") == pytest.approx(2 / 3)
+    nearness = numbers.row(summary, "nearness", "micro")
+    assert (nearness["number"], nearness["n"]) == (0.5, 3)
+    assert nearness["high"] - nearness["low"] > 0.9  # two pictures
+    assert numbers.row(summary, "all_hit", "parents")["won"] == 1
+    names = {(one["measure"], one["average"]) for one in summary["estimates"]}
+    assert names == {
+        *(("hit", average) for average in ("cells", "micro")),
+        *(("nearness", "micro"), ("pixels", "quartiles"), ("all_hit", "parents")),
+    }
+    pixels = numbers.row(summary, "pixels", "quartiles")
+    assert [pixels[name] for name in ("number", "low", "high")] == [1280.0] * 3
+    assert pixels["n"] == 4
+    groups = [(one["group"], one["value"]) for one in summary["counts"]]
+    assert groups == [("", ""), ("split", "test"), ("form", "icon"), ("form", "text")]
+    text = {"group": "form", "value": "text"}
+    assert numbers.number(summary, "hit", "micro", **text) == pytest.approx(1 / 3)
+    within = [one["measure"] for one in summary["estimates"] if text.items() <= one.items()]
+    assert within and "all_hit" not in within
+    assert not any({"chance", "ceiling"} & one.keys() for one in summary["estimates"])
     assert set(summary["rows"]) == {"all", "asked"}

@@ -21,6 +21,7 @@ from tests.harness.commands.tool import (
     steps,
     summary,
 )
+from tests.numbers import number
 
 LEXICAL = ("--ranker", "lexical")
 MINDACT = (*ONE_TASK, "--protocol", "mindact-choice", *LEXICAL)
@@ -100,24 +101,23 @@ def test_shuffles_are_asked_once_each_and_their_spread_is_that_of_the_repeats() 
     assert {step["repeat"] for step in valid} == {0, 1, 2}
     rates = [macro([s for s in valid if s["repeat"] == n], _success) for n in range(3)]
     assert len(set(rates)) > 1
-    total = summary("a")["total"]
-    assert total["repeat_sd"] == pytest.approx(statistics.stdev(rates))
-    found = total["metrics"]["valid"]["success"]["macro"]["value"]
-    assert found == pytest.approx(statistics.mean(rates))
-    told = re.search(r"SD over 3 repeats +([\d.]+)", called.out)
-    assert told is not None and float(told[1]) == pytest.approx(100 * total["repeat_sd"], abs=0.05)
+    told = summary("a")
+    spread = number(told, "success", "sd")
+    assert spread == pytest.approx(statistics.stdev(rates))
+    assert number(told, "success") == pytest.approx(statistics.mean(rates))
+    shown = re.search(r"SD over 3 repeats +([\d.]+)", called.out)
+    assert shown is not None and float(shown[1]) == pytest.approx(100 * spread, abs=0.05)
     wins = Counter(step["step_id"] for step in valid if _success(step))
     tasks = {step["step_id"]: step["task_id"] for step in valid}
     whole = [float(wins[step] == 3) for step in tasks]
-    over = total["over_repeats"]["success"]
+    all_three = number(told, "success", "pass^3")
     by_task = [
         statistics.mean(w for w, of in zip(whole, tasks.values(), strict=True) if of == task)
         for task in set(tasks.values())
     ]
-    assert over["pass_all"]["3"]["value"] == pytest.approx(statistics.mean(by_task))
-    shown = 100 * over["pass_all"]["3"]["value"]
-    row = re.search(r"pass\^3 +([\d.]+)", called.out)
-    assert row is not None and float(row[1]) == pytest.approx(shown, abs=0.05)
+    assert all_three == pytest.approx(statistics.mean(by_task))
+    shown = re.search(r"pass\^3 +([\d.]+)", called.out)
+    assert shown is not None and float(shown[1]) == pytest.approx(100 * all_three, abs=0.05)
     assert "over repeats: Step SR pass@3" in " ".join(call("report", "a").out.split())
     again = call("score", "a", "--json=full")
     assert json.loads(again.out) == {"directory": "a", **summary("a")}

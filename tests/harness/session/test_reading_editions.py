@@ -30,6 +30,7 @@ from tests.harness.commands.tool import (
     calls,
     steps,
 )
+from tests.numbers import counts
 
 FORMER = READING - 1
 SOME = (*DEV, "--limit", "3")
@@ -115,7 +116,7 @@ def test_scoring_keeps_what_it_would_have_to_ask_and_counts_it(line: tuple[str, 
     with reading(cautious):
         shown = call("score", "a").out.splitlines()[-1]
         found = json.loads(call("score", "a", "--json=full").out)
-    kept = found["total"]["metrics"]["counts"]["flags"][f"read_by_{FORMER}"]
+    kept = counts(found)["flags"][f"read_by_{FORMER}"]
     assert f"; {kept} steps for which that asks something that is not on record keep" in shown
     # Nothing but the questions on record went into what was read anew.
     mine, theirs = ({c["id"]: c["conversation"] for c in calls(run)} for run in "ab")

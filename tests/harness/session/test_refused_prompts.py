@@ -17,6 +17,7 @@ from tests.harness.commands.tool import (
     summary,
 )
 from tests.harness.session.test_failing_servers import FIRST_STEP, status_of_first
+from tests.numbers import counts, row
 from tests.servers import Answer, Ask, Provider, WireServer, error
 
 REFUSAL = error(400, "Could not process image", "invalid_image")
@@ -49,8 +50,8 @@ def test_a_refused_prompt_settles_its_step_and_counts_like_a_refusal(
         assert server.count == asked, "a refused step is settled"
     assert status_of_first() == ("provider_refused", True)
     assert "replies without an element: 1 provider_refused" in called.out
-    found = summary("a")["total"]["metrics"]
-    assert (found["valid"]["element"]["micro"]["n"], summary("a")["complete"]) == (7, True)
+    found = summary("a")
+    assert (row(found, "element", "micro")["n"], found["complete"]) == (7, True)
     [refusal] = [c["reply"]["refusal"] for c in calls("a") if c["reply"].get("refusal")]
     assert "answered 400" in refusal
     assert "Could not process image" in refusal
@@ -66,7 +67,7 @@ def test_a_provider_that_refuses_everything_ends_the_run_with_its_words() -> Non
         assert not any(step["settled"] for step in steps("a"))
         server.react = replying()
         assert call(*line).code == 0
-    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    assert counts(summary("a"))["statuses"] == {"answered": 7}
 
 
 def test_a_refused_first_call_ends_the_run_before_any_step() -> None:
@@ -94,4 +95,4 @@ def test_a_prompt_refused_in_a_batch_settles_its_step_alone(
                 break
     assert called.code == 0, called.err
     assert status_of_first() == ("provider_refused", True)
-    assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7
+    assert counts(summary("a"))["n_settled"] == 7

@@ -15,6 +15,7 @@ from harness.settings import LEAVES, SETTINGS, field_of, read_settings
 from notebooks.settings import PAGE, TYPES, page, python_name, types
 from parsers.declaration import Declaration, Measure
 from tests.harness.commands.tool import call
+from tests.numbers import row
 
 TASKS: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 2, "progress": "off"}
 
@@ -73,10 +74,10 @@ def test_scores_are_those_of_the_summary(place: Path) -> None:
     assert list(scores) == [
         *("step_success", "element", "operation_f1", "operation_exact", "task_success")
     ]
-    valid = run.summary["total"]["metrics"]["valid"]
-    assert scores.step.value == scores["step_success"].value == valid["success"]["macro"]["value"]
+    headline = row(run.summary, "success")
+    assert scores.step.value == scores["step_success"].value == headline["number"]
     assert scores.step.interval is not None
-    assert scores.step.interval.low == valid["success"]["macro"]["interval"]["low"]
+    assert scores.step.interval.low == headline["low"]
     assert (scores.step.n, scores.step.over) == (2, "tasks")
     table = call("score", str(run.path)).out
     assert f"{100 * (scores.element.value or 0):.1f}" in table
@@ -113,20 +114,24 @@ def test_repeats_do_not_count_as_more_tasks(place: Path) -> None:
 
 
 def test_task_success_is_withheld_until_every_task_is_complete() -> None:
-    rate = {"value": None, "interval": None, "n": 3}
-    whole = {"value": None, "interval": None, "successes": 1, "complete": 2, "total": 3}
     measures = (
         Measure("hit", main=True, averages=("micro",)),
         Measure("all_hit", all_of="hit"),
     )
     declared = Declaration(measures, unit="item", units="items")
-    metrics = {
-        "rules": {"invalid": "valid"},
-        "counts": {"n_settled": 0},
-        "valid": {"hit": {"micro": {**rate, "n": 0}}},
-        "all_hit": {"default": whole, "strict": {**whole, "total": 9}},
+    none = {"group": "", "value": "", "number": None, "low": None, "high": None}
+    whole = {**none, "measure": "all_hit", "average": "parents", "won": 1, "complete": 2}
+    summary = {
+        "rules": {"invalid": "valid", "level": 0.95},
+        "repeats": 1,
+        "counts": [{"group": "", "value": "", "n_settled": 0}],
+        "estimates": [
+            {**none, "measure": "hit", "average": "micro", "rule": "valid", "n": 0},
+            {**whole, "rule": "valid", "n": 3},
+            {**whole, "rule": "strict", "n": 9},
+        ],
     }
-    scores = scores_of({"total": {"metrics": metrics, "repeats": 1}}, declared, "scores")
+    scores = scores_of(summary, declared, "scores")
     assert isinstance(scores, RunScores)
     assert scores.hit.reason == "no item has been scored"
     assert scores.all_hit.reason == "withheld until every task is complete (2 of 3)"

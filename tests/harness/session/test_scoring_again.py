@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import harness
+from tests import numbers
 from tests.harness.commands.tool import (
     CLICK_A,
     DEV,
@@ -42,7 +43,7 @@ def scored(*more: str) -> dict[str, Any]:
 
 
 def valid(found: dict[str, Any], key: str, mean: str = "macro") -> float:
-    return float(found["total"]["metrics"]["valid"][key][mean]["value"])
+    return float(numbers.number(found, key, mean))
 
 
 def test_scoring_a_run_again_gives_its_own_table_and_summary() -> None:
@@ -79,9 +80,9 @@ def test_other_rules_change_the_numbers_and_leave_the_run_alone() -> None:
 
 def test_letters_and_values_may_be_read_by_other_rules() -> None:
     run_with("ELEMENT: A, B\nACTION: CLICK\nVALUE: None")
-    assert summary("a")["total"]["metrics"]["counts"]["statuses"] == {"ambiguous": 7}
+    assert numbers.counts(summary("a"))["statuses"] == {"ambiguous": 7}
     first = scored("--protocol-option", "first_of_many=yes")
-    assert first["total"]["metrics"]["counts"]["statuses"] == {"answered": 7}
+    assert numbers.counts(first)["statuses"] == {"answered": 7}
 
 
 def test_an_operation_without_an_element_can_count_as_zero() -> None:
@@ -114,8 +115,8 @@ def test_a_rule_that_another_covers_is_refused(narrow: str, wide: str) -> None:
 
 def test_invalid_rows_count_as_failed_when_wanted() -> None:
     assert call("--model", "oracle", *DEV, "--out", "a").code == 0
-    counted = scored("--invalid", "fail")["total"]["metrics"]["strict"]
-    assert counted["element"]["micro"]["value"] == pytest.approx(74 / 77)
+    counted = numbers.number(scored("--invalid", "fail"), "element", "micro", "strict")
+    assert counted == pytest.approx(74 / 77)
     assert valid(summary("a"), "element") == 1.0
 
 
@@ -191,7 +192,7 @@ def test_missing_predictions_are_left_out_or_failed() -> None:
     predictions({3: None})
     left_out = predicted()
     assert valid(left_out, "success") == 1.0
-    assert left_out["total"]["metrics"]["counts"]["n_unsettled"] == 1
+    assert numbers.counts(left_out)["n_unsettled"] == 1
     assert valid(
         predicted("--scoring-option", "unattempted=fail"), "success", "micro"
     ) == pytest.approx(6 / 7)
@@ -294,19 +295,16 @@ def test_a_model_s_own_predictions_give_the_numbers_of_its_run() -> None:
 def test_steps_that_ended_in_a_certain_way_can_be_left_out_and_the_result_says_so() -> None:
     run_with("NONE: I do not know", data=DEV)
     whole, without = scored(), scored("--scoring-option", "exclude_status=parse_error")
-    counts = without["total"]["metrics"]["counts"]
-    assert whole["total"]["metrics"]["counts"]["statuses"] == {"parse_error": 74}
-    assert counts["invalid"]["excluded_parse_error"] == 74
-    assert counts["n_valid"] == 0
+    assert numbers.counts(whole)["statuses"] == {"parse_error": 74}
+    assert numbers.counts(without)["invalid"]["excluded_parse_error"] == 74
+    assert numbers.counts(without)["n_valid"] == 0
 
 
 def test_repeated_tokens_count_only_when_asked_for() -> None:
     run_with("ELEMENT: A\nACTION: CLICK\nVALUE: None", data=DEV)
     # A click has no token twice, so the bag changes what it must: nothing.
-    assert (
-        scored("--scoring-option", "bag=yes", "--f1", "cl100k-lc")["total"]
-        == scored("--f1", "cl100k-lc")["total"]
-    )
+    bag = scored("--scoring-option", "bag=yes", "--f1", "cl100k-lc")
+    assert numbers.results(bag) == numbers.results(scored("--f1", "cl100k-lc"))
 
 
 def test_scores_are_json_in_the_form_of_a_run() -> None:
@@ -329,7 +327,8 @@ def test_the_whole_summary_is_asked_for() -> None:
     for words in (("a", "--json=full"), ("--json", "full", "a"), ("--json=full", "a")):
         full = json.loads(call("score", *words).out)
         assert full["directory"] == "a"
-        assert full["total"] == summary["total"] and full.keys() == {"directory", *summary}
+        assert numbers.results(full) == numbers.results(summary)
+        assert full.keys() == {"directory", *summary}
     assert "score takes a run, or --predictions FILE" in call("score").err
     assert "score takes a run, or --predictions FILE" in call("score", "--json").err
     assert "'half' is not one of 'scores', 'full'" in call("score", "a", "--json=half").err

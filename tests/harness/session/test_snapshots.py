@@ -20,6 +20,7 @@ from tests.harness.commands.tool import (
     steps,
     summary,
 )
+from tests.numbers import counts, row
 from tests.servers import WireServer
 
 CARD = {
@@ -60,10 +61,7 @@ def test_a_snapshot_sends_the_same_bytes_as_the_data_itself(settings: tuple[str,
     assert direct.count == 14
     assert bodies(stored) == bodies(direct)
     for key in ("element", "success", "operation_f1"):
-        assert (
-            summary("a")["total"]["metrics"]["valid"][key]
-            == summary("b")["total"]["metrics"]["valid"][key]
-        )
+        assert row(summary("a"), key) == row(summary("b"), key)
     scored = [[(s["step_id"], s["prediction"]["element"]) for s in steps(run)] for run in "ab"]
     assert sorted(scored[0]) == sorted(scored[1])
 
@@ -140,7 +138,7 @@ def test_invalid_rows_stay_invalid_in_a_snapshot() -> None:
         call("--model", "oracle", "-b", "snapshot", "--data", "snap.parquet", "-o", "b").code == 0
     )
     assert call("--model", "oracle", *DEV, *TEXT_ONLY, "--out", "a").code == 0
-    direct, stored = (summary(run)["total"]["metrics"]["counts"] for run in "ab")
+    direct, stored = (counts(summary(run)) for run in "ab")
     assert stored == direct
     assert stored["n_invalid"] > 0
 

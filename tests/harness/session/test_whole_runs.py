@@ -26,6 +26,7 @@ from tests.harness.commands.tool import (
     steps,
     summary,
 )
+from tests.numbers import counts, number, row
 from tests.servers import Ask, WireServer
 
 Line = dict[str, Any]
@@ -75,13 +76,12 @@ def test_a_dry_run_prints_its_estimate_as_json(option: str) -> None:
 def test_the_oracle_gets_everything_that_can_be_got() -> None:
     called = call("--model", "oracle", *DEV, "--details", "--out", "a")
     assert called.code == 0
-    total = summary("a")["total"]["metrics"]
+    found = summary("a")
     for rate in ("element", "operation_f1", "success"):
-        assert total["valid"][rate]["macro"]["value"] == 1.0
-        assert total["valid"][rate]["micro"]["value"] == 1.0
-    counts = total["counts"]
-    assert (counts["n_rows"], counts["n_valid"], counts["n_unsettled"]) == (77, 74, 0)
-    assert counts["statuses"] == {"answered": 74}
+        assert number(found, rate) == number(found, rate, "micro") == 1.0
+    total = counts(found)
+    assert (total["n_rows"], total["n_valid"], total["n_unsettled"]) == (77, 74, 0)
+    assert total["statuses"] == {"answered": 74}
     assert "without an answer" not in called.out
     assert "rows: 74 valid, 3 invalid (2 no_positive, 1 no_screenshot; not asked)" in called.out
     table_ = pq.read_table("a/steps.parquet")
@@ -93,7 +93,7 @@ def test_the_oracle_gets_everything_that_can_be_got() -> None:
 @pytest.mark.parametrize("policy", ["random", "always-click", "lexical"])
 def test_every_baseline_runs_through_the_same_line(policy: str) -> None:
     assert call("--model", policy, *ONE_TASK, "--out", "a").code == 0
-    assert summary("a")["total"]["metrics"]["counts"]["n_settled"] == 7
+    assert counts(summary("a"))["n_settled"] == 7
 
 
 def test_numbers_of_a_model_follow_from_its_lines() -> None:
@@ -110,16 +110,17 @@ def test_numbers_of_a_model_follow_from_its_lines() -> None:
         right = is_right(line, first) and line["gold"]["operation"] == "CLICK"
         assert line["scores"]["success"] == right
         assert line["usage"]["input"] == 200
-    found = summary("a")["total"]["metrics"]["valid"]
-    assert found["element"]["macro"]["value"] == pytest.approx(macro(valid, element))
-    assert found["success"]["macro"]["value"] == pytest.approx(macro(valid, success))
-    assert found["operation_f1"]["macro"]["value"] == pytest.approx(macro(valid, operation_f1))
+    found = summary("a")
+    assert number(found, "element") == pytest.approx(macro(valid, element))
+    assert number(found, "success") == pytest.approx(macro(valid, success))
+    assert number(found, "operation_f1") == pytest.approx(macro(valid, operation_f1))
     micro = sum(map(element, valid)) / len(valid)
-    assert found["element"]["micro"]["value"] == pytest.approx(micro)
+    assert number(found, "element", "micro") == pytest.approx(micro)
     assert f"{100 * macro(valid, element):.1f}" in called.out
-    by_operation = summary("a")["by_operation"]
-    assert set(by_operation) == {"CLICK", "TYPE", "SELECT"}
-    assert by_operation["TYPE"]["metrics"]["valid"]["success"]["micro"]["value"] == 0.0
+    groups = {(one["group"], one["value"]) for one in found["counts"]}
+    operations = {value for group, value in groups if group == "operation"}
+    assert operations == {"CLICK", "TYPE", "SELECT"}
+    assert number(found, "success", "micro", group="operation", value="TYPE") == 0.0
     assert summary("a")["usage"]["input"] == 100 * server.count
 
 
@@ -134,8 +135,8 @@ def test_the_floor_follows_the_rule_that_a_wrong_element_zeroes_the_operation() 
         "a",
     )
     assert call(*line).code == 0
-    floor = summary("a")["total"]["floor"]
-    assert floor["operation_f1"] == pytest.approx(floor["success"])
+    operation, success = (row(summary("a"), name)["chance"] for name in ("operation_f1", "success"))
+    assert operation == pytest.approx(success)
 
 
 def test_floor_and_ceiling_are_those_of_chance_and_oracle() -> None:
@@ -145,9 +146,9 @@ def test_floor_and_ceiling_are_those_of_chance_and_oracle() -> None:
     def chance(line: Line) -> float:
         return sum(is_right(line, c) for c in line["choices"]) / len(line["choices"])
 
-    total = summary("a")["total"]
-    assert total["floor"]["element"] == pytest.approx(macro(lines, chance))
-    assert total["ceiling"] == 1.0
+    found = summary("a")
+    assert row(found, "element")["chance"] == pytest.approx(macro(lines, chance))
+    assert row(found, "success")["ceiling"] == 1.0
 
 
 def test_a_finished_run_shows_its_table_again_and_asks_nothing() -> None:
@@ -215,18 +216,18 @@ def test_repeats_are_pooled_with_the_task_as_cluster() -> None:
     assert called.code == 0
     assert {line["repeat"] for line in lines} == {0, 1, 2}
     assert len(lines) == 36
-    found = summary("a")["total"]["metrics"]["valid"]["element"]
-    assert found["macro"]["value"] == pytest.approx(macro(lines, element))
-    assert found["micro"]["value"] == pytest.approx(sum(map(element, lines)) / 36)
-    assert found["macro"]["n"] == 2
+    found = summary("a")
+    assert number(found, "element") == pytest.approx(macro(lines, element))
+    assert number(found, "element", "micro") == pytest.approx(sum(map(element, lines)) / 36)
+    assert row(found, "element")["n"] == 2
     assert "12 steps x 3" in called.out
     assert "SD over 3 repeats" in called.out
 
 
 def test_rows_without_a_screenshot_are_asked_in_text_when_wanted() -> None:
     assert call("--model", "oracle", *DEV, *TEXT_ONLY, "--lost-rows", "--out", "a").code == 0
-    counts = summary("a")["total"]["metrics"]["counts"]
-    assert (counts["n_valid"], counts["invalid"]) == (75, {"no_positive": 2})
+    found = counts(summary("a"))
+    assert (found["n_valid"], found["invalid"]) == (75, {"no_positive": 2})
 
 
 def test_a_task_that_is_cut_short_has_no_task_success() -> None:

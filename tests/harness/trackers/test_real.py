@@ -15,6 +15,7 @@ import pytest
 import harness
 from tests.harness.commands.tool import DEV, last_lines, replying, summary
 from tests.harness.trackers.notes import PATIENCE_S
+from tests.numbers import number
 from tests.servers import Answer, Ask, WireServer
 
 pytestmark = [
@@ -122,7 +123,7 @@ def test_trackio_has_one_run_of_two_sessions(trackio: str, place: Path) -> None:
     numbers = [one["step"] for one in points]
     assert numbers == sorted(set(numbers)) and numbers[0] == 10 < settled < numbers[-1]
     assert numbers[-1] == len(last_lines("run"))
-    value = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    value = number(summary("run"), "element")
     assert points[-1]["macro/element"] == pytest.approx(value)
     [table] = [one["results"] for one in logs if "results" in one]
     rows = {(row["measure"], row["average"]): row["value"] for row in table["_value"]}
@@ -223,7 +224,7 @@ def test_wandb_has_one_run_of_two_sessions_and_nothing_of_the_machine(
     both = numbers[0] + numbers[1]
     assert both == sorted(set(both)) and both[-1] == len(last_lines("run"))
     assert numbers[0][-1] <= settled < numbers[1][0]
-    value = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    value = number(summary("run"), "element")
     assert second["summary"]["macro/element"] == pytest.approx(value)
     for session in (first, second):
         told = session["whole"]

@@ -16,6 +16,7 @@ import pytest
 
 from harness.trackers.wandb import run_id
 from tests.harness.commands.tool import DEV, Called, call, last_lines, summary
+from tests.numbers import number
 
 FAKE = Path(__file__).with_name("fake")
 OFF = ("wandb", "wandb.sdk", "wandb.sdk.wandb_login", "trackio")
@@ -59,7 +60,7 @@ def test_wandb_gets_points_tables_and_the_summary_of_one_run(wandb: Any) -> None
     *points, results, texts = run.logged
     total = len(last_lines("run"))
     assert [point["settled"] for point in points] == [*range(10, total, 10), total]
-    value = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    value = number(summary("run"), "element")
     assert points[-1]["macro/element"] == run.summary["macro/element"] == value
     assert results["results"].columns[:3] == ["split", "measure", "average"]
     assert len(texts["texts"].data) == summary("run")["rows"]["asked"]

@@ -24,6 +24,7 @@ from harness.errors import UserError
 from harness.runs import open_run
 from harness.trackers.config import TRACKERS
 from harness.trackers.contract import TrackedRun
+from tests import numbers
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
 from tests.harness.commands.tool import (
@@ -86,20 +87,20 @@ def test_points_have_the_measures_of_the_units_settled_so_far() -> None:
 def test_the_end_is_the_summary() -> None:
     ending = tracked(limit=6).ending
     assert ending is not None and ending.results is not None and ending.complete
-    parts = summary("run")["by_split"]
+    found = summary("run")
     assert ending.results.columns == ("split", "measure", "average", "value", "low", "high", "n")
     told = {row[:3]: row[3:] for row in ending.results.rows}
-    for split, part in parts.items():
-        valid = part["metrics"]["valid"]
-        for measure, key in (("element", "element"), ("step_success", "success")):
+    splits = [one["value"] for one in found["counts"] if one["group"] == "split"]
+    assert splits
+    for split in splits:
+        for measure, name in (("element", "element"), ("step_success", "success")):
             for average in ("macro", "micro"):
-                known = valid[key][average]
-                interval = known["interval"]
-                expected = (known["value"], interval["low"], interval["high"], known["n"])
+                known = numbers.row(found, name, average, group="split", value=split)
+                expected = (known["number"], known["low"], known["high"], known["n"])
                 assert told[split, measure, average] == expected
-        tasks = part["metrics"]["tasks"]["default"]
-        assert told[split, "task_success", "tasks"][0] == tasks["value"]
-        assert told[split, "task_success", "tasks"][3] == tasks["total"] == 6
+        tasks = numbers.row(found, "task_success", "parents", group="split", value=split)
+        assert told[split, "task_success", "tasks"][0] == tasks["number"]
+        assert told[split, "task_success", "tasks"][3] == tasks["n"] == 6
     assert ending.values["macro/element"] == told["test", "element", "macro"][0]
 
 
@@ -108,7 +109,7 @@ def test_several_splits_are_told_one_by_one_and_pooled() -> None:
     assert ending is not None and ending.results is not None
     splits = [row[0] for row in ending.results.rows]
     assert list(dict.fromkeys(splits)) == ["dev", "test", "all splits pooled"]
-    total = summary("run")["total"]["metrics"]["valid"]["element"]["macro"]["value"]
+    total = numbers.number(summary("run"), "element")
     assert ending.values["macro/element"] == total
 
 
@@ -270,11 +271,10 @@ def test_tokens_cost_and_replies_that_cannot_be_used_are_told(place: Path) -> No
             out="run",
         )
     told, known = tracker.points[-1][1], summary("run")
-    counts = known["total"]["metrics"]["counts"]
-    asked = known["rows"]["asked"]
-    assert told["replies/truncated"] == pytest.approx(counts["statuses"]["truncated"] / asked)
-    assert told["replies/empty"] == pytest.approx(counts["statuses"]["empty"] / asked)
-    assert told["replies/unreadable"] == pytest.approx(counts["parse_failures"] / asked)
+    ended, asked = numbers.counts(known), known["rows"]["asked"]
+    assert told["replies/truncated"] == pytest.approx(ended["statuses"]["truncated"] / asked)
+    assert told["replies/empty"] == pytest.approx(ended["statuses"]["empty"] / asked)
+    assert told["replies/unreadable"] == pytest.approx(ended["parse_failures"] / asked)
     assert told["tokens/input"] == 14 * asked and told["tokens/output"] == 4 * asked
     assert told["cost"] == pytest.approx(known["cost"]) == pytest.approx(540e-6 * asked)
 

@@ -20,6 +20,7 @@ from harness.kinds.question.folder import Bad
 from harness.kinds.question.task_templates import check_template, filled
 from tests import clock
 from tests.harness.commands.tool import Called, call, isolate
+from tests.numbers import number
 
 RANKED = """
 task: pages
@@ -109,8 +110,7 @@ def score_of_oracle() -> float:
     line = ("-m", "oracle", "-b", "question-items", "--data", "mine", "-o", "run")
     done = call(*line, "--progress", "off")
     assert done.code == 0, done.err
-    score = harness.open_run("run").summary["total"]["metrics"]["valid"]["score"]
-    return float(score["micro"]["value"])
+    return float(number(harness.open_run("run").summary, "score", "micro"))
 
 
 def test_a_task_that_ranks_options_asks_for_a_letter() -> None:

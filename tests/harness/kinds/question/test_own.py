@@ -20,6 +20,7 @@ import harness
 from parsers.question.metrics import METRICS
 from reports.kinds.question import QUESTION_REPORTS
 from tests.harness.commands.tool import at, call, isolate
+from tests.numbers import row
 from tests.servers import Answer, Ask, WireServer
 
 TOML = 'name = "tills"\nmetric = "f1"\n'
@@ -57,9 +58,9 @@ def run(model: str, out: str, *more: str) -> dict[str, Any]:
     line = ("-m", model, "-b", "question-items", "--data", "set", "-o", out, "--progress", "off")
     done = call(*line, *more)
     assert done.code == 0, done.err
-    scores = harness.open_run(out).summary["total"]["metrics"]["valid"]["score"]
-    assert isinstance(scores, dict)
-    return scores
+    summary = harness.open_run(out).summary
+    averages = {one["average"] for one in summary["estimates"] if one["measure"] == "score"}
+    return row(summary, "score", "cells" if "cells" in averages else "micro")
 
 
 MIXED = """name = "tills"
@@ -93,9 +94,9 @@ def mixed() -> list[dict[str, Any]]:
 def test_the_oracle_is_right_and_chance_is_that_of_options() -> None:
     write(*mixed(), toml=MIXED)
     assert call("data", "check", "set").code == 0
-    assert run("oracle", "right")["cells"]["value"] == 1.0
-    floor = harness.open_run("right").summary["total"]["floor"]["score"]
-    assert floor == pytest.approx((0 + 1 / 3) / 2)
+    found = run("oracle", "right")
+    assert (found["average"], found["number"]) == ("cells", 1.0)
+    assert found["chance"] == pytest.approx((0 + 1 / 3) / 2)
 
 
 def test_a_page_has_the_right_answer_next_to_what_was_said() -> None:
@@ -153,13 +154,13 @@ def test_other_files_hold_the_same_questions(suffix: str) -> None:
         lines = [mark.join(rows[0]), *(mark.join(map(str, row.values())) for row in rows)]
         path.write_text("\n".join(lines))
     Path("set/questions.toml").write_text(f'{TOML}questions = "{path.name}"\n')
-    assert run("oracle", "run")["micro"]["value"] == 1.0
+    assert run("oracle", "run")["number"] == 1.0
 
 
 def test_columns_of_others_are_mapped() -> None:
     toml = TOML + '[columns]\nquestion = "input"\nanswers = "target"\nid = "meta.number"\n'
     write({"input": "What?", "target": ["lamps"], "meta": {"number": "q1"}}, toml=toml)
-    assert run("oracle", "run")["micro"]["value"] == 1.0
+    assert run("oracle", "run")["number"] == 1.0
     assert harness.open_run("run").records()[0].unit_id == "q1"
 
 
@@ -273,7 +274,7 @@ def test_the_files_of_the_page_are_read() -> None:
         Path("set/questions.jsonl").write_text(questions)
         Path("set/questions.toml").write_text(toml)
         assert call("data", "check", "set").code == 0
-    assert run("oracle", "run")["cells"]["value"] == 1.0
+    assert run("oracle", "run")["number"] == 1.0
     assert all(f"`{name}`" in page for name in METRICS)
 
 

@@ -23,6 +23,7 @@ from parsers.question.webbench import CHOICES, TASKS
 from reports.published.source import published_rows
 from tests.harness.commands.tool import isolate
 from tests.harness.kinds.question.test_own import png
+from tests.numbers import row
 
 PAGES = [f"a page of lamp {n} {{question}}" for n in range(8)]
 
@@ -69,14 +70,15 @@ def small(name: str) -> Any:
 
 
 def scores(model: str, bench: Benchmark, data: str, **settings: Any) -> dict[str, Any]:
+    """The headline of every measure, and chance by `chance of NAME`."""
     settings = {"progress": "off", "out": Path(f"run-{model}-{bench.name}"), **settings}
     summary = harness.evaluate(model, benchmark=bench, data=Path(data), **settings).summary
-    total = summary["total"]
     found = {}
-    for name, one in total["metrics"]["valid"].items():
-        first = next(iter(one.values())) if isinstance(one, dict) else None
-        found[name] = first["value"] if isinstance(first, dict) and "value" in first else first
-    return found | {"floor": total["floor"]}
+    for measure in bench.declared.of_units:
+        if measure.averages:
+            one = row(summary, measure.name, measure.averages[0])
+            found |= {measure.name: one["number"], f"chance of {measure.name}": one.get("chance")}
+    return found
 
 
 def asked(protocol: WebBench, unit: Any) -> str:
@@ -92,7 +94,7 @@ def test_visualwebbench_the_oracle_is_right_and_chance_guesses_letters() -> None
     found = scores("oracle", small("visualwebbench"), "visualwebbench")
     assert found["score"] == pytest.approx(1.0) and found["action_ground"] == 1.0
     assert all(found[task] == pytest.approx(1.0) for task in TASKS)
-    assert found["floor"]["score"] == pytest.approx(3 / 8 / 7)
+    assert found["chance of score"] == pytest.approx(3 / 8 / 7)
 
 
 @pytest.mark.parametrize("options", ["lettered", "listed"])
@@ -160,7 +162,7 @@ def test_websrc_has_base64_pictures_and_sites() -> None:
     assert opened.pictures(opened.entries[1]) == (png(),)
     found = scores("oracle", bench, "websrc")
     assert (found["f1"], found["exact"], found["f1-sets"]) == (1.0, 1.0, 1.0)
-    assert found["floor"]["f1"] == 0.0
+    assert found["chance of f1"] == 0.0
     with pytest.raises(DataError, match="2 questions where 52,826 are published"):
         benchmark("websrc").open(data=Path("websrc"))
 

@@ -13,6 +13,7 @@ import harness
 from harness.batches import passes
 from tests.harness.commands.tool import at, call, calls, isolate, start
 from tests.harness.kinds.question.test_own import TOML, check, png, run, write
+from tests.numbers import number, row
 from tests.programs import Program
 from tests.servers import Answer, Ask, WireServer
 
@@ -119,24 +120,27 @@ def test_a_dialogue_is_all_right_where_every_turn_is() -> None:
     write(TALK, {**TALK, "id": "u"}, ALONE, toml=TOML.replace("f1", "exact"))
     with WireServer(told) as server:
         assert call(*at(server, *LINE)).code == 0
-    found = harness.open_run("run").summary["total"]["metrics"]
-    assert found["valid"]["score"]["micro"]["value"] == pytest.approx(5 / 7)
-    assert found["all_right"]["default"]["value"] == pytest.approx(1 / 3)
+    found = harness.open_run("run").summary
+    assert number(found, "score", "micro") == pytest.approx(5 / 7)
+    assert number(found, "all_right", "parents") == pytest.approx(1 / 3)
     write(TALK)
     run("oracle", "partial")
-    assert "all_right" not in harness.open_run("partial").summary["total"]["metrics"]
+    rows = harness.open_run("partial").summary["estimates"]
+    assert "all_right" not in {one["measure"] for one in rows}
 
 
 @pytest.mark.parametrize("history", ["own", "gold", "none"])
 def test_the_oracle_is_right_and_chance_is_that_of_options(history: str) -> None:
     write(TALK, ALONE, toml=f'history = "{history}"\n' + TOML)
     assert call("data", "check", "set").code == 0
-    assert run("oracle", "right")["micro"]["value"] == 1.0
-    floor = harness.open_run("right").summary["total"]["floor"]["score"]
-    assert floor == pytest.approx(1 / 2 / 4)
+    found = run("oracle", "right")
+    assert found["number"] == 1.0
+    assert found["chance"] == pytest.approx(1 / 2 / 4)
     with WireServer(told) as server:
         assert call(*at(server, *LINE)).code == 0
-    assert harness.open_run("run").summary["total"]["floor"]["score"] == pytest.approx(1 / 2 / 4)
+    assert row(harness.open_run("run").summary, "score", "micro")["chance"] == pytest.approx(
+        1 / 2 / 4
+    )
     assert call("score", "run").out.endswith(
         "0 of 4 predictions read differently than in the run\n"
     )
