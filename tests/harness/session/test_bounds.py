@@ -147,7 +147,7 @@ def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
     assert best is not None
     wanted = _over_tasks(
         [
-            (r, 0.0 if r.invalid or r is refused else best[0, "dev", r.unit_id]["element"])
+            (r, 0.0 if r.invalid or r is refused else best[0, "dev", r.unit_id]["element"] or 0.0)
             for r in records
         ]
     )

@@ -90,7 +90,9 @@ def test_frames_name_turns_and_conversations_alike(tmp_path: Path) -> None:
 
 
 def test_counts_stand_beside_shares_of_all_turns_only(tmp_path: Path) -> None:
-    record = main_table(run(tmp_path, "first", FIRST)).iloc[0].to_dict()
-    by_conversations, by_turns = parent_cells(record, MT_MIND2WEB)
-    assert by_conversations.text == f"{100 * by_conversation(FIRST):.1f}"
-    assert by_turns.text == "50.0 (3/6)"
+    (found,) = main_table(run(tmp_path, "first", FIRST)).attrs["results"]["first"].values()
+    by_conversations, by_turns = (
+        str(cell).partition(" [")[0] for cell in parent_cells(found, "valid")
+    )
+    assert by_conversations == f"{100 * by_conversation(FIRST):.1f}"
+    assert by_turns == "50.0 (3/6)"

@@ -73,7 +73,7 @@ def scores(model: str, bench: Benchmark, data: str, **settings: Any) -> dict[str
     """The headline of every measure, and chance by `chance of NAME`."""
     settings = {"progress": "off", "out": Path(f"run-{model}-{bench.name}"), **settings}
     summary = harness.evaluate(model, benchmark=bench, data=Path(data), **settings).summary
-    found = {}
+    found: dict[str, Any] = {}
     for measure in bench.declared.of_units:
         if measure.averages:
             one = row(summary, measure.name, measure.averages[0])
