@@ -67,6 +67,11 @@ def test_markdown_names_the_section_in_a_column_or_above_a_table() -> None:
     assert apart.index("**two**") < apart.index("above") < apart.index("| all | 1 |")
 
 
+def test_latex_indents_details_below_the_rows_of_a_run() -> None:
+    lines = render(_grid(), "latex").splitlines()
+    assert {r"\quad all & 1 \\", r"\quad \quad part & 2 \\"} <= set(lines)
+
+
 def test_html_holds_no_script() -> None:
     page = render(_grid(), "html")
     assert "<script" not in page
