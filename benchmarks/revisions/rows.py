@@ -55,6 +55,7 @@ def _of_estimates(summary: Json, names: set[str]) -> Iterator[tuple[Row, Numbers
     """The form with a row for each number, and one of counts for each group."""
     rules = summary["rules"]
     level, headline = rules["cluster"], "strict" if rules["invalid"] == "fail" else "valid"
+    first = _first(summary)
     scored: dict[tuple[str, str, str], dict[str, int]] = {}
     spread: dict[Row, Numbers] = {}
     deviation: dict[tuple[str, str], float] = {}
@@ -78,7 +79,7 @@ def _of_estimates(summary: Json, names: set[str]) -> Iterator[tuple[Row, Numbers
         else:
             scored.setdefault((row["group"], row["value"], rule), {})[measure] = row["units"]
             numbers = {**_ends(row, rules), "n": row["n"]}
-            if rule == headline and measure in names and (measure, average) in _first(summary):
+            if rule == headline and measure in names and (measure, average) in first:
                 numbers |= {what: row.get(what) for what in ("chance", "ceiling")}
             yield Row(measure, average, rule=rule, **key), numbers
     yield from ((row, {"between": None, **numbers}) for row, numbers in spread.items())
