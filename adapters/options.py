@@ -41,9 +41,7 @@ def setting(default: Any, help: str, **facts: Any) -> Any:
     return field(default=default, metadata={"help": help, **facts})
 
 
-session_setting = partial(
-    setting, group="Running", about="session", recorded="never", heading="never"
-)
+session_setting = partial(setting, group="Running", about="session", recorded="never")
 """Declare a setting that changes neither results nor a run's identity."""
 
 

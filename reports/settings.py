@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Manifest, Run
-from harness.settings import FACTS, OF_MODEL, SETTINGS, setting_of
+from harness.settings import OF_MODEL, SETTINGS
+from reports.comparability import POPULATION, TABLE, row_of
 from reports.load import changed_lines, corrupt_lines, unfinished_lines
 
 Setting = str | int | float | bool | None
@@ -37,11 +38,9 @@ def identifying(constants: Mapping[str, Setting]) -> str:
     shown = heading(constants)
     names = [name for name in IDENTIFYING if name in shown]
     for name, value in shown.items():
-        usual = _plain(known.usual_value) if (known := setting_of(name)) is not None else None
+        row = row_of(name)
         # Where a protocol has its own default, what is usual is not known here.
-        unusual = value != usual and (
-            usual is not None or known is None or known.heading != "always"
-        )
+        unusual = row.heading == "unusual" or row.usual not in (None, value)
         digest = str(value).startswith("sha256:") or _DIGEST.fullmatch(str(value))
         if name not in names and unusual and not digest:
             names.append(name)
@@ -56,16 +55,18 @@ def identifying(constants: Mapping[str, Setting]) -> str:
 
 def heading(constants: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return the shared settings printed above a table; JSON holds all of them."""
-    shown: dict[str, Setting] = {}
     about = ("data", "question", "model", "scoring", "session")
-    known = sorted({**SETTINGS, **FACTS}.items(), key=lambda item: about.index(item[1].about))
-    for name, setting in known:
-        value = constants.get(name)
-        always = setting.heading == "always"
-        unusual = setting.heading == "unusual" and value != _plain(setting.usual_value)
-        if value not in (None, "") and (always or unusual):
-            shown[name] = value
-    return shown
+    rows = {name: row_of(name) for name in _KNOWN if constants.get(name) not in (None, "")}
+    return {
+        name: constants[name]
+        for name, row in sorted(rows.items(), key=lambda item: about.index(item[1].about))
+        if row.heading == "always"
+        or (row.heading == "unusual" and constants[name] != _plain(row.usual))
+    }
+
+
+_KNOWN = tuple({**SETTINGS, **TABLE})
+"""Names on record, in the order in which reports have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,13 @@ def unranked(differences: Differences, *, common: bool = False) -> list[str]:
 
     `common` says that only steps that all runs share are looked at, whichever each selected.
     """
-    names = [n for n in _declared_first(differences) if _forbids_ranking(n, common)]
+    places = {name: place for place, name in enumerate(_KNOWN)}
+    names = [
+        name
+        for name in sorted(differences, key=lambda name: places.get(name, len(places)))
+        if not (row := row_of(name)).ranked
+        and not (common and row.key == POPULATION and name != "benchmark")
+    ]
     # Consequences of a setting that does not forbid a ranking are listed, too.
     forbidding = {name: differences[name] for name in names}
     names = [n for n in names if not _is_derived(n, forbidding)]
@@ -185,18 +192,6 @@ def unranked(differences: Differences, *, common: bool = False) -> list[str]:
     if not names:
         return []
     return [f"not ranked: the runs were not measured alike, but differ in {', '.join(names)}"]
-
-
-def _declared_first(names: Iterable[str]) -> list[str]:
-    places = {name: place for place, name in enumerate((*SETTINGS, *FACTS))}
-    return sorted(names, key=lambda name: places.get(name, len(places)))
-
-
-def _forbids_ranking(name: str, common: bool) -> bool:
-    known = setting_of(name)
-    if known is None or not known.forbids_ranking:
-        return False
-    return not (common and name != "benchmark" and known.told_by == "population")
 
 
 def difference_lines(differences: Differences) -> list[str]:
@@ -228,10 +223,7 @@ def difference_lines(differences: Differences) -> list[str]:
 
 def _is_derived(name: str, differences: Differences) -> bool:
     """Return True if the value depends only on a setting that it is declared to follow from."""
-    known = setting_of(name)
-    sources = known.follows if known is not None else ()
-    if name.startswith("model."):
-        sources = sources or ("model",)
+    sources = row_of(name).follows or (("model",) if name.startswith("model.") else ())
     return any(
         source in differences and source != PROTOCOL and _depends(name, source, differences)
         for source in sources

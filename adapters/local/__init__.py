@@ -21,7 +21,7 @@ _local = partial(
     needs=("local model",),
     fills="adapter",
 )
-_device = partial(_local, about="session", recorded="never", heading="never")
+_device = partial(_local, about="session", recorded="never")
 
 
 def _auto(text: str) -> int | None:
@@ -38,7 +38,7 @@ class LocalSettings(LeafSettings):
     """Settings that load a model, and its devices."""
 
     model_path: PathText | None = _local(
-        None, "Folder with the model's checkpoint.", recorded="never", heading="never"
+        None, "Folder with the model's checkpoint.", recorded="never"
     )
     revision: str | None = _local(None, "Commit, branch or tag of the model on the hub.")
     dtype: Literal["auto", "bfloat16", "float16", "float32"] | None = _local(

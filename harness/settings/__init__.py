@@ -4,14 +4,13 @@
     settings.distractors            # 20
     SETTINGS["distractors"].help    # what `vlm-eval run --help-all` says of it
 
-Options, keys of `--config`, the configuration on record, refusals, comparisons and the headings of
-reports all follow from the declarations: those of the core lie in `asking` and `running`, those of
-each leaf next to it (`LEAVES`).
+Options, keys of `--config`, the configuration on record and refusals all follow from the
+declarations: those of the core lie in `asking` and `running`, those of each leaf next to it
+(`LEAVES`).
 """
 
 from harness.settings.declared import LEAVES, Settings
 from harness.settings.record import (
-    FACTS,
     GROUPS,
     OF_MODEL,
     RUNS,
@@ -25,7 +24,6 @@ from harness.settings.record import (
     of_session,
     on_record,
     read_settings,
-    setting_of,
     unfolded,
     unknown,
     written,
@@ -47,7 +45,6 @@ __all__ = [
     "EARLIER",
     "ELEMENTS",
     "EPISODES",
-    "FACTS",
     "GROUPS",
     "LEAVES",
     "OF_MODEL",
@@ -70,7 +67,6 @@ __all__ = [
     "of_session",
     "on_record",
     "read_settings",
-    "setting_of",
     "unfolded",
     "unknown",
     "written",

@@ -14,7 +14,7 @@ from harness.settings import values
 from harness.settings.setting import EARLIER, ELEMENTS, PICTURES, STEPS, AtLeastOne, AtLeastZero
 
 _model = partial(setting, group="Model", about="model")
-_question = partial(setting, group="Question", about="question", forbids_ranking=True)
+_question = partial(setting, group="Question", about="question")
 _steps = partial(_question, needs=(STEPS,))
 _elements = partial(_question, needs=(ELEMENTS,))
 _listed = partial(_question, under="--candidate-option")
@@ -31,14 +31,12 @@ class ModelSettings:
         "Model or policy; `vlm-eval models` and `vlm-eval policies` list them.",
         short="-m",
         common=True,
-        heading="never",
     )
     base_url: str | None = _model(
         None,
         "OpenAI-compatible server, ending in /v1.",
         common=True,
         needs=("adapter",),
-        heading="never",
         fills="adapter",
     )
     adapter_options: tuple[tuple[str, str], ...] = _model(
@@ -48,7 +46,6 @@ class ModelSettings:
         parse=values.pair,
         metavar="KEY=VALUE",
         needs=("adapter",),
-        heading="never",
         common=True,
     )
     max_pixels: AtLeastOne | None = _model(
@@ -58,7 +55,6 @@ class ModelSettings:
         under="--adapter-option",
         recorded="when set",
         needs=("adapter",),
-        forbids_ranking=True,
         fills="adapter",
     )
     max_tokens: Annotated[tuple[AtLeastOne, ...], Meta(min_length=1)] | None = _model(
@@ -68,7 +64,6 @@ class ModelSettings:
         parse=values.per_round,
         metavar="N[,N]",
         needs=("questions",),
-        heading="always",
         fills="protocol",
         common=True,
     )
@@ -79,29 +74,21 @@ class ModelSettings:
         common=True,
     )
     top_p: Annotated[float, Meta(ge=0, le=1)] | None = _model(
-        None,
-        "Nucleus sampling threshold. Default: the model's own.",
-        needs=("model",),
-        heading="never",
+        None, "Nucleus sampling threshold. Default: the model's own.", needs=("model",)
     )
     model_seed: int | None = _model(
-        None,
-        "Sampling seed sent to the model, if it accepts one.",
-        needs=("model",),
-        heading="never",
+        None, "Sampling seed sent to the model, if it accepts one.", needs=("model",)
     )
     effort: str | None = _model(
         None,
         "Reasoning effort, in the provider's terms.",
         needs=("model", "remote model"),
-        heading="never",
         common=True,
     )
     thinking_budget: int | None = _model(
         None,
         "Number of thinking tokens, for models that take such a budget.",
         needs=("model", "remote model"),
-        heading="never",
     )
     roles: tuple[tuple[str, str], ...] = _model(
         (),
@@ -111,9 +98,7 @@ class ModelSettings:
         parse=values.role,
         metavar="KEY=VALUE",
         recorded="when set",
-        forbids_ranking=True,
         needs=("model", "roles"),
-        told_by="candidates",
     )
 
 
@@ -122,11 +107,7 @@ class QuestionSettings:
     """Settings of the questions."""
 
     protocol: str = _question(
-        "seeact-two-rounds",
-        "How to ask; `vlm-eval protocols` lists the ways.",
-        common=True,
-        heading="always",
-        told_by="candidates",
+        "seeact-two-rounds", "How to ask; `vlm-eval protocols` lists the ways.", common=True
     )
     protocol_options: tuple[tuple[str, Any], ...] = _question(
         (),
@@ -135,7 +116,6 @@ class QuestionSettings:
         parse=values.pair,
         metavar="KEY=VALUE",
         fixed_as="choices",
-        told_by="candidates",
         common=True,
     )
     candidate_options: tuple[tuple[str, Any], ...] = _question(
@@ -145,8 +125,6 @@ class QuestionSettings:
         parse=values.pair,
         metavar="KEY=VALUE",
         recorded="never",
-        forbids_ranking=False,
-        heading="never",
     )
     distractors: AtLeastZero = _drawn(
         20,
@@ -154,9 +132,6 @@ class QuestionSettings:
         short="-k",
         common=True,
         fixed_as="distractors",
-        follows=("candidates",),
-        heading="always",
-        told_by="candidates",
     )
     seed: int = _question(
         42,
@@ -164,8 +139,6 @@ class QuestionSettings:
         "everywhere.",
         fixed_as="seed",
         needs=("seed",),
-        heading="always",
-        told_by="candidates",
         common=True,
     )
     candidates: Source | None = _elements(
@@ -173,16 +146,12 @@ class QuestionSettings:
         "Candidates to choose from: the positive among seeded negatives (snapshot), the top of a "
         "ranking (ranker), or every element (all). Default: the protocol's.",
         fixed_as="choices",
-        usual="snapshot",
-        told_by="candidates",
     )
     ranker: PathText | None = _question(
         None,
         "Ranker of the candidates: lexical, another registered one, or a file of ranks.",
         fixed_as="choices",
         needs=(ELEMENTS, "ranked choices"),
-        follows=("candidates",),
-        told_by="candidates",
     )
     top_k: AtLeastOne | None = _question(
         None,
@@ -190,17 +159,12 @@ class QuestionSettings:
         metavar="K",
         fixed_as="choices",
         needs=(ELEMENTS, "ranked choices"),
-        follows=("candidates",),
-        told_by="candidates",
     )
     missed: Literal["zero", "ask"] | None = _listed(
         None,
         "Steps without a positive among the top candidates: score them as zero (default), or ask "
         "anyway.",
         needs=(STEPS, "ranked choices"),
-        follows=("candidates",),
-        usual="zero",
-        told_by="candidates",
     )
     positives: Literal["all", "original"] = _steps(
         "all",
@@ -231,18 +195,13 @@ class QuestionSettings:
         None,
         "File with prompt texts that replace the protocol's.",
         fixed_as="prompts",
-        forbids_ranking=False,
-        heading="never",
         fills="protocol",
     )
     none: NoneRule | None = _of_protocol(
         None,
         "Position of the choice 'none of these'. Default: the protocol's.",
         fixed_as="choices",
-        follows=("protocol",),
-        heading="always",
         fills="protocol",
-        left_open=True,
     )
     history: AtLeastZero | str | None = _question(
         None,
@@ -251,9 +210,7 @@ class QuestionSettings:
         parse=values.history,
         metavar="all|none|K",
         fixed_as="prompts",
-        heading="always",
         fills="protocol",
-        left_open=True,
         common=True,
     )
     history_from: PathText | None = _question(
@@ -262,8 +219,6 @@ class QuestionSettings:
         metavar="RUN",
         recorded="when set",
         needs=(EARLIER,),
-        forbids_ranking=False,
-        heading="always",
     )
     image_policy: str | None = _question(
         None,
@@ -271,8 +226,6 @@ class QuestionSettings:
         "oracle-target. Default: the protocol's.",
         fixed_as="images",
         needs=(PICTURES,),
-        heading="always",
-        told_by="candidates",
         common=True,
     )
     pixels: AtLeastOne | None = _question(
@@ -281,21 +234,12 @@ class QuestionSettings:
         metavar="N",
         fixed_as="images",
         needs=(PICTURES,),
-        told_by="candidates",
     )
     first_of_many: bool | None = _of_protocol(
-        None,
-        "If a reply names several letters, take the first instead of none.",
-        usual=False,
-        fills="protocol",
-        left_open=True,
+        None, "If a reply names several letters, take the first instead of none.", fills="protocol"
     )
     value_style: Literal["plain", "seeact"] | None = _of_protocol(
-        None,
-        "Cleaning of values in replies (default: plain).",
-        usual="plain",
-        fills="protocol",
-        left_open=True,
+        None, "Cleaning of values in replies (default: plain).", fills="protocol"
     )
     repeats: AtLeastOne = _question(
         1,
@@ -303,7 +247,6 @@ class QuestionSettings:
         metavar="N",
         about="model",
         needs=("questions",),
-        heading="always",
         common=True,
     )
     samples: AtLeastOne | None = _question(
@@ -312,7 +255,6 @@ class QuestionSettings:
         metavar="N",
         recorded="when set",
         needs=("questions",),
-        heading="always",
     )
     vote: Literal["majority", "first"] | None = _question(
         None,
@@ -320,7 +262,6 @@ class QuestionSettings:
         "one (first; the others only measure the agreement).",
         recorded="when set",
         needs=("samples",),
-        usual="majority",
     )
     shuffles: AtLeastOne = _of_protocol(
         1,

@@ -1,7 +1,8 @@
 """Every setting of a run: those of the core, and those that leaves declare.
 
 The order is that of the help. What a declaration says of a setting (see `Setting`) is all that the
-command line, `--config`, the manifest, the check on resume, comparisons and reports know of it.
+command line, `--config`, the manifest and the check on resume know of it; what it means for a
+comparison of runs stands in `reports.comparability`.
 """
 
 from __future__ import annotations

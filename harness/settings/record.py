@@ -15,7 +15,6 @@ from adapters.secrets import has_password, key_in, masked
 from harness.settings import values
 from harness.settings.declared import Settings
 from harness.settings.setting import ELEMENTS, PICTURES, STEPS, Group, Setting
-from parsers.records import READING
 
 GROUPS: tuple[Group, ...] = (
     "Model",
@@ -47,56 +46,6 @@ def declarations(declared: type[Settings]) -> dict[str, Setting]:
 
 OF_MODEL = "of_model"
 """The key on record of the protocol's settings that are as the model usually has them."""
-
-
-def _fact(name: str, **facts: Any) -> Setting:
-    facts = {"about": "model", "group": "Model", "heading": "never", **facts}
-    return Setting(name=name, type=Any, default=None, help="", option="", **facts)
-
-
-FACTS: dict[str, Setting] = {
-    fact.name: fact
-    for fact in (
-        _fact("model.provider", follows=("model",)),
-        _fact("model.revision", follows=("model", "revision")),
-        # The recipe follows from what the model's provider takes.
-        _fact("pictures", follows=("model", "image_policy", "pixels")),
-        _fact(
-            "prompts_sha256",
-            about="question",
-            forbids_ranking=True,
-            follows=("protocol", "prompts", "history", "image_policy", "none"),
-        ),
-        _fact(
-            "ranker_sha256",
-            about="question",
-            forbids_ranking=True,
-            follows=("candidates", "ranker"),
-        ),
-        _fact(
-            "history_from_sha256",
-            about="question",
-            forbids_ranking=True,
-            follows=("history_from",),
-        ),
-        _fact("reading", about="scoring", forbids_ranking=True, heading="unusual", usual=READING),
-        _fact("benchmark_object", about="data", forbids_ranking=True, follows=("benchmark",)),
-        _fact("protocol_class", about="question", forbids_ranking=True, follows=("protocol",)),
-        _fact("role_models", forbids_ranking=True, follows=("roles",)),
-        _fact("redone", forbids_ranking=True, heading="unusual"),
-        _fact(
-            "dataset.files",
-            about="data",
-            forbids_ranking=True,
-            heading="unusual",
-            follows=("benchmark", "splits"),
-        ),
-        # Asking batches at once gives the same answers.
-        _fact("protocol_options.eager", about="question"),
-        _fact("dataset.revision", about="data", heading="unusual", follows=("benchmark",)),
-    )
-}
-"""Recorded facts other than settings, if more than their name is known."""
 
 SETTINGS: dict[str, Setting] = declarations(Settings)
 """Every setting by name, in the order of the help."""
@@ -285,21 +234,6 @@ def _lacking(config: Mapping[str, Any]) -> frozenset[str]:
     """Return the features that the units of a recorded run lack."""
     needed = {f for name in config if name in SETTINGS for f in SETTINGS[name].needs}
     return frozenset({STEPS, ELEMENTS, PICTURES} - needed)
-
-
-def setting_of(name: str) -> Setting | None:
-    """Return the facts about a flat recorded name: a setting, an option's key, or another fact.
-
-    A key of a model or of its adapter is known as `model`, one of a protocol's own options as
-    `protocol_options`.
-    """
-    if name in SETTINGS or name in FACTS:
-        return SETTINGS.get(name) or FACTS[name]
-    whole, _, key = name.partition(".")
-    if whole == "dataset":
-        return FACTS["dataset.files" if key.startswith("files") else "dataset.revision"]
-    whole = "model" if whole == "adapter_options" else whole
-    return SETTINGS.get(whole) or FACTS.get(whole)
 
 
 def directory_name(settings: Settings) -> str:

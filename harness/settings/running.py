@@ -17,8 +17,8 @@ from parsers.records import F1Variant, Status
 
 PointRule = Literal["box", "smallest", "original"]
 
-_data = partial(setting, group="Data", about="data", forbids_ranking=True, told_by="population")
-_headline = partial(setting, group="Scoring", about="scoring", forbids_ranking=True)
+_data = partial(setting, group="Data", about="data")
+_headline = partial(setting, group="Scoring", about="scoring")
 _scoring = partial(_headline, under="--scoring-option")
 
 
@@ -31,7 +31,6 @@ class DataSettings:
         "Benchmark; `vlm-eval benchmarks` lists them.",
         short="-b",
         common=True,
-        heading="always",
     )
     benchmark_options: tuple[tuple[str, Any], ...] = _data(
         (),
@@ -46,8 +45,6 @@ class DataSettings:
         "File or folder to read, or hf://datasets/OWNER/NAME. Default: the benchmark's own.",
         common=True,
         recorded="never",
-        forbids_ranking=False,
-        heading="never",
     )
     splits: tuple[str, ...] = _data(
         (),
@@ -97,15 +94,12 @@ class DataSettings:
         parse=values.shard,
         metavar="I/N",
         recorded="when set",
-        forbids_ranking=False,
-        heading="never",
     )
     lost_rows: bool = _data(
         False,
         "Ask about steps whose screenshot is missing, too (text-only runs).",
         fixed_as="images",
         needs=(STEPS,),
-        told_by="",
     )
 
 
@@ -120,26 +114,19 @@ class ScoringSettings:
         parse=values.pair,
         metavar="KEY=VALUE",
         recorded="never",
-        forbids_ranking=False,
-        heading="never",
     )
     f1: F1Variant = _headline(
-        "mind2web",
-        "Variant of operation F1 in the headline; all are stored.",
-        heading="always",
-        needs=(STEPS,),
+        "mind2web", "Variant of operation F1 in the headline; all are stored.", needs=(STEPS,)
     )
     step_rule: Literal["f1", "exact"] = _scoring(
         "f1",
         "A step succeeds with the right element and F1 = 1 (f1), or with operation and value "
         "exactly as recorded (exact).",
-        heading="always",
         needs=(STEPS,),
     )
     invalid: Literal["exclude", "fail"] = _headline(
         "exclude",
         "Rows without a possible answer: excluded from the headline, or counted as failures.",
-        heading="always",
     )
     none_zeroes_operation: bool = _scoring(
         False,

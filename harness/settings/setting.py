@@ -27,8 +27,6 @@ STEPS, ELEMENTS, PICTURES = "recorded steps", "elements of pages", "pictures"
 EARLIER = "recorded steps before a step"
 """A feature that other kinds of units lack."""
 
-UNKNOWN: Any = object()
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
@@ -50,19 +48,12 @@ class Setting:
         metavar: The word for the value in the help, "" for the usual word of its type.
         parse: Turns the text of a command line into a value, if the type is not enough.
         common: True for the few that `--help` lists; `--help-all` lists the others, too.
-        usual: The value that a report's heading need not mention, if it is not the default.
         recorded: A run's configuration has it `always`, only `when set`, or `never`.
-        forbids_ranking: True if runs that differ in it must not be ranked.
-        told_by: The key of published results that covers it ("population", "candidates"); one that
-            forbids ranking and has none is a key by its own name.
-        heading: A report's heading shows it `always`, if `unusual`, or `never`.
-        follows: Settings that it changes with; its difference does not count next to theirs.
         fixed_as: The class of settings under which a benchmark may fix it ("choices"), or "".
         selects: The level or label of units whose values it lists ("website"), or "".
         needs: Features, or other settings, without which it has no effect (see
             `harness.planning.resolve`).
-        fills: The part whose parameter of that name it fills, "" for none.
-        left_open: True if None leaves a parameter of the protocol to the protocol.
+        fills: The part whose parameter of that name it fills, "" for none; None leaves that open.
     """
 
     name: str
@@ -77,17 +68,11 @@ class Setting:
     metavar: str = ""
     parse: Callable[[str], Any] | None = None
     common: bool = False
-    usual: Any = UNKNOWN
     recorded: Literal["always", "when set", "never"] = "always"
-    forbids_ranking: bool = False
-    told_by: str = ""
-    heading: Literal["always", "unusual", "never"] = "unusual"
-    follows: tuple[str, ...] = ()
     fixed_as: str = ""
     selects: str = ""
     needs: tuple[str, ...] = ()
     fills: Literal["", "adapter", "protocol"] = ""
-    left_open: bool = False
 
     def read(self, value: object) -> Any:
         """Return the value in the setting's own type. Raises ValueError naming what was
@@ -131,11 +116,6 @@ class Setting:
     def members_only(self) -> bool:
         """True for an option of pairs whose only keys are the settings under it."""
         return self.holds_pairs and self.recorded == "never"
-
-    @property
-    def usual_value(self) -> Any:
-        """The value that a report's heading need not mention."""
-        return self.default if self.usual is UNKNOWN else self.usual
 
     @property
     def choices(self) -> tuple[str, ...]:

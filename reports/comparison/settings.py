@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.runs import Run, RunError
-from harness.settings import About, setting_of
+from harness.settings import SETTINGS
+from reports.comparability import row_of
 from reports.settings import Setting, compare
 
 IDENTITY = ("model", "base_url", "model.provider", "model.revision")
@@ -62,7 +63,9 @@ def check_comparable(
     _check_data(first_label, first_run, second_label, second_run)
     found = compare({"first": first_run, "second": second_run}).differences
     differing = {name: (values["first"], values["second"]) for name, values in found.items()}
-    rules = {n: v for n, v in differing.items() if _about(n) == "scoring" and n not in overridden}
+    rules = {
+        n: v for n, v in differing.items() if row_of(n).about == "scoring" and n not in overridden
+    }
     if rules:
         way = [f"--{name}" for name in rules if name in ("f1", "invalid")]
         hint = f"give {' and '.join(way)}" if len(way) == len(rules) else "run one of them again"
@@ -72,7 +75,7 @@ def check_comparable(
         )
     subject = {n: v for n, v in differing.items() if _is_compared(n)}
     question = {n: v for n, v in subject.items() if not _of_model(n)}
-    question = {n: v for n, v in question.items() if not _follows(n, question)}
+    question = {n: v for n, v in question.items() if question.keys().isdisjoint(row_of(n).follows)}
     if "protocol" in question:
         question = {n: v for n, v in question.items() if None not in v or not _of_one_protocol(n)}
     subject = {n: v for n, v in subject.items() if _of_model(n) or n in question}
@@ -92,31 +95,19 @@ def check_comparable(
 
 def _of_one_protocol(name: str) -> bool:
     """Return True if only some protocols have the setting: its absence is then not a difference."""
-    known = setting_of(name)
-    if known is None:
-        return False
-    return name.startswith("protocol_options.") or known.left_open
-
-
-def _about(name: str) -> About:
-    """Return the part that a setting affects; unknown settings affect the question."""
-    known = setting_of(name)
-    return known.about if known else "question"
+    if name.startswith("protocol_options."):
+        return True
+    known = SETTINGS.get(name)
+    return known is not None and known.fills == "protocol" and not row_of(name).ranked
 
 
 def _is_compared(name: str) -> bool:
     """Return True if a comparison can be about the setting; the selection of rows cannot."""
-    return name == "benchmark" or _about(name) not in ("data", "scoring", "session")
+    return name == "benchmark" or row_of(name).about not in ("data", "scoring", "session")
 
 
 def _of_model(name: str) -> bool:
-    return _about(name) == "model"
-
-
-def _follows(name: str, others: Collection[str]) -> bool:
-    """Return True if a difference in the setting follows from one in another setting."""
-    known = setting_of(name)
-    return known is not None and any(other in others for other in known.follows)
+    return row_of(name).about == "model"
 
 
 def _listed(values: Mapping[str, tuple[Setting, Setting]]) -> str:

@@ -168,7 +168,7 @@ def _decided_again(label: str, run: Run, variant: str) -> tuple[Measure, ...]:
         return ()
     again = tuple(measure for measure in declared.of_units if measure.needs)
     for rule in {measure.rule for measure in again if measure.rule}:
-        usual, value = SETTINGS[rule].usual_value, config.get(rule)
+        usual, value = SETTINGS[rule].default, config.get(rule)
         if value not in (None, usual):
             raise RunError(
                 f"{label} was scored with {rule} {value}, which depends on the variant: score it "

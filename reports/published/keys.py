@@ -2,25 +2,26 @@
 
 A result is described by a mapping from keys to texts: which units (`population`), the `average`,
 what results on units of its kind have to share beyond that, and every declared setting that forbids
-a ranking and does not follow from one of these.
+a ranking and that none of these tells (`reports.comparability`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import pandas as pd
 
 from harness.runs import Run
-from harness.settings import SETTINGS, Setting
+from harness.settings import SETTINGS
 from parsers.declaration import SPLIT
+from reports.comparability import CANDIDATES, POPULATION, row_of
 from reports.frames.steps import steps_frame
 from reports.kind import reports_of
 from reports.settings import Setting as Value
 from reports.settings import settings_of
 
-CANDIDATES = "candidates"
 USUAL = "snapshot, one list"
 """Description of the candidates of a run with two rounds and seeded choices."""
 
@@ -43,12 +44,17 @@ UNSTATED = "unstated"
 """A key that the source does not state; equals nothing, not even itself."""
 ANY = "any"
 """A key that does not matter for a result; equals everything."""
-POPULATION, AVERAGE = "population", "average"
+AVERAGE = "average"
 
 
-def setting_keys() -> dict[str, Setting]:
+@cache
+def setting_keys() -> tuple[str, ...]:
     """Return the settings that are keys by their own names."""
-    return {n: s for n, s in SETTINGS.items() if s.forbids_ranking and not s.told_by}
+    return tuple(
+        name
+        for name, setting in SETTINGS.items()
+        if setting.recorded != "never" and not ((row := row_of(name)).ranked or row.key)
+    )
 
 
 def keys_of(
@@ -73,10 +79,10 @@ def keys_of(
         **(of_kind(run, values) if of_kind else {}),
         AVERAGE: average,
     }
-    for name, setting in setting_keys().items():
+    for name in setting_keys():
         value: object = values.get(name)
-        if value is None and not setting.left_open:
-            value = setting.usual_value
+        if value is None and SETTINGS[name].fills != "protocol":
+            value = row_of(name).usual
         if value not in (None, ()):
             keys[name] = text_of(value)
     return keys
@@ -125,7 +131,7 @@ def _whole(size: Any, counts: tuple[int, int], one_parent: bool) -> tuple[int, i
 def _filters() -> list[str]:
     """Return the settings that choose among the rows of splits."""
     whole = ("benchmark", "splits")
-    return [n for n, s in SETTINGS.items() if s.told_by == POPULATION and n not in whole]
+    return [name for name in SETTINGS if row_of(name).key == POPULATION and name not in whole]
 
 
 def text_of(value: object) -> str:
@@ -162,8 +168,8 @@ def _alike(name: str, value: str | None, stated: str | None, needed: bool) -> bo
         return True
     if needed or stated is not None:
         return value == stated and stated != UNSTATED
-    setting = SETTINGS[name]
-    open_to_all = setting.left_open and setting.usual_value is None
+    # Left to the protocol, and its default is not known here.
+    open_to_all = SETTINGS[name].fills == "protocol" and row_of(name).usual is None
     return value is None or open_to_all or value == usual_text(name)
 
 
@@ -173,4 +179,4 @@ def usual_text(name: str) -> str:
     >>> usual_text("repeats")
     '1'
     """
-    return text_of(SETTINGS[name].usual_value)
+    return text_of(row_of(name).usual)

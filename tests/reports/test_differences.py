@@ -6,11 +6,17 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from harness.settings import SETTINGS
+import pytest
+
+import harness
+from harness.runs import open_run
+from harness.settings import SETTINGS, About
+from reports.comparability import TABLE
 from reports.formats import render
 from reports.frames.runs import runs_frame
 from reports.load import open_runs
-from reports.settings import Setting, compare, difference_lines, unranked
+from reports.published.keys import setting_keys
+from reports.settings import Setting, compare, difference_lines, settings_of, unranked
 from reports.tables import main_table
 from tests.reports.runs import setup, worked, write
 
@@ -96,6 +102,50 @@ def test_every_setting_that_changes_the_question_stands_against_a_ranking() -> N
     for name in (*asks, *same, "max_pixels", "prompts_sha256", "ranker_sha256"):
         told = unranked({name: {"a": "1", "b": "2"}})
         assert told == [] if name in same else name in told[0]
+
+
+def test_every_setting_on_record_has_a_row_and_every_row_is_of_something_on_record() -> None:
+    """A new setting is not forgotten: whoever adds one decides what it means for a ranking."""
+    on_record = {name for name, setting in SETTINGS.items() if setting.recorded != "never"}
+    assert not on_record - TABLE.keys(), "say in reports/comparability.py what they mean"
+    assert all(SETTINGS[name].about != "session" for name in on_record)
+    facts = {name for name in TABLE if name not in SETTINGS}
+    assert facts == {
+        *("model.provider", "model.revision", "role_models", "pictures", "redone", "reading"),
+        *("prompts_sha256", "ranker_sha256", "history_from_sha256", "protocol_options.eager"),
+        *("benchmark_object", "protocol_class", "dataset", "dataset.files", "dataset.revision"),
+    }
+
+
+@pytest.mark.parametrize("benchmark", ["sample", "sample-grounding", "sample-screens"])
+def test_every_fact_on_record_has_a_row(benchmark: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    harness.evaluate(model="random", benchmark=benchmark, out=out, limit=1, progress="off")
+    known = settings_of(open_run(out).manifest)
+    assert {"model.provider", "dataset.files", "reading", "seed"} <= known.keys()
+    assert [name for name in known if not {name, name.partition(".")[0]} & TABLE.keys()] == []
+
+
+@pytest.mark.parametrize("about", ["model", "data", "question", "scoring"])
+def test_a_setting_of_another_package_is_ranked_only_if_it_is_about_the_model(
+    about: About, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mood = replace(SETTINGS["temperature"], name="mood", about=about, default="calm")
+    monkeypatch.setitem(SETTINGS, "mood", mood)
+    told = unranked({"mood": {"a": "calm", "b": "bold"}})
+    assert told == [] if about == "model" else told[0].endswith("but differ in mood")
+    shared = unranked({"mood": {"a": "calm", "b": "bold"}}, common=True)
+    assert bool(shared) == (about in ("question", "scoring"))
+    assert ("mood" in setting_keys.__wrapped__()) == (about in ("question", "scoring"))
+
+
+def test_a_name_that_nobody_knows_stands_against_a_ranking() -> None:
+    differences: dict[str, dict[str, Setting]] = {
+        "mood": {"a": "calm", "b": "bold"},
+        "mood.depth": {"a": 1, "b": 2},
+    }
+    assert unranked(differences)[0].endswith("but differ in mood, mood.depth")
+    assert difference_lines(differences)[0] == "differs: mood: calm (a); bold (b)"
 
 
 def test_the_table_keeps_the_order_of_the_runs_and_says_that_it_is_none_of_merit(

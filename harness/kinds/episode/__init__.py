@@ -9,7 +9,7 @@ from adapters.options import EPISODES, OWN_PYTHON, LeafSettings, PathText, setti
 from adapters.options import Count as AtLeastOne
 from adapters.options import session_setting as _running
 
-_question = partial(setting, group="Question", about="question", forbids_ranking=True)
+_question = partial(setting, group="Question", about="question")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +21,6 @@ class EpisodeSettings(LeafSettings):
         "Only the first N episodes of each task. Default: all.",
         group="Data",
         about="data",
-        forbids_ranking=True,
-        told_by="population",
         metavar="N",
         recorded="when set",
         needs=(EPISODES,),
@@ -33,7 +31,6 @@ class EpisodeSettings(LeafSettings):
         metavar="N",
         recorded="when set",
         needs=(EPISODES,),
-        told_by="max_steps",
     )
     environments: AtLeastOne | None = _running(
         None,

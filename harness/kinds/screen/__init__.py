@@ -16,10 +16,7 @@ class ScreenSettings(LeafSettings):
         "Published rule of the headline (docs/screen-steps.md). Default: that of the set.",
         group="Data",
         about="scoring",
-        forbids_ranking=True,
-        told_by="rule",
         metavar="NAME",
         recorded="when set",
-        heading="unusual",
         needs=(RULES,),
     )

@@ -23,14 +23,13 @@ from inspect_ai.log import (
 from inspect_ai.model import GenerateConfig, ModelConfig, ModelUsage
 
 from harness.runs import Manifest, Run, Unit
-from harness.settings import SETTINGS
 from harness.tables import clean
 from parsers import Measure
 from reports.exports.facts import benchmark_of, created, public_command, public_text, repository_of
 from reports.exports.inspect.pictures import id_of
 from reports.exports.results import Result
 from reports.load import notes_of, unfinished_lines
-from reports.settings import settings_of
+from reports.settings import heading, settings_of
 
 PRIVATE = ("base_url", "data", "endpoint")
 """Ends of keys whose values are paths or addresses."""
@@ -77,6 +76,7 @@ def spec(run: Run, records: Sequence[Unit[Any]]) -> EvalSpec:
     """Return the benchmark, the model and the settings of the run."""
     manifest, id = run.manifest, run_id(run.manifest)
     arguments = public(manifest.config)
+    shown = heading(arguments).keys() - {*SHOWN}
     options, git = _mapping(arguments, "protocol_options"), _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
     epochs = 1 + max((one.repeat for one in records), default=0)
@@ -88,7 +88,7 @@ def spec(run: Run, records: Sequence[Unit[Any]]) -> EvalSpec:
         created=created(run).isoformat(),
         task=benchmark,
         task_args=arguments,
-        task_args_passed={k: v for k, v in arguments.items() if _is_chosen(k, v)},
+        task_args_passed={k: v for k, v in arguments.items() if k in shown},
         solver=str(arguments.get("protocol") or "unknown"),
         solver_args=options,
         dataset=EvalDataset(
@@ -204,14 +204,6 @@ def _mapping(values: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return one of some values; runs of other packages may have anything."""
     found = values.get(name)
     return dict(found) if isinstance(found, Mapping) else {}
-
-
-def _is_chosen(name: str, value: Any) -> bool:
-    """Return True if the list of logs shows a setting next to task, model and solver."""
-    known = SETTINGS.get(name)
-    if known is None or name in SHOWN or known.heading == "never":
-        return False
-    return known.heading == "always" or value != known.usual_value
 
 
 def _generation(arguments: Mapping[str, Any]) -> GenerateConfig:

@@ -18,6 +18,7 @@ from harness.commands.main import cli
 from harness.runs import open_run
 from harness.settings import SETTINGS
 from parsers import Average
+from reports.comparability import POPULATION, row_of
 from reports.published import keys as published_keys
 from reports.published.keys import keys_of, what_differs
 from reports.reproductions.command import values_of
@@ -131,7 +132,7 @@ def test_a_run_has_the_keys_of_its_row_but_for_those_declared(
     done = call("reproduce", name, "--limit", "1", "-o", "run", "--", *words)
     assert done.code == 0, done.err
     run, values = open_run("run"), parsed(one)
-    whole = not any(values[n] for n, s in SETTINGS.items() if s.told_by == "population"
+    whole = not any(values[n] for n in SETTINGS if row_of(n).key == POPULATION
                     and n not in ("benchmark", "splits"))  # fmt: skip
     population = f"{'' if whole else 'a part of '}{values['benchmark']}"
     monkeypatch.setattr(published_keys, "population_of", lambda *_: population)
