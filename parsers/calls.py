@@ -220,7 +220,11 @@ class Written:
 
 
 ANY_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
-_LOOSE = re.compile(r"[ \t]*+(\w{1,40})[ \t]*+=[ \t]*+(['\"])(.*)\2[ \t]*+\)[ \t]*+$", re.MULTILINE)
+_LOOSE = re.compile(
+    r"[ \t]*+(\w{1,40})[ \t]*+=[ \t]*+(['\"])(.*)\2[ \t]*+\)"
+    r"(?:</\w{1,20}>|[ \t]*+#[^\n]*+|[ \t`*.;\u3002]*+)$",
+    re.MULTILINE,
+)
 CALLED = re.compile(
     r"<function=[\"']?(?P<function>[\w.-]{1,60})[\"']?>"
     r"|<invoke name=[\"'](?P<invoke>[\w.-]{1,60})[\"']>"

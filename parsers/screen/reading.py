@@ -37,7 +37,16 @@ _MOST_CALLS = 48
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?|[-+]?\.\d{1,20}")
 # In small letters only with nothing but arguments behind, since prose may begin so.
 _WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b|[A-Za-z][A-Za-z_]{1,30}\b(?=\s*+(?:$|[\[<(]))")
+# What may stand before an action on its line.
+_LABEL = re.compile(
+    r"[^\w\n]{0,8}(?:\d{1,2}[.)]\s|<\w{1,20}>|\[\w{1,20}\]"
+    r"|(?:[\w,']{1,20}\s){0,6}(?:actions?|answer|output|this|aktion|\u52a8\u4f5c|\u64cd\u4f5c)"
+    r"(?:\s\d{1,2})?[\s*_]{0,4}[:\uff1a][\s*_]{0,4})",
+    re.IGNORECASE,
+)
+_TAG_END = re.compile(r"</\w{1,20}>\s*\Z")
 _MARKS = " \t*`#>-"
+_KEY = re.compile(r"(?:^|[\t\n])[^\w\n\t]{0,6}(\w{1,20}):|\b(action):")
 _BESIDE = ("STATUS", "duration")
 """AgentCPM-GUI's fields that modify an action, and are one where they stand alone."""
 _ENDS = frozenset(("finish", "satisfied", "impossible", "interrupt", "need_feedback"))
@@ -159,8 +168,9 @@ def _objects(reply: Reply, family: Family) -> Iterator[_Entry]:
             name = next((one for one in (*listed, *_BESIDE) if one in fields), None)
         return (name, fields) if isinstance(name, str) else None
 
-    for one in read_entries(reply, read):
-        yield _Entry(*one.content, one.start, one.end)
+    entries = [_Entry(*one.content, one.start, one.end) for one in read_entries(reply, read)]
+    by_position = (one for one in _calls(reply, family) if all(map(str.isdecimal, one.fields)))
+    yield from sorted([*entries, *by_position], key=lambda one: one.start)
 
 
 def _calls(reply: Reply, family: Family) -> Iterator[_Entry]:
@@ -176,7 +186,9 @@ def _words(reply: Reply, family: Family) -> Iterator[_Entry]:
     start, is_open = 0, False
     for line in reply.text.split("\n"):
         end = start + len(line)
-        said_line = line.lstrip(_MARKS).rstrip(" \t*`")
+        label = _LABEL.match(line)
+        said_line = _TAG_END.sub("", line[label.end() :]) if label else line
+        said_line = said_line.lstrip(_MARKS).rstrip(" \t*`\u3002")
         name = _WORD.match(said_line)
         if is_open and (name is None or name[0] not in natives):
             native, lines, begins, _ = entries[-1]
@@ -196,13 +208,18 @@ def _words(reply: Reply, family: Family) -> Iterator[_Entry]:
 
 
 def _tabs(reply: Reply, family: Family) -> Iterator[_Entry]:
-    fields = {}
-    for part in reply.text.split("\t" if "\t" in reply.text else "\n"):
-        key, colon, value = part.strip().partition(":")
-        if colon:
-            fields[key.strip().rpartition("\n")[2]] = value
+    keys = list(_KEY.finditer(reply.text))
+    ends = [*(key.start() for key in keys[1:]), len(reply.text)]
+    fields = {
+        (key[1] or key[2]): _field(reply.text[key.end() : end], last=end == len(reply.text))
+        for key, end in zip(keys, ends, strict=False)
+    }
     if "action" in fields:
         yield _Entry(fields["action"].strip(), fields, 0, len(reply.text), whole=False)
+
+
+def _field(text: str, *, last: bool) -> str:
+    return (text.partition("\n")[0] if last else text).strip("\n`~* ")
 
 
 _GRAMMARS: Mapping[str, Callable[[Reply, Family], Iterator[_Entry]]] = {
@@ -228,9 +245,12 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
     if said is None:
         return None
     start, end = _ends(said, fields)
+    if start is None and said.at and not (said.text or said.to):
+        start = _by_position(fields)
     arguments: dict[str, Value] = {}
     if said.text:
-        text = _text(next((fields[key] for key in said.text.split() if key in fields), None))
+        keys = (*said.text.split(), *(() if said.at else ("0",)))
+        text = _text(next((fields[key] for key in keys if key in fields), None))
         if text is None and said.name in ("type", "open_app", "answer", "key", "hotkey"):
             return None
         if text is not None and said.name == "type" and family.newline and text.endswith("\n"):
@@ -315,6 +335,13 @@ def _place(keys: str, fields: Fields) -> Point | None:
         if len(numbers) == 4:
             return (numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2
     return None
+
+
+def _by_position(fields: Fields) -> Point | None:
+    """The place of a call without names: `click(504, 801)`, `click((504, 801))`."""
+    given = [one for key, one in fields.items() if key.isdecimal()]
+    numbers = [number for one in given[:2] for number in _numbers(one)]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
 
 
 def _numbers(value: object) -> tuple[float, ...]:
