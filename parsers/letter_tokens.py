@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from parsers.assertions import LETTERS, asserts
+from parsers.assertions import asserts
+from parsers.claims import LETTERS
 from parsers.lexicon import (
     APPROVING,
     BEING,
@@ -69,7 +70,6 @@ _BEHIND_A = (
 ) | {"best", "has", "makes", "gets", "beats", "over", "indeed", "will"}
 _BEHIND_I = frozenset(("is", "fits", "matches", "describes", "remains", "wins"))
 OPENING = QUOTES | frozenset("([*_")
-"""Marks that open around a letter."""
 _LONGEST_WORD = 7
 _LONGEST_REMARK = 40
 _LONGEST_LIST = 6
@@ -166,15 +166,15 @@ class LetterTokens:
         following = self.at(self.behind(place))
         if following is None or not following.latin or name == NONE or self.closing(place):
             return True
-        low, text = following.low, following.text
+        text = following.text
         if not text[0].isalpha() or text in LETTERS or text[-1].isdigit():
             return True
         if name == "I" and self.tokens[place].text == name:
-            return low in REASONING | APPROVING | _BEHIND_I
+            return following.low in REASONING | APPROVING | _BEHIND_I
         opens = place == 0 or self.low(place - 1) in ENDING
         if name == "A" and self.tokens[place].text == name and opens:
-            return low in _BEHIND_A or low.endswith("ly")
-        return text.islower() or low in NAMING or self.begins_text(place)
+            return following.low in _BEHIND_A or following.low.endswith("ly")
+        return text.islower() or following.low in NAMING or self.begins_text(place)
 
     # What a token is
 

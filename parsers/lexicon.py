@@ -29,17 +29,20 @@ BEING = _words(
     "is was are be being been were would should must may might could seems looks appears matches",
     "sounds fits corresponds represents remains becomes works",
     "lautet luidt trifft",
-    "ist seja muss würde está soit sia wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
+    "ist seja muss würde está soit sia wäre sei passt stimmt est serait correspond es sería",
+    "corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
 )
 """Verbs that join a letter to what is said of it: "H is the right one", "the answer is H"."""
 
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
-    "selecting sagen click clicks clicked clicking go goes going opt opting settle use take press tap",
+    "selecting sagen click clicks clicked clicking go goes going opt opting settle use take press",
+    "tap",
     "prefer favour favor lean leaning inclined bet reckon conclude say recommend suggest",
     "guess vote voting try want identify identified namely mark tick circle stick settled",
-    "decided entscheide tippe dirais escolheria direi penso memilih chọn réponds denk choisirais quedo con fico com",
+    "decided entscheide tippe dirais escolheria direi penso memilih chọn réponds denk choisirais",
+    "quedo con fico com",
     "it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
@@ -50,7 +53,8 @@ CHOOSING = _words(
 CONCLUDING = _words(
     "so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
     "whether",
-    "course opinion aka please thanks imo way all alltså dlatego proto ezért yani jadi sanırım then",
+    "course opinion aka please thanks imo way all alltså dlatego proto ezért yani jadi sanırım",
+    "then",
     "clearly certainly surely think believe first either both between final finally correct best",
     "daher deshalb vermutlich donc entonces logo portanto quindi dunque dus więc",
 )
@@ -72,8 +76,6 @@ FILLING = _words(
 
 LABELLING = _words("labeled labelled marked lettered called named label mark marker")
 """Words for the letter of an element, or for its text: "the button labelled H"."""
-CONCEDING = _words("while although though whereas despite obwohl während bien aunque embora anche")
-"""Words that begin a clause about what is not meant."""
 CONTRASTING = _words("but yet sondern sino mais mas ma maar pero")
 ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
@@ -149,15 +151,6 @@ CONDITIONING = _words(
     "wenn falls sofern sonst si quand sinon cuando se quando als indien om jeśli если 如果 若",
 )
 """Words of a condition under which something is meant: "B if it is red"."""
-NAMES_BEFORE = _words(
-    "vitamin plan row column gate terminal size grade level type class hepatitis model section",
-    "figure fig line room seat block wing building group team exhibit appendix zone bus key note",
-    "platform floor street avenue track drive disk series version part chapter page level lane",
-    "dock pier hall entrance exit stand bay aisle",
-    "unit apartment apt schedule form route train string",
-    "chord battery blood factor point item shop channel side stage phase tier rank score mark",
-)
-"""Nouns that make a name with the letter behind them: "vitamin C"."""
 SHARING = _words("and or nor und oder ou et o y e en of noch ni né nem")
 """Those of them over which a denial reaches."""
 
@@ -201,7 +194,6 @@ PRONOUNCED = _words(
 FINAL = _words(
     "end revised corrected updated therefore thus hence so final finally conclusion conclude"
 )
-WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
     "answer solution verdict ans response conclusion",
     "antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
@@ -209,44 +201,27 @@ ANSWERING = _words(
     "答案 答え 正解 정답",
 ) | {"\\boxed"}
 """Words that declare a letter the answer to a question: "the answer is B"."""
-MAKING = _words("makes make making leaves leave leaving left remaining")
-"""Verbs of an answer that is found by comparing: "which makes it B"."""
 BEST = _words(
-    "best correct right final most better only true accurate closer precise valid proper suitable fitting",
+    "best correct right final most better only true accurate closer precise valid proper suitable",
+    "fitting",
     "logical convincing winner likeliest highest exact",
-    "richtig richtige korrekt correcta correcto correcte bonne juste corretta corretto correta certa giusta",
+    "richtig richtige korrekt correcta correcto correcte bonne juste corretta corretto correta",
+    "certa giusta",
     "juist juiste goed rätt riktig riktigt rigtig rigtige prawidłowa poprawna správná doğru benar",
     "đúng helyes oikea corect bene",
 )
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
-BEFOREHAND = _words("initially originally tempted initial draft preliminary original") | {
-    "at first",
-    "was going to",
-    "would have",
-}
-"""Words of a clause that tells what was thought before."""
-HEDGING = _words(
-    "could might may maybe perhaps possibly alternatively either also unsure depending unless",
-    "cannot",
-) | {"not sure", "not certain"}
-"""Words that leave it open which of several mentions is meant."""
 SEEMING = _words(
     "tempting look looks looked seem seems similar close would were mistaken confused plausible"
 )
 """Words of a remark on something that could be taken for the answer, but is not."""
-EQUALLING = _words("second secondly equally likewise alike also too both again well") | {"just as"}
-"""Words that give two things the same standing."""
-UNSURE = _words(
-    "disagree worst incorrect unsure unclear uncertain wrong least odd not isn't doesn't don't",
-    "cannot can't never used",
-) | {"not sure", "not certain", "i doubt"}
-"""Words of a clause about something that the text does not claim."""
 SPEAKERS = _words("i i'd i'll we we'll let's i'm we're i've ich je yo ik jag jeg eu saya tôi you")
 CONSEQUENT = _words("so therefore thus hence")
 LEADING = _words(
     "only it's that's leaves leave leaving left remaining makes make making means suggests points",
     "namely get gets give gives us supports confirms favours favors point comes boils down towards",
-    "fällt type typing tap hover got put write enter call return submit its corresponds confident sure arrive leads lead that's",
+    "fällt depicts type typing tap hover got put write enter call return submit its corresponds",
+    "confident sure arrive leads lead that's",
 )
 """Words right before a mention that make it the answer: "which leaves B"."""
 MATCHING = _words(
@@ -258,13 +233,14 @@ UNASSERTED = _words(
     "could might may maybe perhaps possibly alternatively either both unsure depending cannot",
     "was were had initially originally initial draft preliminary original tempted tempting",
     "says said claims claimed according they he she user someone people others some",
-    "many odd worst least seemed chance possibility conceivably",
+    "assume assuming suppose supposing imagine reads reading many odd worst least seemed chance",
+    "possibility conceivably",
 ) | {"at first", "was going to", "would have"}
-"""Words of a clause that asserts nothing: hedges, the past, what others say, the same of several."""
+"""Words of a clause that asserts nothing: hedges, the past, what others say."""
 SAME = _words("second secondly equally likewise alike also too both again well") | {"just as"}
 """Words that give two things the same standing."""
 DOUBTING = _words(
-    "unsure unclear uncertain doubt doubts doubtful disagree wrong incorrect used"
+    "unsure unclear uncertain doubt doubts doubtful disagree wrong incorrect used retract withdraw"
 ) | {
     *("not sure", "not certain", "i doubt", "doubt it"),
 }
@@ -275,7 +251,8 @@ NOT_ASSERTED = (
     | DOUBTING
     | WRONG
     | _words(
-        "other others previous old candidates alternative alternatives runner distractors options"
+        "first second runner other others previous old candidates alternative alternatives",
+        "distractors options",
     )
 )
 """Words in the name of a key that is not the answer's: `not_answer`, `wrong_option`."""

@@ -86,7 +86,7 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
     last: Mention | None = None
     for mention in left:
         place = mention.place
-        if place < hidden_to and not asserts(seen.tokens, place) == WORDS:
+        if place < hidden_to and asserts(seen.tokens, place) != WORDS:
             if last is None or not _joined(seen, last.place, place):
                 continue
         elif _is_subject(seen, place) or seen.low(seen.behind(place)) in CONDITIONING:
