@@ -180,9 +180,7 @@ _CLICKS = in_calls(_PYAUTOGUI, by_axes)
 _JSON = first_of(in_objects(("point_2d", "coordinate"), ("bbox_2d",)), _CLICKS, in_text)
 
 POINT_FORMS: dict[Form, PointForm] = {
-    "plain": _text(
-        first_of(in_lines, in_text), "absolute", spelling.place("{x}, {y}", "ELEMENT: ")
-    ),
+    "plain": _text(in_lines, "absolute", spelling.place("{x}, {y}", "ELEMENT: ")),
     "seeclick": PointForm(in_literals, spelling.literal, "unit"),
     "qwen-vl": _text(
         in_tags,

@@ -88,7 +88,6 @@ _BARE = re.compile(
     rf"({NUMBER})(?:\s{{0,3}},\s{{0,3}}({NUMBER})\s{{0,3}},\s{{0,3}}({NUMBER}))?\W{{0,4}}"
 )
 _ONE = re.compile(NUMBER)
-_LABEL = re.compile(r"\W{0,4}(?:final\s)?answer\W{0,4}[:=]", re.IGNORECASE)
 # Words before a place, and the mark behind them.
 _PLACE_LABEL = re.compile(
     r"[^\w([<-]{0,4}(?P<words>[^\W\d_]+(?:[ '\u2019-][^\W\d_]+){0,9}+)[^\w([<-]{0,4}?[:=\uff1a]"
@@ -122,8 +121,7 @@ def in_lines(reply: Source) -> list[Located]:
     found = []
     offset = 0
     for line in reply.shadow.split("\n"):
-        label = _LABEL.match(line)
-        start = label.end() if label else 0
+        start = _labelled(line) if len(line) < 200 else 0
         if len(line) < 200 and (numbers := _in_line(line[start:])):
             found.append(Located(offset + start, offset + len(line), (numbers,)))
         offset += len(line) + 1
