@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from parsers.assertions import WORDS, asserts, concluded
+from parsers.assertions import asserts, concluded
+from parsers.claims import WORDS
 from parsers.letter_tokens import NONE, OPENING, TURNING, LetterTokens, Named, OptionText
 from parsers.lexicon import (
     BEING,

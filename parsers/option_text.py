@@ -206,7 +206,7 @@ def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) 
     or ends with it.
 
     >>> texts_as_letters("Not a red lamp. Yes, blue.", ("Yes", "red lamp"), "AB")
-    'Not a option B. option A, blue.'
+    'Not a option B. option A. blue.'
     """
     named = {plain(text): letter for text, letter in zip(options, letters, strict=True)}
     named = {text: letter for text, letter in named.items() if text.strip(".")}

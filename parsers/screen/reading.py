@@ -211,15 +211,16 @@ def _tabs(reply: Reply, family: Family) -> Iterator[_Entry]:
     keys = list(_KEY.finditer(reply.text))
     ends = [*(key.start() for key in keys[1:]), len(reply.text)]
     fields = {
-        (key[1] or key[2]): _field(reply.text[key.end() : end], last=end == len(reply.text))
+        (key[1] or key[2]): reply.text[key.end() : end].strip("\n ")
         for key, end in zip(keys, ends, strict=False)
     }
+    if keys:
+        # Behind the last value, other lines and the mark that opened the line are no part of it.
+        last = keys[-1][1] or keys[-1][2]
+        mark = keys[0][0].strip()[:1] if keys[0][0].strip()[:1] in ("*", "`") else ""
+        fields[last] = fields[last].partition("\n")[0].rstrip(mark + " ")
     if "action" in fields:
         yield _Entry(fields["action"].strip(), fields, 0, len(reply.text), whole=False)
-
-
-def _field(text: str, *, last: bool) -> str:
-    return (text.partition("\n")[0] if last else text).strip("\n`~* ")
 
 
 _GRAMMARS: Mapping[str, Callable[[Reply, Family], Iterator[_Entry]]] = {
