@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from parsers.answer_lines import LETTERED, Field, Key, Layout, key_of, read_fields
-from parsers.calls import Written, read_entries, written_calls
-from parsers.dictionaries import flat, object_in
-from parsers.lexicon import MISTAKEN, NEGATING
+from parsers.calls import ANY_CALL, Written, read_entries, written_calls
+from parsers.dictionaries import Found, flat, object_in
+from parsers.lexicon import ANSWERING, CHOOSING, NAMING, NOT_ASSERTED
 from parsers.operations import OperationReading, read_operation
 from parsers.option_text import is_letter
 from parsers.reply_text import Source, source, tidy
+from parsers.wording import name_parts
 
 _TEMPLATE = re.compile(r"(?:uppercase|upper-case|capital) letter|letter of your choice", re.I)
 
@@ -245,11 +246,15 @@ def _alias(name: str) -> Key | None:
 
 
 def _ending(name: str) -> Key | None:
+    if not name_parts(name).isdisjoint(NOT_ASSERTED):
+        return None
     name = name.strip().lower()
     return "ANSWER" if name.endswith("answer") else "ELEMENT" if name.endswith(_ENDINGS) else None
 
 
-_DENIED = tuple({*MISTAKEN, *(word for word in NEGATING if len(word) > 2)})
+_GIVING = (
+    ANSWERING | NAMING | CHOOSING | frozenset(("submit", "return", "print", "final", "finish"))
+)
 
 
 def answer_in(reply: Source, letters: Container[str]) -> Source | None:
@@ -260,7 +265,7 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
 
     def read(content: dict[str, object]) -> Source | None:
         content = {
-            name: one for name, one in content.items() if not name.lower().startswith(_DENIED)
+            name: one for name, one in content.items() if name_parts(name).isdisjoint(NOT_ASSERTED)
         }
         said = keyed(content, LETTERED)
         given = said.get("ANSWER") or said.get("ELEMENT")
@@ -282,6 +287,12 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
         )
 
     found = read_entries(reply, read)
+    for call in written_calls(reply, ANY_CALL):
+        said = str(call.fields.get("0")).strip("() .")
+        parts = name_parts(call.name)
+        if said in letters and parts & _GIVING and parts.isdisjoint(NOT_ASSERTED):
+            found.append(Found(source(said), call.start, call.end))
+    found.sort(key=lambda one: one.start)
     if len({one.content.text for one in found[-2:]}) > 1:
         between = reply.text[found[-2].end : found[-1].start]
         if not any(char.isalpha() for char in between):

@@ -219,8 +219,12 @@ class Written:
     end: int
 
 
-_ANY_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
-_LOOSE = re.compile(r"[ \t]*+(\w{1,40})[ \t]*+=[ \t]*+(['\"])(.*)\2[ \t]*+\)[ \t]*+$", re.MULTILINE)
+ANY_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
+_LOOSE = re.compile(
+    r"[ \t]*+(\w{1,40})[ \t]*+=[ \t]*+(['\"])(.*)\2[ \t]*+\)"
+    r"(?:</\w{1,20}>|[ \t]*+#[^\n]*+|[ \t`*.;\u3002]*+)$",
+    re.MULTILINE,
+)
 CALLED = re.compile(
     r"<function=[\"']?(?P<function>[\w.-]{1,60})[\"']?>"
     r"|<invoke name=[\"'](?P<invoke>[\w.-]{1,60})[\"']>"
@@ -296,7 +300,7 @@ def read_entries(
 
 
 def _named_calls(reply: Source) -> Iterator[tuple[dict[str, object], int, int]]:
-    for call in written_calls(reply, _ANY_CALL):
+    for call in written_calls(reply, ANY_CALL):
         named = {key: value for key, value in call.fields.items() if not key.isdecimal()}
         if named:
             yield {"name": call.name, **named}, call.start, call.end

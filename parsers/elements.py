@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parsers.answer_blocks import answer_in
-from parsers.letter_tokens import NONE
-from parsers.named_letters import Named, Names, named_letters
+from parsers.letter_tokens import NONE, Named
+from parsers.named_letters import Names, asserted_letters, named_letters
 from parsers.option_text import (
     disagrees,
     is_another,
@@ -135,7 +135,7 @@ def read_prose(shadow: str, labels: Labels) -> ElementReading:
 
 def _named_in(names: Names, shadow: str, labels: Labels) -> ElementReading:
     letters = _distinct(names)
-    if len(letters) > 1:
+    if letters and names.asserted is None:
         return ElementReading(Status.AMBIGUOUS)
     if not letters and (option := option_shown(shadow, labels.options)) is not None:
         return ElementReading(Status.ANSWERED, option, ("by_text",))
@@ -156,31 +156,28 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
         found = read_choice(answer, labels)
         if found.status is not Status.PARSE_ERROR:
             return found
-    names = named_letters(shadow, labels.text, long=labels.long, asked=True)
-    if names.conclusion is None and (names.listed > 1 or names.conditional):
-        return ElementReading(Status.AMBIGUOUS)
-    found = _named_in(names, shadow, labels)
-    if found.status is Status.NO_ELEMENT and not found.denied:
-        lettered = _ends_of(texts_as_letters(shadow, labels.options, list(labels.index)))
-        if lettered != shadow:
-            names = named_letters(lettered, labels.text, long=labels.long, asked=True)
-            if names.conditional and names.conclusion is None:
-                return ElementReading(Status.AMBIGUOUS)
-            found = _named_in(names, lettered, labels)
-        if found.option is not None:
-            other = {one for one in _BRACKETED.findall(shadow) if one in labels.index}
-            if other - {list(labels.index)[found.option]}:
-                return ElementReading(Status.PARSE_ERROR)
-            return replace(found, flags=("by_text",))
-    if found.status in (Status.NONE, Status.NO_ELEMENT) or "text_mismatch" in found.flags:
+    lettered = _ends_of(texts_as_letters(shadow, labels.options, list(labels.index)))
+    names = asserted_letters(lettered, labels.text, long=labels.long)
+    by_text: tuple[str, ...] = ()
+    if names.asserted is None and lettered != shadow:
+        own = asserted_letters(shadow, labels.text, long=labels.long)
+        if not (own.letters or own.denied):
+            names = asserted_letters(lettered, labels.text, long=labels.long, implied=True)
+            by_text = ("by_text",)
+    if names.asserted is None:
+        return ElementReading(
+            Status.AMBIGUOUS if names.letters else Status.PARSE_ERROR, denied=names.denied
+        )
+    found = _resolve(names.asserted, labels)
+    if found.status in (Status.NONE, Status.NO_ELEMENT):
         return ElementReading(Status.PARSE_ERROR)
-    return found
+    return replace(found, flags=by_text or found.flags)
 
 
 def _distinct(names: Names) -> list[Named]:
-    """Return the letters that a text leaves: the one that it concludes with, or all of them."""
-    if names.conclusion is not None:
-        return [names.conclusion]
+    """Return the letters that a text leaves: of several the one that it asserts, or all of them."""
+    if names.asserted is not None and len({one.letter for one in names.letters}) > 1:
+        return [replace(names.asserted, in_text=True)]
     first: dict[str, Named] = {}
     for one in names.letters:
         first.setdefault(one.letter, one)

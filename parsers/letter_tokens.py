@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from parsers.conclusions import declares
+from parsers.assertions import asserts
+from parsers.claims import LETTERS
 from parsers.lexicon import (
+    APPROVING,
     BEING,
+    CONCLUDING,
     CONTRASTING,
     JOINING,
+    MATCHING,
     NAMING,
     NEGATING,
     NONE_WORDS,
@@ -23,7 +27,16 @@ from parsers.lexicon import (
     SPECIES,
 )
 from parsers.option_text import begins_with_text
-from parsers.wording import QUOTES, Token, before, is_correction, rejected, tokens_of
+from parsers.wording import (
+    ENDING,
+    QUOTES,
+    Mention,
+    Token,
+    before,
+    is_correction,
+    rejected,
+    tokens_of,
+)
 
 NONE = ""
 """The name of a word for none that is offered next to a letter ("C or none")."""
@@ -52,9 +65,27 @@ _AFTER_I |= {"even", "before", "after", "plus", "next", "finally", "perhaps", "m
 TURNING = NEGATING | CONTRASTING | {"instead", "over"}
 """Words behind a letter that set another against it."""
 _AFTER_REMARK = BEING | JOINING | REASONING | NEGATING
+_BEHIND_A = (
+    BEING | JOINING | REASONING | NEGATING | MATCHING | APPROVING | CONTRASTING | CONCLUDING
+) | {"best", "has", "makes", "gets", "beats", "over", "indeed", "will"}
+_BEHIND_I = frozenset(("is", "fits", "matches", "describes", "remains", "wins"))
+OPENING = QUOTES | frozenset("([*_")
 _LONGEST_WORD = 7
 _LONGEST_REMARK = 40
 _LONGEST_LIST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An option letter that a text names, or `NONE`.
+
+    in_text: whether it may be a word, since it does not plainly start its line.
+    end: where it ends in the text, with the marks that close around it.
+    """
+
+    letter: str
+    in_text: bool
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +146,36 @@ class LetterTokens:
         """Return True if a text has the form of an option letter."""
         return 0 < len(text) <= 1 + self.long and all("A" <= capital <= "Z" for capital in text)
 
+    def named(self, mention: Mention, *, in_text: bool = False) -> Named:
+        """Return a mention as a letter of the text."""
+        return Named(mention.name, in_text, self.tokens[self.behind(mention.place) - 1].end)
+
+    def mentions(self) -> list[Mention]:
+        """Return the letters of a reply to a question, whatever is said of them."""
+        found: list[Mention] = []
+        at_start = True
+        for place, token in enumerate(self.tokens):
+            name = self.name(place, at_start=at_start)
+            if name is not None and self._is_no_word(place, name):
+                found.append(Mention(place, name))
+            at_start = token.low == "\n" or (at_start and not token.word)
+        return found
+
+    def _is_no_word(self, place: int, name: str) -> bool:
+        """Return False for an article, a pronoun, and the first word of a name."""
+        following = self.at(self.behind(place))
+        if following is None or not following.latin or name == NONE or self.closing(place):
+            return True
+        text = following.text
+        if not text[0].isalpha() or text in LETTERS or text[-1].isdigit():
+            return True
+        if name == "I" and self.tokens[place].text == name:
+            return following.low in REASONING | APPROVING | _BEHIND_I
+        opens = place == 0 or self.low(place - 1) in ENDING
+        if name == "A" and self.tokens[place].text == name and opens:
+            return following.low in _BEHIND_A or following.low.endswith("ly")
+        return text.islower() or following.low in NAMING or self.begins_text(place)
+
     # What a token is
 
     def name(self, place: int, *, at_start: bool) -> str | None:
@@ -152,7 +213,7 @@ class LetterTokens:
         last = self.at(self.behind(place))
         if last is not None and last.word:
             return False
-        return before(self.tokens, place).named or declares(self.tokens, place)
+        return before(self.tokens, place).named or bool(asserts(self.tokens, place))
 
     def _is_glued(self, place: int) -> bool:
         """Return True if marks make one word or name of the token and its neighbours."""
@@ -230,7 +291,9 @@ class LetterTokens:
         if low in BEING and not following.text.istitle():
             return not (name in ("A", "I") and low in _PLURAL)
         if low in JOINING:
-            return self._goes_on(at, listed)
+            further = self.at(at + 1)
+            ends = low in ("next", "first") and (further is None or not further.word)
+            return ends or self._goes_on(at, listed)
         if low in ("if", "unless"):
             return True
         if low in REASONING:

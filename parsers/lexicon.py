@@ -15,6 +15,7 @@ def _words(*lines: str) -> frozenset[str]:
 NAMING = _words(
     "option options choice choices letter letters answer answers element elements candidate",
     "candidates selection solution verdict ans",
+    "statement statements",
     "wahl auswahl antwort buchstabe buchstaben lösung choix réponse lettre élément opción opciones",
     "elección respuesta letra elemento opção escolha resposta opzione scelta risposta lettera",
     "optie keuze antwoord alternativ alternativet svar svaret valet opcja opcję odpowiedź",
@@ -28,17 +29,21 @@ BEING = _words(
     "is was are be being been were would should must may might could seems looks appears matches",
     "sounds fits corresponds represents remains becomes works",
     "lautet luidt trifft",
-    "ist wäre sei passt stimmt est serait correspond es sería corresponde é seria è sarebbe zou är",
+    "ist seja muss würde está soit sia wäre sei passt stimmt est serait correspond es sería",
+    "corresponde é seria è sarebbe zou är",
     "er jest je adalah là olur este",
 )
 """Verbs that join a letter to what is said of it: "H is the right one", "the answer is H"."""
 
 CHOOSING = _words(
     "choose chooses chose choosing chosen pick picks picked picking select selects selected",
-    "selecting click clicks clicked clicking go goes going opt opting settle use take press tap",
+    "selecting sagen click clicks clicked clicking go goes going opt opting settle use take press",
+    "tap",
     "prefer favour favor lean leaning inclined bet reckon conclude say recommend suggest",
-    "guess vote try want identify identified namely",
-    "equals becomes it's that's = \\boxed \\text \\mathbf",
+    "guess vote voting try want identify identified namely mark tick circle stick settled",
+    "decided entscheide tippe dirais escolheria direi penso memilih chọn réponds denk choisirais",
+    "quedo con fico com",
+    "it's that's = \\boxed \\text \\mathbf",
     "wähle wählen nehme klicke klicken choisis choisir sélectionne sélectionner clique cliquer",
     "elijo elegir selecciono seleccionar clic escolho escolher clicar scelgo scegliere clicco",
     "cliccare kies klik väljer velger vælger wybieram volím pilih",
@@ -48,6 +53,8 @@ CHOOSING = _words(
 CONCLUDING = _words(
     "so therefore thus hence then thereby probably likely maybe perhaps possibly definitely",
     "whether",
+    "course opinion aka please thanks imo way all alltså dlatego proto ezért yani jadi sanırım",
+    "then",
     "clearly certainly surely think believe first either both between final finally correct best",
     "daher deshalb vermutlich donc entonces logo portanto quindi dunque dus więc",
 )
@@ -60,7 +67,8 @@ FILLING = _words(
     "he i we you i'd i'll we'd would should could will can do does did have has been be need like",
     "likely think believe us me them right correct best most one which going able any other",
     "user action here",
-    "there next first second more very",
+    "there next first second more very now really in down towards toward um well what then",
+    "mich auf nach sein meinung meiner dat het sia agit zu",
     "der die das den dem ein eine auf mit für ich richtige le la les un une sur pour je bonne bon",
     "el los las una en con yo correcta correcto lo il gli su per io o um uma na em de het een op",
 )
@@ -68,8 +76,6 @@ FILLING = _words(
 
 LABELLING = _words("labeled labelled marked lettered called named label mark marker")
 """Words for the letter of an element, or for its text: "the button labelled H"."""
-CONCEDING = _words("while although though whereas despite obwohl während bien aunque embora anche")
-"""Words that begin a clause about what is not meant."""
 CONTRASTING = _words("but yet sondern sino mais mas ma maar pero")
 ANY = _words("any anything anyone all every everything")
 """Before "but" these make a denial of it: "anything but B"."""
@@ -145,15 +151,6 @@ CONDITIONING = _words(
     "wenn falls sofern sonst si quand sinon cuando se quando als indien om jeśli если 如果 若",
 )
 """Words of a condition under which something is meant: "B if it is red"."""
-NAMES_BEFORE = _words(
-    "vitamin plan row column gate terminal size grade level type class hepatitis model section",
-    "figure fig line room seat block wing building group team exhibit appendix zone bus key note",
-    "platform floor street avenue track drive disk series version part chapter page level lane",
-    "dock pier hall entrance exit stand bay aisle",
-    "unit apartment apt schedule form route train string",
-    "chord battery blood factor point item shop channel side stage phase tier rank score mark",
-)
-"""Nouns that make a name with the letter behind them: "vitamin C"."""
 SHARING = _words("and or nor und oder ou et o y e en of noch ni né nem")
 """Those of them over which a denial reaches."""
 
@@ -195,42 +192,107 @@ PRONOUNCED = _words(
 ) | {"rule out", "ruled out"}
 """Words of denial whose subject is a person: "I cannot tell" is about no letter."""
 FINAL = _words(
-    "revised corrected updated therefore thus hence so final finally conclusion conclude"
+    "end revised corrected updated therefore thus hence so final finally conclusion conclude"
 )
-WEIGHED = FINAL | _words("answer answers described")
 ANSWERING = _words(
-    "answer solution verdict ans",
+    "answer solution verdict ans response conclusion",
     "antwort lösung réponse respuesta resposta risposta antwoord svar svaret",
     "odpowiedź odpověď cevap yanıt jawaban jawabannya vastaus válasz răspunsul ответ",
     "答案 答え 正解 정답",
 ) | {"\\boxed"}
 """Words that declare a letter the answer to a question: "the answer is B"."""
-MAKING = _words("makes make making leaves leave leaving left remaining")
-"""Verbs of an answer that is found by comparing: "which makes it B"."""
-BEST = _words("best correct right final most better")
+BEST = _words(
+    "best correct right final most better only true accurate closer precise valid proper suitable",
+    "fitting",
+    "logical convincing winner likeliest highest exact",
+    "richtig richtige korrekt correcta correcto correcte bonne juste corretta corretto correta",
+    "certa giusta",
+    "juist juiste goed rätt riktig riktigt rigtig rigtige prawidłowa poprawna správná doğru benar",
+    "đúng helyes oikea corect bene",
+)
 """Words before "match", "one" and the like that make a conclusion: "the best match is C"."""
-BEFOREHAND = _words("initially originally tempted initial draft preliminary original") | {
-    "at first",
-    "was going to",
-    "would have",
-}
-"""Words of a clause that tells what was thought before."""
-HEDGING = _words(
-    "could might may maybe perhaps possibly alternatively either also unsure depending unless",
-    "cannot",
-) | {"not sure", "not certain"}
-"""Words that leave it open which of several mentions is meant."""
 SEEMING = _words(
-    "tempting look looks seem seems similar close would were mistaken confused plausible"
+    "tempting look looks looked seem seems similar close would were mistaken confused plausible"
 )
 """Words of a remark on something that could be taken for the answer, but is not."""
-EQUALLING = _words("second secondly equally likewise alike also too both") | {"just as"}
+SPEAKERS = _words("i i'd i'll we we'll let's i'm we're i've ich je yo ik jag jeg eu saya tôi you")
+CONSEQUENT = _words("so therefore thus hence")
+LEADING = _words(
+    "only it's that's leaves leave leaving left remaining makes make making means suggests points",
+    "namely get gets give gives us supports confirms favours favors point comes boils down towards",
+    "fällt depicts type typing tap hover got put write enter call return submit its corresponds",
+    "confident sure arrive leads lead that's",
+)
+"""Words right before a mention that make it the answer: "which leaves B"."""
+MATCHING = _words(
+    "match matches fit fits describe describes hold holds apply applies wins win remains",
+    "captures reflects suits works it matching corresponds makes beats confirmed trifft described",
+) | {"preferable to"}
+"""Verbs of the option that is right: "B fits best"."""
+UNASSERTED = _words(
+    "could might may maybe perhaps possibly alternatively either both unsure depending cannot",
+    "was were had initially originally initial draft preliminary original tempted tempting",
+    "says said claims claimed according they he she user someone people others some",
+    "assume assuming suppose supposing imagine reads reading many odd worst least seemed chance",
+    "possibility conceivably",
+) | {"at first", "was going to", "would have"}
+"""Words of a clause that asserts nothing: hedges, the past, what others say."""
+SAME = _words("second secondly equally likewise alike also too both again well") | {"just as"}
 """Words that give two things the same standing."""
-UNSURE = _words(
-    "disagree worst incorrect unsure unclear uncertain wrong least odd not isn't doesn't don't",
-    "cannot can't never used",
-) | {"not sure", "not certain", "i doubt"}
-"""Words of a clause about something that the text does not claim."""
+DOUBTING = _words(
+    "unsure unclear uncertain doubt doubts doubtful disagree wrong incorrect used retract withdraw"
+) | {
+    *("not sure", "not certain", "i doubt", "doubt it"),
+}
+NOT_ASSERTED = (
+    NEGATING
+    | MISTAKEN
+    | UNASSERTED
+    | DOUBTING
+    | WRONG
+    | _words(
+        "first second runner other others previous old candidates alternative alternatives",
+        "distractors options",
+    )
+)
+"""Words in the name of a key that is not the answer's: `not_answer`, `wrong_option`."""
+OPEN_SCRIPT = (
+    *(
+        "不",
+        "没",
+        "非",
+        "可能",
+        "也许",
+        "或",
+        "如果",
+        "若",
+        "吗",
+        "还是",
+        "ない",
+        "じゃ",
+        "かも",
+        "または",
+        "違",
+        "错",
+        "錯",
+    ),
+    *(
+        "아니",
+        "아닌",
+        "또는",
+        "수도",
+        "틀렸",
+        "невер",
+        "неправ",
+        "возмож",
+        "может",
+        "или",
+        "если",
+        "بما",
+        "ليس",
+    ),
+)
+"""Parts of words of other scripts that keep a clause from asserting a letter."""
 SPECIES = _words(
     "coli difficile diff elegans albicans aureus auris botulinum perfringens pylori sapiens",
     "subtilis cerevisiae pneumoniae tuberculosis burgdorferi melanogaster vulgaris",

@@ -14,27 +14,21 @@ ones that are denied or taken back do not count (`wording`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from parsers.asked_letters import (
-    OPENING,
-    is_mentioned,
-    is_remark,
-    is_taken_back,
-    may_be_one_of_several,
-)
-from parsers.conclusions import concluded, declares
-from parsers.letter_tokens import NONE, TURNING, LetterTokens, OptionText
+from parsers.assertions import asserts, concluded
+from parsers.claims import WORDS
+from parsers.letter_tokens import NONE, OPENING, TURNING, LetterTokens, Named, OptionText
 from parsers.lexicon import (
     BEING,
     CLAUSING,
+    CONDITIONING,
     FILLING,
     JOINING,
     NAMING,
 )
 from parsers.option_text import shares_words
-from parsers.sentences import is_conditional
 from parsers.wording import (
     ENDING,
     QUOTES,
@@ -62,36 +56,19 @@ running text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """An option letter that a text names, or `NONE`.
-
-    in_text: whether it may be a word, since it does not plainly start its line.
-    end: where it ends in the text, with the marks that close around it.
-    """
-
-    letter: str
-    in_text: bool
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
 class Names:
     """The letters that a text names, in order.
 
     denied: whether it denies every letter that it names.
-    conclusion: of several letters, the one that the text comes to in the end, if any.
-    listed: number of letters that stand before the text of their own option.
-    conditional: whether a letter is named under a condition, or taken back at the end.
+    asserted: the letter that the text asserts to be the answer (`assertions`), if any.
     """
 
     letters: tuple[Named, ...]
     denied: bool
-    conclusion: Named | None = None
-    listed: int = 0
-    conditional: bool = False
+    asserted: Named | None = None
 
 
-def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool = False) -> Names:
+def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
     """Return the letters that `text` names. `long` says whether letters of two characters were
     offered.
 
@@ -102,45 +79,45 @@ def named_letters(text: str, option_text: OptionText, *, long: bool, asked: bool
     >>> [named.letter for named in names.letters]
     ['D']
     """
-    seen = LetterTokens(text, option_text, long, asked)
+    seen = LetterTokens(text, option_text, long)
     found = dict(_mentions(seen))
-    letters: list[Named] = []
-    counted: list[Mention] = []
+    counted: dict[Mention, Named] = {}
+    left = standing(seen.tokens, list(found))
     hidden_to = 0
     last: Mention | None = None
-    for mention in standing(seen.tokens, list(found)):
-        joined = last is not None and _joined(seen, last.place, mention.place)
-        hidden = mention.place < hidden_to and not declares(seen.tokens, mention.place)
-        if asked and last is not None and mention.place < hidden_to:
-            hidden = is_remark(seen, last.place, mention.place)
-        if hidden and not joined:
-            continue
-        starts = found[mention] != "text"
-        if asked and (found[mention] != "start" or may_be_one_of_several(seen, mention.place)):
-            starts = False
-        if _is_subject(seen, mention.place) or is_conditional(seen.tokens, mention.place):
+    for mention in left:
+        place = mention.place
+        if place < hidden_to and asserts(seen.tokens, place) != WORDS:
+            if last is None or not _joined(seen, last.place, place):
+                continue
+        elif _is_subject(seen, place) or seen.low(seen.behind(place)) in CONDITIONING:
             hidden_to = 0
-        elif starts and not hidden:
-            hidden_to = seen.line_end(mention.place)
-        end = seen.tokens[seen.behind(mention.place) - 1].end
-        letters.append(Named(mention.name, found[mention] != "start", end))
-        counted.append(mention)
+        elif found[mention] != "text":
+            hidden_to = seen.line_end(place)
+        counted[mention] = seen.named(mention, in_text=found[mention] != "start")
         last = mention
-    listed = {
-        token.text
-        for place, token in enumerate(seen.tokens)
-        if token.word and option_text(token.text) and seen.begins_text(place)
-        if not before(seen.tokens, place).denied
-    }
-    conditional = last is not None and (
-        any(is_conditional(seen.tokens, one.place) for one in counted)
-        or is_taken_back(seen, last.place)
+    hidden = set(left) - counted.keys()
+    asserted = concluded(seen.tokens, [one for one in found if one not in hidden])
+    return Names(
+        tuple(counted.values()),
+        bool(found) and not counted,
+        counted.get(asserted) if asserted else None,
     )
-    conclusion = None
-    if len({*listed, *(named.letter for named in letters)}) > 1:
-        at = concluded(seen.tokens, counted)
-        conclusion = replace(letters[at], in_text=True) if at is not None else None
-    return Names(tuple(letters), bool(found) and not letters, conclusion, len(listed), conditional)
+
+
+def asserted_letters(
+    text: str, option_text: OptionText, *, long: bool, implied: bool = False
+) -> Names:
+    """Return the letters of a reply to a question, whatever it says of them, and the asserted one.
+
+    `implied` is as in `concluded`.
+    """
+    seen = LetterTokens(text, option_text, long, asked=True)
+    mentions = seen.mentions()
+    asserted = concluded(seen.tokens, mentions, implied=implied)
+    letters = tuple(seen.named(one) for one in standing(seen.tokens, mentions))
+    denied = bool(mentions) and not letters
+    return Names(letters, denied, seen.named(asserted) if asserted else None)
 
 
 def _mentions(seen: LetterTokens) -> Iterator[tuple[Mention, Place]]:
@@ -181,7 +158,6 @@ def _place(
         )
     else:
         named = _is_called_option(seen, place, name)
-    named = named or (seen.asked and name != NONE and is_mentioned(seen, place, name))
     return "text" if named else None
 
 

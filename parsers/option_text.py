@@ -202,25 +202,35 @@ def option_shown(said: str, options: Sequence[str]) -> int | None:
 def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) -> str:
     """Return what is said with "option X" in place of the texts of options, the longest first.
 
-    A text of a few letters (`No`) is replaced only where a sentence begins with it.
+    A text of a few letters (`No`), unless it is a number, is replaced only where a sentence begins
+    or ends with it.
 
     >>> texts_as_letters("Not a red lamp. Yes, blue.", ("Yes", "red lamp"), "AB")
-    'Not a option B. option A, blue.'
+    'Not a option B. option A. blue.'
     """
     named = {plain(text): letter for text, letter in zip(options, letters, strict=True)}
     named = {text: letter for text, letter in named.items() if text.strip(".")}
     if len(named) < len(options):
         return said
-    pieces = [
-        (
-            r"(?:(?<![^\n.!?:*\"' ])(?<![^\W\d_] )|(?<=answer is ))"
-            if len(text) < _SHORT
-            else r"(?<!\w)"
-        )
-        + r"\s{1,3}".join(map(re.escape, text.rstrip(".").split()))
-        for text in sorted(named, key=len, reverse=True)
-    ]
-    pattern = re.compile(rf"(?:{'|'.join(pieces)})(?!\w)", re.IGNORECASE)
-    return pattern.sub(
-        lambda found: f"option {named.get(plain(found[0])) or named[plain(found[0]) + '.']}", said
-    )
+    pieces = []
+    for text in sorted(named, key=len, reverse=True):
+        words = r"\s{1,3}".join(map(re.escape, text.rstrip(".").split()))
+        if text.isdecimal():
+            pieces.append(rf"(?<![\w.,]){words}")
+        elif len(text) >= _SHORT:
+            pieces.append(rf"(?<!\w){words}")
+        elif len(text) > 1:
+            pieces.append(rf"(?<![^\n.!?:*\"' (])(?<![^\W\d_] ){words},?")
+            pieces.append(rf"(?<=\w ){words}(?=[.!*\"']{{0,2}}\s*$)")
+    if not pieces:
+        return said
+    pattern = re.compile(rf"(?:{'|'.join(pieces)})(?!\w|[.,]\d)", re.IGNORECASE)
+
+    def lettered(found: re.Match[str]) -> str:
+        text = plain(found[0])
+        # "No, it isn't": a clause of its own.
+        end = "." if text not in named and text.endswith(",") else ""
+        text = text.rstrip(",") if end else text
+        return f"option {named.get(text) or named[text + '.']}{end}"
+
+    return pattern.sub(lettered, said)

@@ -81,6 +81,14 @@ _TOKEN = re.compile(
 )
 
 
+_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def name_parts(name: str) -> set[str]:
+    """Return the words of the name of a key or function: `not_answer`, `wrongOption`."""
+    return {part.lower() for part in _NAME_PART.findall(name)}
+
+
 _ELISION = re.compile(r"(?:[cdjlns]|qu)'(?=\w\w)")
 
 

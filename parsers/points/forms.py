@@ -176,7 +176,8 @@ _PYAUTOGUI = (
     r"(?:pyautogui|computer|browser|mobile)\.\w{1,40}|(?:(?:left|right|middle|double|triple)_?)?click"
     r"|tap|moveTo|select_option|(?:type)?write|terminate|wait"
 )
-_JSON = in_objects(("point_2d", "coordinate"), ("bbox_2d",))
+_CLICKS = in_calls(_PYAUTOGUI, by_axes)
+_JSON = first_of(in_objects(("point_2d", "coordinate"), ("bbox_2d",)), _CLICKS, in_text)
 
 POINT_FORMS: dict[Form, PointForm] = {
     "plain": _text(in_lines, "absolute", spelling.place("{x}, {y}", "ELEMENT: ")),
@@ -206,6 +207,7 @@ POINT_FORMS: dict[Form, PointForm] = {
         first_of(
             in_calls(r"\w{1,40}", by_keys("start_box", "point", "start_point")),
             in_boxes(*_POINT_TAGS, *_BOX_TAGS),
+            _CLICKS,
             in_text,
         ),
         spelling.start_box,
@@ -218,9 +220,11 @@ POINT_FORMS: dict[Form, PointForm] = {
     "click-call": PointForm(
         in_calls("click|write|type|select", by_axes), spelling.short_call, "absolute"
     ),
-    "point-text": _text(in_text, "per-mille", spelling.place("({x}, {y})")),
+    "point-text": _text(
+        first_of(in_text, in_boxes(*_POINT_TAGS)), "per-mille", spelling.place("({x}, {y})")
+    ),
     "box-text": _text(
-        in_boxes(*_BOX_TAGS, bare=True),
+        first_of(in_boxes(*_BOX_TAGS, bare=True), in_text),
         "per-mille",
         spelling.place(_SQUARE, "<ref>the element</ref><box>", "</box>"),
     ),

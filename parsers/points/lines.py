@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from parsers.answer_blocks import outside, read_blocks
 from parsers.answer_lines import POINTED, read_fields
 from parsers.elements import says_none
+from parsers.lexicon import CONDITIONING, NOT_ASSERTED
 from parsers.points.located import (
     Locate,
     Located,
@@ -87,13 +88,16 @@ _BARE = re.compile(
     rf"({NUMBER})(?:\s{{0,3}},\s{{0,3}}({NUMBER})\s{{0,3}},\s{{0,3}}({NUMBER}))?\W{{0,4}}"
 )
 _ONE = re.compile(NUMBER)
-_LABEL = re.compile(r"\W{0,4}(?:final\s)?answer\W{0,4}[:=]", re.IGNORECASE)
+# Words before a place, and the mark behind them.
 _PLACE_LABEL = re.compile(
-    r"[^\w([<-]{0,4}(?:(?:final\s)?answer|element|coordinates?|(?:click\s)?point|position"
-    r"|location|bounding\sbox|box)[^\w([<-]{0,4}[:=]",
-    re.IGNORECASE,
+    r"[^\w([<-]{0,4}(?P<words>[^\W\d_]+(?:[ '\u2019-][^\W\d_]+){0,9}+)[^\w([<-]{0,4}?[:=\uff1a]"
 )
-_POINT_FIELD = re.compile(r"^[ ]{0,4}point\s{0,3}:([^\n]{0,100})", re.IGNORECASE | re.MULTILINE)
+_BULLET = re.compile(r"[ \t]{0,8}[-*\u2022][ \t]+")
+_NO_PLACE = frozenset(("size", "resolution", "width", "dimensions", "example", "format"))
+"""Words of a label before numbers that are no place."""
+_POINT_FIELD = re.compile(
+    r"^[^\w\n]{0,6}(?:[\w ]{1,20}:\s?)?point\s{0,3}:([^\n]{0,100})", re.IGNORECASE | re.MULTILINE
+)
 _UNTAGGED = re.compile(rf"\[\s{{0,3}}\[[\d\s.,\[\]+-]{{1,300}}\]\s{{0,3}}\]|{_CORNERS.pattern}")
 _MARKS = " \t*_`'\":#>$"
 _FENCE = re.compile(r"```\w{0,10}")
@@ -117,8 +121,7 @@ def in_lines(reply: Source) -> list[Located]:
     found = []
     offset = 0
     for line in reply.shadow.split("\n"):
-        label = _LABEL.match(line)
-        start = label.end() if label else 0
+        start = _labelled(line) if len(line) < 200 else 0
         if len(line) < 200 and (numbers := _in_line(line[start:])):
             found.append(Located(offset + start, offset + len(line), (numbers,)))
         offset += len(line) + 1
@@ -172,6 +175,17 @@ def _all(text: str) -> Numbers:
     return tuple(float(number) for number in _ONE.findall(text))
 
 
+def _labelled(line: str) -> int:
+    """Return where the place of a line may begin: behind a bullet, or words that assert it."""
+    bullet = _BULLET.match(line)
+    start = bullet.end() if bullet else 0
+    label = _PLACE_LABEL.match(line, start)
+    words = set(label["words"].lower().split()) if label else set()
+    if label is None or not words.isdisjoint(NOT_ASSERTED | CONDITIONING | _NO_PLACE):
+        return start
+    return label.end()
+
+
 def in_text(reply: Source) -> list[Located]:
     """Read two or four numbers, or a word for none, that are a line by themselves or all there is,
     with ACTION and VALUE lines. A word for what they are may stand before them ("Point: ...")."""
@@ -179,8 +193,7 @@ def in_text(reply: Source) -> list[Located]:
     offset = 0
     for line in reply.shadow.split("\n"):
         if len(line) < _LONGEST_PLACE:
-            label = _PLACE_LABEL.match(line)
-            start = label.end() if label else 0
+            start = _labelled(line)
             places, none = places_in(line[start:].lstrip(_MARKS).rstrip(_MARKS + "."))
             if places or none:
                 found.append(Located(offset + start, offset + len(line), places, none))

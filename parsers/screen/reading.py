@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from parsers.actions import LONGEST, Action, Value, mended
-from parsers.calls import read_entries, written_calls
-from parsers.dictionaries import flat
 from parsers.plans import choose_answer
 from parsers.points.lines import places_in
 from parsers.records import Status
@@ -30,16 +28,10 @@ from parsers.screen import (
     with_box,
 )
 from parsers.screen.families import Family, Said
-
-Fields = Mapping[str, object]
+from parsers.screen.grammars import GRAMMARS, Entry, Fields
 
 _MOST_CALLS = 48
 _NUMBER = re.compile(r"[-+]?\d{1,9}(?:\.\d{0,20})?|[-+]?\.\d{1,20}")
-# In small letters only with nothing but arguments behind, since prose may begin so.
-_WORD = re.compile(r"[A-Z][A-Z_]{1,30}\b|[A-Za-z][A-Za-z_]{1,30}\b(?=\s*+(?:$|[\[<(]))")
-_MARKS = " \t*`#>-"
-_BESIDE = ("STATUS", "duration")
-"""AgentCPM-GUI's fields that modify an action, and are one where they stand alone."""
 _ENDS = frozenset(("finish", "satisfied", "impossible", "interrupt", "need_feedback"))
 """Values of `STATUS` next to an action that are left out with a flag."""
 _AMOUNTS = {"page": ("down", "up"), "scroll_y": ("up", "down"), "scroll_x": ("left", "right")}
@@ -72,9 +64,9 @@ def read_action(
     reply = open_reply(text, finish)
     if isinstance(reply, Nothing):
         return ScreenAnswer(reply.status, flags=reply.flags)
-    found: list[_Entry] = []
+    found: list[Entry] = []
     for scope in _scopes(reply, family):
-        entries = islice(_GRAMMARS[family.grammar](scope, family), _MOST_CALLS)
+        entries = islice(GRAMMARS[family.grammar](scope, family), _MOST_CALLS)
         found = [one for one in entries if _act(one, family, side)]
         if found:
             reply = scope
@@ -95,26 +87,7 @@ def read_action(
     return ScreenAnswer(Status.ANSWERED, chosen.action, tuple(sorted(flags)))
 
 
-@dataclass(slots=True)
-class _Entry:
-    """An action as a family writes it, with its span, and what it means once that is known.
-
-    whole: whether nothing of it can be missing where the reply was cut off.
-    """
-
-    name: str
-    fields: Fields
-    start: int
-    end: int
-    whole: bool = True
-    action: Action = field(default_factory=Action)
-    call = True
-
-    def corrected(self, later: _Entry) -> _Entry:
-        return later
-
-
-def _act(entry: _Entry, family: Family, side: Side) -> bool:
+def _act(entry: Entry, family: Family, side: Side) -> bool:
     """Find out what an entry means; return False if the family has no such action."""
     action = _action(entry.name, entry.fields, family, side)
     entry.action = action or entry.action
@@ -144,75 +117,6 @@ def _within(actions: list[Action]) -> list[Action]:
     return actions
 
 
-def _objects(reply: Reply, family: Family) -> Iterator[_Entry]:
-    # Of two fields of one action, AgentCPM-GUI's evaluator takes the text.
-    natives = [said.native for said in sorted(family.actions, key=lambda said: not said.text)]
-
-    def read(content: dict[str, object]) -> tuple[str, Fields] | None:
-        fields = flat(content)
-        name = content.get("name") if family.key == "name" else fields.get(family.key)
-        if family.key and not isinstance(name, str) and content.get("name") in natives:
-            name = content["name"]
-        if not family.key:
-            # A field that is an action of its own only where there is no other.
-            listed = [one for one in natives if one not in _BESIDE]
-            name = next((one for one in (*listed, *_BESIDE) if one in fields), None)
-        return (name, fields) if isinstance(name, str) else None
-
-    for one in read_entries(reply, read):
-        yield _Entry(*one.content, one.start, one.end)
-
-
-def _calls(reply: Reply, family: Family) -> Iterator[_Entry]:
-    names = "|".join(sorted({re.escape(one.native) for one in family.actions}, key=len)[::-1])
-    for call in written_calls(reply, re.compile(rf"(?<![\w.])({names})\(")):
-        yield _Entry(call.name, call.fields, call.start, call.end)
-
-
-def _words(reply: Reply, family: Family) -> Iterator[_Entry]:
-    """Actions begin lines; a text in brackets goes on in the next ones until they close."""
-    natives = {said.native for said in family.actions}
-    entries: list[tuple[str, list[str], int, int]] = []
-    start, is_open = 0, False
-    for line in reply.text.split("\n"):
-        end = start + len(line)
-        said_line = line.lstrip(_MARKS).rstrip(" \t*`")
-        name = _WORD.match(said_line)
-        if is_open and (name is None or name[0] not in natives):
-            native, lines, begins, _ = entries[-1]
-            entries[-1] = native, [*lines, line], begins, end
-            is_open = "]" not in line
-        elif name is not None:
-            rest = said_line[name.end() :]
-            entries.append((name[0], [rest], start, end))
-            is_open = "[" in rest and "]" not in rest
-        start = end + 1
-    for native, lines, begins, end in entries:
-        rest = "\n".join(lines)
-        opening, closing = rest.find("["), rest.rfind("]")
-        said = rest[opening + 1 : closing] if 0 <= opening < closing else None
-        fields = {"point": rest, "text": said, "direction": (said or "").strip().lower()}
-        yield _Entry(native, fields, begins, end, end < len(reply.text))
-
-
-def _tabs(reply: Reply, family: Family) -> Iterator[_Entry]:
-    fields = {}
-    for part in reply.text.split("\t" if "\t" in reply.text else "\n"):
-        key, colon, value = part.strip().partition(":")
-        if colon:
-            fields[key.strip().rpartition("\n")[2]] = value
-    if "action" in fields:
-        yield _Entry(fields["action"].strip(), fields, 0, len(reply.text), whole=False)
-
-
-_GRAMMARS: Mapping[str, Callable[[Reply, Family], Iterator[_Entry]]] = {
-    "objects": _objects,
-    "calls": _calls,
-    "words": _words,
-    "tabs": _tabs,
-}
-
-
 def _action(native: str, fields: Fields, family: Family, side: Side) -> Action | None:
     """Return the canonical action of an entry; None for one that the family does not have."""
     matching = [
@@ -228,9 +132,12 @@ def _action(native: str, fields: Fields, family: Family, side: Side) -> Action |
     if said is None:
         return None
     start, end = _ends(said, fields)
+    if start is None and said.at and not (said.text or said.to):
+        start = _by_position(fields)
     arguments: dict[str, Value] = {}
     if said.text:
-        text = _text(next((fields[key] for key in said.text.split() if key in fields), None))
+        keys = (*said.text.split(), *(() if said.at else ("0",)))
+        text = _text(next((fields[key] for key in keys if key in fields), None))
         if text is None and said.name in ("type", "open_app", "answer", "key", "hotkey"):
             return None
         if text is not None and said.name == "type" and family.newline and text.endswith("\n"):
@@ -315,6 +222,13 @@ def _place(keys: str, fields: Fields) -> Point | None:
         if len(numbers) == 4:
             return (numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2
     return None
+
+
+def _by_position(fields: Fields) -> Point | None:
+    """The place of a call without names: `click(504, 801)`, `click((504, 801))`."""
+    given = [one for key, one in fields.items() if key.isdecimal()]
+    numbers = [number for one in given[:2] for number in _numbers(one)]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
 
 
 def _numbers(value: object) -> tuple[float, ...]:

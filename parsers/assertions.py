@@ -1,0 +1,275 @@
+"""Which mention a text asserts to be the answer.
+
+A mention counts if its own clause asserts it: in words ("the answer is B", "I choose B", "B is
+correct"), or by standing alone ("B", "B, because it is lit", "In short: B"). A clause that denies,
+hedges, asks, sets a condition, or tells of the past or of others asserts nothing. Only assertions
+are described here; whatever is said otherwise is left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parsers.claims import (
+    ALONE,
+    LETTERS,
+    PARTING,
+    TURNING_AWAY,
+    WORDS,
+    claim,
+    is_echo,
+)
+from parsers.lexicon import (
+    ANSWERING,
+    APPROVING,
+    CONDITIONING,
+    CONSEQUENT,
+    CONTRASTING,
+    DOUBTING,
+    FINAL,
+    JOINING,
+    NAMING,
+    NEGATING,
+    NOT_ASSERTED,
+    OPEN_SCRIPT,
+    SAME,
+    SEEMING,
+    UNASSERTED,
+)
+from parsers.wording import (
+    ENDING,
+    Mention,
+    Token,
+    is_correction,
+    joint,
+    name_parts,
+    standing,
+)
+
+_BREAKING = (
+    CONTRASTING | CONSEQUENT | {"because", "since", "while", "although", "though", "whereas"}
+)
+_BREAKING |= {"which", "even", "over"}
+_ORDERING = (SAME | {"first", "alternative"}) - {"second"}
+_MODEST = (["i", "had"], ["i", "have"], ["i", "must"], ["i'm", "not"], ["i", "am"])
+"""What follows "if" where it sets no condition: "if I had to choose, B"."""
+_GLOSSING = frozenset(("whose", "text", "says", "reads", "shows", "labelled", "called", "named"))
+_GLOSSING |= {"it", "the", "with"} | CONSEQUENT
+_LONGEST = 80
+
+
+def concluded(
+    tokens: Sequence[Token], mentions: Sequence[Mention], *, implied: bool = False
+) -> Mention | None:
+    """Return the mention that the text asserts; None if it asserts none, or several.
+
+    An assertion in words beats mentions that stand alone, and of several the one that is called
+    final counts. Nothing counts that the text doubts afterwards. `implied` says whether any mention
+    counts that its clause does not keep from it.
+
+    >>> from parsers.wording import tokens_of
+    >>> tokens = tokens_of("C is a menu. The best match is H.")
+    >>> concluded(tokens, [Mention(0, "C"), Mention(9, "H")])
+    Mention(place=9, name='H')
+    """
+    left = standing(tokens, mentions)
+    ways = [asserts(tokens, one.place, left, implied=implied) for one in left]
+    said = [one for one, way in zip(left, ways, strict=True) if way == WORDS]
+    if len({one.name for one in said}) > 1:
+        said = [one for one in said if _is_final(tokens, one.place)]
+    if not said:
+        said = [one for one, way in zip(left, ways, strict=True) if way == ALONE]
+        if any(one.place < said[0].place and one.name != said[0].name for one in left if said):
+            return None
+    if len({one.name for one in said}) != 1:
+        return None
+    others = [one for one in mentions if one.name != said[-1].name]
+    return None if _is_doubted(tokens, said[-1].place, others, left) else said[-1]
+
+
+def asserts(
+    tokens: Sequence[Token], place: int, mentions: Sequence[Mention] = (), *, implied: bool = False
+) -> int:
+    """Return how the clause of a mention asserts it: `WORDS`, `ALONE`, or 0 if it does not."""
+    first, last = sentence_at(tokens, place)
+    way, begin, end = claim(tokens, place, first, last)
+    if not way and implied:
+        way, begin, end = ALONE, place, place + 1
+    aim = [token.low for token in tokens[place + 1 : place + 3]]
+    if aim[:1] == ["to"] and aim[1:] and aim[1] not in NAMING | {"me", "us", "my", "be"}:
+        return 0
+    if (
+        not way
+        or _is_open(tokens, place, first, last)
+        or _is_joined(tokens, place, begin, mentions)
+    ):
+        return 0
+    while begin > first and (
+        not _breaks(tokens[begin - 1], PARTING - {":"}) or _is_adverb(tokens, begin - 2, first)
+    ):
+        if tokens[begin - 1].text in LETTERS and not tokens[begin].latin and tokens[begin].word:
+            begin = place
+            break
+        begin -= 1
+    while end < last and not _breaks(tokens[end], PARTING):
+        end += 1
+    before, behind = tokens[begin:place], tokens[place + 1 : end]
+    turned = next((at for at, token in enumerate(behind) if token.low in NEGATING), len(behind))
+    if any(token.text in LETTERS for token in behind[turned:]):
+        behind = behind[:turned]
+    open_words = any(
+        _is_unasserted(part, at) for part in (before, behind) for at in range(len(part))
+    )
+    return 0 if open_words else way
+
+
+def sentence_at(tokens: Sequence[Token], place: int) -> tuple[int, int]:
+    """Return the span of the sentence around a place, bounded on both sides."""
+    first, last = place, place + 1
+    while first and tokens[first - 1].low not in ENDING and place - first < _LONGEST:
+        first -= 1
+    while last < len(tokens) and tokens[last].low not in ENDING and last - place < _LONGEST:
+        last += 1
+    return first, last
+
+
+def _breaks(token: Token, marks: frozenset[str]) -> bool:
+    return token.low in marks or token.low in _BREAKING
+
+
+def _is_adverb(tokens: Sequence[Token], at: int, first: int) -> bool:
+    """Return True for the only word before the first comma of a sentence: "Perhaps, B"."""
+    words = tokens[first : at + 1]
+    return 0 < len(words) <= 2 and all(
+        token.word and token.text not in LETTERS and not is_correction(tokens, place)
+        for place, token in enumerate(words, first)
+    )
+
+
+def _is_unasserted(clause: Sequence[Token], at: int) -> bool:
+    """Return True for a word that keeps a clause from asserting anything."""
+    low = clause[at].low
+    if low == "without":
+        return False
+    if low in NEGATING or low in DOUBTING or low.endswith("n't"):
+        return all(token.low != "doubt" for token in clause[at : at + 4])
+    if not low.isascii() and any(part in low for part in OPEN_SCRIPT):
+        return True
+    if len(parts := name_parts(clause[at].text)) > 1 and not NOT_ASSERTED.isdisjoint(parts):
+        return True
+    return (low in UNASSERTED or (at > 0 and low in _ORDERING)) and clause[at].text != "May"
+
+
+def _is_open(tokens: Sequence[Token], place: int, first: int, last: int) -> bool:
+    """Return True if a sentence asks, or says something under a condition."""
+    if tokens[min(last, len(tokens) - 1)].low == "?":
+        return tokens[min(last + 1, len(tokens) - 1)].low not in APPROVING
+    while first and tokens[first - 1].low == ";":
+        first = sentence_at(tokens, first - 1)[0]
+    if tokens[first].low in ("were", "had", "should"):
+        return True
+    if tokens[first].low in ("yes", "no") and tokens[min(first + 1, last)].low == ":":
+        return True
+    begin = next((at for at in range(place, first, -1) if tokens[at].low in TURNING_AWAY), first)
+    for at in range(begin, last):
+        low = tokens[at].low
+        if (
+            low in CONDITIONING
+            or low.startswith("if ")
+            or (low == "case" and tokens[at - 1].low == "in")
+        ):
+            even = at > begin and tokens[at - 1].low == "even"
+            return not even and [one.low for one in tokens[at + 1 : at + 3]] not in _MODEST
+    return False
+
+
+def _is_joined(
+    tokens: Sequence[Token], place: int, begin: int, mentions: Sequence[Mention]
+) -> bool:
+    """Return True if another mention is offered next to this one: "B or C", "B, C", "partly B,
+    partly C"."""
+    at = next((number for number, one in enumerate(mentions) if one.place == place), 0)
+    for other in (*mentions[max(0, at - 1) : at], *mentions[at + 1 : at + 2]):
+        first, second = sorted((other.place, place))
+        between = tokens[first + 1 : second]
+        if other.name == mentions[at].name or any(token.low in ENDING - {";"} for token in between):
+            continue
+        if all(not token.latin for token in between) and any(token.word for token in between):
+            return True
+        led = tokens[first - 1].low if first else ""
+        turned = any(token.low in CONTRASTING for token in between)
+        if (
+            not turned
+            and led == tokens[second - 1].low
+            and tokens[second - 1].word
+            and led not in NAMING
+        ):
+            return True
+        if any(token.low == "even" for token in between):
+            continue
+        subject = begin == place and first != place and tokens[first - 1].low in JOINING
+        if not any(token.word for token in between) and not subject:
+            return True
+        listed = any(token.low in JOINING for token in between) or first == place or begin < place
+        if listed and joint(tokens, first, second) is not None:
+            return True
+    return False
+
+
+def _is_final(tokens: Sequence[Token], place: int) -> bool:
+    first, last = sentence_at(tokens, place)
+    return not FINAL.isdisjoint(token.low for token in tokens[max(0, first - 3) : last])
+
+
+def _is_doubted(
+    tokens: Sequence[Token], place: int, others: Sequence[Mention], left: Sequence[Mention]
+) -> bool:
+    """Return True if the text takes a mention back, or offers another one next to it or behind."""
+    for other in left:
+        if other in others and _is_beside(tokens, place, other.place):
+            return True
+    end = min(len(tokens), place + _LONGEST)
+    at = place + 1
+    while at < end:
+        if tokens[at].low in ENDING:
+            at += 1
+            continue
+        first, last = at, sentence_at(tokens, at)[1]
+        words = {token.low for token in tokens[first:last]}
+        if any(first <= other.place < last for other in others):
+            named = [other for other in others if first <= other.place < last and other in left]
+            if named and (
+                not words.isdisjoint(SAME)
+                or any(is_echo(tokens, other.place) for other in named)
+                or (
+                    first == place + 1
+                    and any(tokens[other.place - 1].low in JOINING for other in named)
+                )
+                or (
+                    not words.isdisjoint(UNASSERTED | CONDITIONING | {"or", "between", "if not"})
+                    and words.isdisjoint(SEEMING)
+                )
+            ):
+                return True
+        elif any(is_correction(tokens, one) for one in range(first, last)) or any(
+            tokens[one].low in DOUBTING and tokens[one - 1].low not in NEGATING | {"a", "any"}
+            for one in range(first, last)
+        ):
+            return True
+        at = last + 1
+    return False
+
+
+def _is_beside(tokens: Sequence[Token], place: int, other: int) -> bool:
+    """Return True if nothing but a mention of something else stands beside a mention: "B (red
+    lamp)"."""
+    first, second = sorted((place, other))
+    between = [token for token in tokens[first + 1 : second] if token.word]
+    behind = tokens[second + 1 : second + 2]
+    return (
+        second - first < 8
+        and all(token.low in NAMING - ANSWERING or token.low in _GLOSSING for token in between)
+        and not {token.low for token in tokens[first + 1 : second]} & {"\n", ";", "!", "?"}
+        and not {".", ":"} <= {token.low for token in tokens[first + 1 : second]}
+        and (not behind or not behind[0].word)
+    )
