@@ -4,12 +4,17 @@
     python benchmarks/mutations.py apply 17 TREE        # the source tree with mutation 17
     python benchmarks/mutations.py try FILE.json --mutations 1-60 -- pytest -q -x -n 2 -m core
     python benchmarks/mutations.py try FILE.json --mutations 61-70 --net random-repeats ...
+    python benchmarks/mutations.py try FILE.json --recorded   # only the test that caught it before
 
 `draw` takes SEED, 15 mutations from each of four areas and 10 from the code of means, intervals,
 parents, repeats and chance: a comparison, a number or truth value, a `not`, an `if`, a returned
 value. `try` makes a worktree of HEAD, applies one mutation after the other and runs the command in
 it. FILE.json then has for each whether it was caught (the command failed and names what), was not,
 is gone from the source, or broke the command itself. With a FILE.json that exists it goes on.
+
+`mutations_caught.json` says what notices each of the first 60: `default`, a test that README's
+command runs; `complete`, a test that only the complete suite runs; or, where nothing notices it,
+`equivalent` or `unnoticed` with the reason.
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from typing import cast
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".json")
+CAUGHT = LIST.with_name("mutations_caught.json")
 SEED = 20261128
 NUMBERS = [
     *(f"parsers/{name}.py" for name in ("agreement", "averages", "clusters", "counting")),
@@ -172,10 +178,27 @@ def recorded() -> list[Mutation]:
     return [Mutation(**one) for one in json.loads(LIST.read_text("utf-8"))]
 
 
+def catching() -> dict[int, str]:
+    """Return the test that is recorded for each mutation that one notices."""
+    found: dict[str, dict[str, str]] = json.loads(CAUGHT.read_text("utf-8"))
+    tests = {
+        int(number): one.get("default") or one.get("complete") for number, one in found.items()
+    }
+    return {number: test for number, test in tests.items() if test}
+
+
 def attempt(
-    mutations: list[Mutation], command: list[str], net: list[str], target: Path, timeout_s: float
+    mutations: list[Mutation],
+    command: list[str],
+    tests: Mapping[int, str],
+    net: list[str],
+    target: Path,
+    timeout_s: float,
 ) -> None:
-    """Apply each to a worktree and run the command there; what came out is written after each."""
+    """Apply each to a worktree and run a command there; what came out is written after each.
+
+    tests: the test that is added to the command for each mutation; without one, all of them.
+    """
     found: dict[str, dict[str, object]] = {}
     if target.exists():
         found = json.loads(target.read_text("utf-8"))
@@ -194,7 +217,8 @@ def attempt(
                 if mutation and not mutation.apply(tree):
                     outcome, said = "gone", ""
                 else:
-                    outcome, said = _outcome(command, ROOT if net else tree, timeout_s)
+                    named = [tests[mutation.number]] if mutation and tests else tests.values()
+                    outcome, said = _outcome([*command, *named], ROOT if net else tree, timeout_s)
                 if mutation is None and outcome != "not caught":
                     sys.exit(f"the command fails without any mutation:\n{said}")
                 git(tree, "checkout", "--quiet", "--", ".")
@@ -226,7 +250,7 @@ def _outcome(command: list[str], folder: Path, timeout_s: float) -> tuple[str, s
         )
     except subprocess.TimeoutExpired:
         return "caught", f"no end after {timeout_s:g} s"
-    told = ("FAILED", "ERROR", "DIFFERS")
+    told = ("FAILED", "ERROR", "DIFFERS", "!!!!")  # the last is pytest that a signal has ended
     lines = [line for line in done.stdout.splitlines() if line.startswith(told)]
     said = "\n".join(lines[:3]) or (done.stdout + done.stderr)[-400:]
     if not done.returncode:
@@ -258,6 +282,7 @@ def main() -> None:
     many.add_argument("target", type=Path, help="a file that is gone on with, if there is one")
     many.add_argument("--mutations", default="1-60")
     many.add_argument("--net", nargs="*", default=[], help="cases of same_results.py")
+    many.add_argument("--recorded", action="store_true", help="run the test that noticed each")
     many.add_argument("--timeout", type=float, default=3600.0, help="seconds for each")
     given, command = sys.argv[1:], list[str]()
     if "--" in given:
@@ -273,7 +298,11 @@ def main() -> None:
             sys.exit(f"{by_number[options.number].file} has not these lines any more")
         return
     chosen = [by_number[number] for number in sorted(numbers_in(options.mutations))]
-    attempt(chosen, command, options.net, options.target, options.timeout)
+    tests = catching() if options.recorded else {}
+    if tests:
+        chosen = [one for one in chosen if one.number in tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    attempt(chosen, command, tests, options.net, options.target, options.timeout)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from adapters.processes.supervisor import Program
+from adapters.contract import Fatal
+from adapters.processes import Child
+from adapters.processes.supervisor import Exchange, Program
 from tests.harness.pictures.test_store import alive
 
 pytestmark = pytest.mark.skipif(
@@ -45,6 +48,18 @@ folder = Path(sys.argv[1])
 program = Program([sys.executable, str(folder / "family.py"), str(folder), "stays"], folder / "log")
 print(program._keeper.pid, flush=True)
 time.sleep(3600)
+"""
+ANSWERS = """
+from adapters.processes.supervisor import Answer
+
+def serve(receive, send):
+    told = []
+    while True:
+        number, message = receive()
+        if number is None:
+            told.append(message)
+        elif message != "never answered":
+            send(Answer(number, told))
 """
 
 
@@ -136,3 +151,16 @@ def test_nothing_survives_a_kill_of_the_parent(
     parent.kill()
     parent.communicate()
     wait_for(lambda: not any(map(alive, (keeper, first, stray))))
+
+
+def test_a_child_hears_of_cancelled_questions_where_it_can_break_them_off(tmp_path: Path) -> None:
+    path = tmp_path / "answers.py"
+    path.write_text(ANSWERS)
+    child = Child(f"{path}:serve")
+    with closing(Exchange(child, "the job", who="the worker", lost=Fatal)) as exchange:
+        assert exchange.first.result(GENEROUS_S) == []
+        known = exchange.ask("never answered", lost=Fatal, unwanted=lambda number: f"not {number}")
+        others = exchange.ask("never answered", lost=Fatal)
+        assert known.cancel()
+        assert others.cancel()
+        assert exchange.ask("what was dropped?", lost=Fatal).result(GENEROUS_S) == ["not 1"]

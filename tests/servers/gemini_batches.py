@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.servers.answers import Answer
 from tests.servers.batches import (
@@ -78,7 +79,10 @@ def google_create(call: Call) -> Answer:
     file = store.files.get(asked["inputConfig"]["fileName"])
     if file is None:
         return refusal(404, "no such file")
-    model = call.rest.rpartition("/")[2].partition(":")[0]
+    found = re.fullmatch(r"v1beta/(?:models|tunedModels)/([\w.-]+):batchGenerateContent", call.rest)
+    if found is None:
+        return refusal(404, f"no such model: {call.rest}")
+    model = found[1]
     lines = [(row["key"], row["request"]) for row in lines_in(file.data)]
     try:
         batch = store.begin("google", model, asked["displayName"], lines)

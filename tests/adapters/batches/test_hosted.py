@@ -96,6 +96,20 @@ def without_marks(body: Any) -> Any:
     return [without_marks(one) for one in body] if isinstance(body, list) else body
 
 
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [("gemini-4-argon", "models/gemini-4-argon"), ("tunedModels/clicks-1", "tunedModels/clicks-1")],
+)
+def test_googles_batches_are_asked_for_at_the_path_of_the_model(
+    model: str, path: str, tmp_path: Path
+) -> None:
+    with WireServer(echo) as server:
+        adapter = adapter_for("google", server, model=model)
+        sent = use(adapter, lambda one: through(one, tmp_path, three()))
+        assert f"POST /v1beta/{path}:batchGenerateContent" in server.batches.calls
+    assert texts(sent) == ["you said one", "you said two", "you said three"]
+
+
 @every
 @pytest.mark.parametrize(
     ("status", "kind"), [(429, "rate_limit"), (500, "server"), (503, "server"), (504, "timeout")]

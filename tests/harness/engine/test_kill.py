@@ -136,18 +136,28 @@ def nameless(summary: dict[str, Any] | None) -> dict[str, Any]:
     return {key: value for key, value in summary.items() if key != "run"}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="there is no kill -9")
+
+
 @pytest.mark.parametrize(
     ("command", "steps", "rounds"),
-    [(engine_alone, STEPS, 3), (voting, SAMPLES * SAMPLE_STEPS, 4)],
+    [(engine_alone, STEPS, 3), (command_line, SAMPLE_STEPS, 1)],
 )
 def test_killed_runs_repeat_nothing_on_record_and_end_like_uninterrupted_ones(
     tmp_path: Path, command: Command, steps: int, rounds: int
 ) -> None:
+    _kill_again_and_again(tmp_path, command, steps, rounds)
+
+
+def test_killed_runs_of_samples_that_vote_do_the_same(tmp_path: Path) -> None:
+    _kill_again_and_again(tmp_path, voting, SAMPLES * SAMPLE_STEPS, rounds=4)
+
+
+def _kill_again_and_again(tmp_path: Path, command: Command, steps: int, rounds: int) -> None:
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     plan = kills(seed=20, rounds=rounds)
     # Samples asked together free their slot when they are answered, just before they are synced.
-    most = CONCURRENCY if command is engine_alone else 2 * CONCURRENCY
+    most = 2 * CONCURRENCY if command is voting else CONCURRENCY
     with CountingServer() as server:
         killer = Killer(server, killed, command)
         on_record: set[str] = set()

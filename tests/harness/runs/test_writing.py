@@ -43,6 +43,18 @@ def test_a_run_goes_on_with_the_steps_that_are_not_settled(tmp_path: Path) -> No
         assert run.spent == 1.0
 
 
+def test_money_without_a_call_on_record_counts_for_the_next_session(tmp_path: Path) -> None:
+    async def session(run: RunDirectory) -> None:
+        for one in (call("a", cost=0.25), call("b", cost=0.0), call("c", cost=None)):
+            await run.record_call(one)
+        run.note_spent(0.75)  # a call of at most half a dollar was broken off
+
+    with RunDirectory.start(tmp_path / "r", SETUP) as run:
+        asyncio.run(session(run))
+    with RunDirectory.start(tmp_path / "r", SETUP) as run:
+        assert run.spent == 0.75
+
+
 def test_a_step_that_was_settled_later_counts_as_settled(tmp_path: Path) -> None:
     path = write(tmp_path / "r", (), [step("a", settled=False)])
     write(path, (), [step("a")])

@@ -41,6 +41,26 @@ def test_curated_judges_a_line_and_a_place() -> None:
         assert summed(best) == case["verdict"], case
 
 
+@pytest.mark.parametrize(
+    ("gold", "said", "same"),
+    [
+        # By hand, as the script does it: a text that the other holds, with its case; a single
+        # word that the other's holds, whatever its case; then half of the words.
+        ("open_app:Google Maps", "open_app:Maps", True),
+        ("open_app:shopping", "open_app:Shop", True),
+        ("open_app:Shop", "open_app:shopping", True),
+        ("input_text:tea tea", "input_text:TEA", True),
+        ("open_app:shopping", "open_app:Shop now", False),
+        ("input_text:Green Tea", "input_text:black tea", True),
+        ("input_text:green tea pot", "input_text:Tea shop now", False),
+        ("open_app:Maps", "input_text:Maps", False),
+        ("tap", "click", True),
+    ],
+)
+def test_curated_takes_a_text_that_the_other_holds(gold: str, said: str, same: bool) -> None:
+    assert same_line(gold, said) is same
+
+
 def test_aitz_keeps_the_corner_as_published() -> None:
     def recorded(gold: Mapping[str, Any]) -> Action:
         words = gold["coat_action_desc"].split()

@@ -75,6 +75,15 @@ def test_qwen_judges_boxes_texts_and_buttons() -> None:
         assert summed(verdict._replace(raised=False)) == case["verdict"], case
 
 
+def test_qwen_takes_a_tap_on_the_icon_for_opening_an_app_and_stops_at_one_without_a_place() -> None:
+    opened = Action("open_app", arguments={"text": "Maps"})
+    answers = Answers(actions=(opened,), boxes={"a11y": ((100, 100, 300, 300),)}, boxed=True)
+    judge = RULES["qwen-ac"].verdict
+    assert judge(Action("click", point=(150.0, 200.0)), answers, PHONE) == (True, None, True, False)
+    assert judge(Action("click", point=(900.0, 2000.0)), answers, PHONE).step is False
+    assert judge(Action("click"), answers, PHONE) == (False, None, False, True)
+
+
 def test_gui_r1_has_three_rates() -> None:
     def action(written: Mapping[str, Any]) -> Action:
         point = tuple(map(float, written["point"])) if "point" in written else None

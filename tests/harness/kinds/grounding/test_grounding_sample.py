@@ -45,6 +45,11 @@ def test_items_are_the_same_on_every_machine(split: str) -> None:
     assert digest.hexdigest() == DIGESTS[split]
 
 
+@pytest.mark.parametrize("split", SPLITS)
+def test_items_about_a_picture_have_no_order(split: str) -> None:
+    assert {(unit.place, unit.total) for unit in sample(split).entries} == {(None, 0)}
+
+
 def test_dev_and_test_share_no_site_and_have_the_declared_sizes() -> None:
     sites = [{unit.parents["website"] for unit in sample(split).entries} for split in SPLITS]
     assert not sites[0] & sites[1]
