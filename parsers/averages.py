@@ -31,7 +31,6 @@ from parsers.estimates import PARENTS, Bounds, Estimate, Results
 from parsers.parts import Part
 from parsers.rates import clopper_pearson, mean, mean_interval
 from parsers.records import ScoredUnit
-from parsers.repeats import over_repeats
 
 
 def results(
@@ -87,6 +86,8 @@ def results(
     rows += [row for name, of in outcomes.items() for row in _of_parents(name, of, rules)]
     rows = agreeing(rows, part)
     if len(repeats) > 1:
+        from parsers.repeats import over_repeats  # few runs have repeats
+
         rows += over_repeats(part, outcomes)
     if group:
         rows = [replace(row, group=group, value=value) for row in rows]

@@ -89,7 +89,7 @@ def _imported_by_name(tree: ast.AST) -> Iterator[str]:
 
 
 SETTINGS_AND_TABLES = ("harness.settings", "harness.tables")
-DECLARED = ("parsers.declaration", "parsers.metrics", "parsers.aggregation")
+DECLARED = ("parsers.declaration", "parsers.estimates", "parsers.averages")
 
 
 @pytest.mark.parametrize(
