@@ -121,7 +121,9 @@ class Request:
     name: str = ""
     """Its name within its dialogue: the place, and what tells it from other calls there."""
     id: str = field(default="", compare=False)
-    """Key of the call, unique in its run even among equal calls."""
+    """Name of the call, unique in its run even among equal calls."""
+    equal: str = field(default="", compare=False)
+    """Hash of everything that the reply depends on: equal calls share it."""
     about: Any = field(default=None, compare=False, repr=False)
     """Context for baselines if a unit is asked about step by step; models never see it."""
     by_protocol: frozenset[str] = frozenset()
