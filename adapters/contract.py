@@ -20,6 +20,8 @@ from adapters.thinking import NEVER, Thinking
 Coordinates = Literal["absolute", "unit", "per-mille", "per-999"]
 """Units of a model's coordinates: pixels of the picture sent, 0 to 1, 0 to 1000, or 0 to 999."""
 
+StandIn = Literal["", "policy", "code"]
+
 Dialogue = tuple[str, int]
 """A unit's id and the repeat."""
 
@@ -213,6 +215,9 @@ class ModelInfo:
     assumed_free: bool = False
     """True for a server at a private address: its calls are taken to be free unless the user names
     a price, but a cost limit needs one, as gateways that bill stand there, too."""
+    stand_in: StandIn = ""
+    """What answers in place of a model: a policy, or code such as a script. No server can be wrong
+    then, and a reply is made again sooner than it is looked up."""
     price_ref: str | None = None
     """The model's name in the price sheet; None if calls are free or their price is unknown."""
     cached_shares: Mapping[Tier, float] = field(default_factory=dict)

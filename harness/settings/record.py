@@ -58,6 +58,7 @@ FACTS: dict[str, Setting] = {
     fact.name: fact
     for fact in (
         _fact("model.provider", follows=("model",)),
+        _fact("model.stand_in", follows=("model",)),
         _fact("model.revision", follows=("model", "revision")),
         # The recipe follows from what the model's provider takes.
         _fact("pictures", follows=("model", "image_policy", "pixels")),

@@ -24,13 +24,13 @@ from parsers.scoring import MIND2WEB
 
 MANIFEST = """{
   "config": {"model": "oracle", "benchmark": "sample", "protocol": "seeact-two-rounds", "seed": 42},
-  "model": {"name": "oracle", "provider": "policy", "settings": {"seed": 42}},
+  "model": {"name": "oracle", "provider": "policy", "stand_in": "policy", "settings": {"seed": 42}},
   "dataset": {"benchmark": "sample", "rows": 1, "data": "/home/somebody/data"},
   "prompts": "9f86d081",
   "seed": 42,
   "pictures": "full",
   "declaration": DECLARATION,
-  "schema": 5,
+  "schema": 6,
   "name": "first",
   "created": "2026-08-01T12:00:00+00:00",
   "answerers": {"": [{"reply": "model-1"}]},

@@ -174,7 +174,7 @@ def test_the_summary_is_told_in_the_declared_words() -> None:
     shown = {"median": 1280.0, "lower": 1280.0, "upper": 1280.0, "n": 4}
     assert metrics["valid"]["quartiles"] == {"pixels": shown}
     manifest = Manifest(
-        schema=5, name="r", created="", config={}, declaration=DECLARED, reading=READING
+        schema=6, name="r", created="", config={}, declaration=DECLARED, reading=READING
     )
     summary = summarise(rows(), settings(), {}, manifest)
     assert [key for key in summary if key.startswith("by_")] == ["by_split", "by_form"]
