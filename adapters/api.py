@@ -161,6 +161,7 @@ class ApiAdapter(ApiClient[AdapterInfo]):
             )
             if end.is_final:
                 raise Fatal(line.replace("a reply", "the first replies", 1)) from None
+            self._notify(line)
             raise Fault("server", line, status=200) from None
         if finish is None and not text:
             raise ValueError("neither a text nor the reason for its end")

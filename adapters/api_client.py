@@ -32,7 +32,7 @@ Json = dict[str, Any]
 Info = TypeVar("Info", bound=ModelInfo)
 T = TypeVar("T")
 R = TypeVar("R")
-_BEGINS = (b"data:", b"event:", b"id:", b":")
+_BEGINS = (b"data:", b"event:", b"id:", b":", b"[")
 """Beginnings of lines in a stream of events."""
 Read = Callable[[Any, Mapping[str, str], Json, float], R]
 """Reads an answer, given its headers, the parameters sent and the seconds it took. Raises
@@ -47,7 +47,8 @@ class ApiClient(ABC, Generic[Info]):
     content_fields: those of them that are fields of the content.
     instead: parameters that are sent by another name once the model refuses them.
     answers: the fields of an answer that are read.
-    streaming: the parameters that ask for a stream of events; empty for an API without.
+    streaming: the parameters that ask for a stream of events, `stream` among them; empty for an API
+        without.
     tier_field: the field of the body that asks for a tier.
     """
 
@@ -205,11 +206,14 @@ class ApiClient(ABC, Generic[Info]):
         """Return the answer that a stream of events makes up. Raises ValueError."""
         raise ValueError("a stream of events instead of an answer")
 
+    def _demands_stream(self, failure: Failure) -> bool:
+        return demands_stream(failure)
+
     def _learn(self, failure: Failure, sent: Json, left_out: frozenset[str]) -> bool:
         """Note what a failure refuses. Returns whether the call is to be made again."""
-        if self.streaming and "stream" not in sent and demands_stream(failure):
+        if self.streaming and "stream" not in sent and self._demands_stream(failure):
             self._streams = True
-            self._notify(f"{self._info.name} answers in streams only: it is asked for them")
+            self._notify(f"{self._info.name} does not answer without a stream: it is asked for one")
             return True
         there = {*sent, *(self.content_fields - left_out)} - self._asked_for
         candidates = {name: words for name, words in self.spellings.items() if name in there}

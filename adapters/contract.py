@@ -20,6 +20,8 @@ from adapters.thinking import NEVER, Thinking
 Coordinates = Literal["absolute", "unit", "per-mille", "per-999"]
 """Units of a model's coordinates: pixels of the picture sent, 0 to 1, 0 to 1000, or 0 to 999."""
 
+StandIn = Literal["", "policy", "code"]
+
 Dialogue = tuple[str, int]
 """A unit's id and the repeat."""
 
@@ -121,7 +123,9 @@ class Request:
     name: str = ""
     """Its name within its dialogue: the place, and what tells it from other calls there."""
     id: str = field(default="", compare=False)
-    """Key of the call, unique in its run even among equal calls."""
+    """Name of the call, unique in its run even among equal calls."""
+    equal: str = field(default="", compare=False)
+    """Hash of everything that the reply depends on: equal calls share it."""
     about: Any = field(default=None, compare=False, repr=False)
     """Context for baselines if a unit is asked about step by step; models never see it."""
     by_protocol: frozenset[str] = frozenset()
@@ -211,6 +215,9 @@ class ModelInfo:
     assumed_free: bool = False
     """True for a server at a private address: its calls are taken to be free unless the user names
     a price, but a cost limit needs one, as gateways that bill stand there, too."""
+    stand_in: StandIn = ""
+    """What answers in place of a model: a policy, or code such as a script. No server can be wrong
+    then, and a reply is made again sooner than it is looked up."""
     price_ref: str | None = None
     """The model's name in the price sheet; None if calls are free or their price is unknown."""
     cached_shares: Mapping[Tier, float] = field(default_factory=dict)

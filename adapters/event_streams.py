@@ -1,6 +1,7 @@
 """Replies that come as streams of events, put together into the answers that they replace.
 
 Some servers only stream. The whole stream is read first (`adapters.transport` limits its size).
+Google's streams are also written as one array of their events.
 """
 
 from __future__ import annotations
@@ -22,6 +23,12 @@ def events(content: bytes) -> Iterator[Json]:
 
     Raises ValueError for an event that is not a JSON object.
     """
+    if content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+        array = plain_json(content)
+        if len(_objects(array)) < len(array):
+            raise ValueError("an event is not a JSON object")
+        yield from array
+        return
     pieces: list[bytes] = []
     kind = b""
     for line in (*_LINE.split(content.removeprefix(b"\xef\xbb\xbf")), b""):
@@ -99,7 +106,7 @@ def messages_answer(stream: Iterable[Json]) -> Json:
     is_over = False
     for event in stream:
         kind, delta = event.get("type"), event.get("delta")
-        is_over = is_over or kind in {"message_stop", "error"}
+        is_over = is_over or kind == "message_stop" or bool(event.get("error"))
         if event.get("error"):
             answer["error"] = event["error"]
         if kind == "message_start" and isinstance(event.get("message"), dict):
@@ -126,6 +133,46 @@ def messages_answer(stream: Iterable[Json]) -> Json:
             {**block, **{name: f"{block.get(name) or ''}{''.join(more)}" for name, more in grown}}
             for block, grown in zip(blocks, (piece.items() for piece in pieces), strict=True)
         ]
+    return answer
+
+
+def gemini_answer(stream: Iterable[Json]) -> Json:
+    """Return the answer of generateContent that the chunks of streamGenerateContent make up.
+
+    The pieces stay parts of their own: a signed one must not be joined to others.
+
+    Raises ValueError for a stream that breaks off, and for chunks of another form.
+    """
+    answer: Json = {}
+    candidate: Json = {}
+    parts: list[Any] = []
+    is_over = False
+    for event in stream:
+        feedback = event.get("promptFeedback")
+        is_blocked = isinstance(feedback, dict) and feedback.get("blockReason")
+        is_over = is_over or bool(event.get("done") or event.get("error") or is_blocked)
+        for name in ("responseId", "modelVersion", "promptFeedback", "error"):
+            if event.get(name) is not None:
+                answer[name] = event[name]
+        usage = event.get("usageMetadata")
+        if isinstance(usage, dict):
+            answer["usageMetadata"] = answer.get("usageMetadata", {}) | usage
+        for one in _objects(event.get("candidates")):
+            index = one.get("index")
+            if isinstance(index, int) and index > 0:
+                continue
+            candidate |= {n: one[n] for n in ("finishReason", "error") if one.get(n) is not None}
+            content = one.get("content") or {}
+            if not isinstance(content, dict):
+                raise ValueError("the content of a chunk is not an object")
+            if content.get("parts") is not None:
+                more = content["parts"]
+                parts.extend(more if _is_list(more) else [more])
+    if not is_over and "finishReason" not in candidate:
+        raise ValueError("the stream breaks off")
+    if candidate or parts:
+        candidate["content"] = {"role": "model", "parts": parts}
+        answer["candidates"] = [candidate]
     return answer
 
 

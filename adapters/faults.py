@@ -113,7 +113,7 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _REFUSAL_CODES = {"unsupported_value", "unsupported_parameter", "unknown_parameter"}
-_STREAM = re.compile(r"\bstream(s|ed|ing)?\b", re.IGNORECASE)
+_STREAM = re.compile(r"\bstream(s|ed|ing|GenerateContent)?\b", re.IGNORECASE)
 KNOWN_CODES = FINAL_CODES | FILTER_CODES | TOO_LONG_CODES | _REFUSAL_CODES
 """Codes that decide what a failure means."""
 _PASSING = {408: "timeout", 409: "server", 425: "server", 429: "rate_limit", 499: "timeout"}
@@ -278,7 +278,8 @@ def refused(
 def demands_stream(failure: Failure) -> bool:
     """Return whether a server that was not asked for a stream of events asks for that."""
     words = failure.param, failure.message
-    return failure.status in {400, 405, 422} and any(map(_STREAM.search, words))
+    statuses = {400, 404, 405, 422, 501}
+    return failure.status in statuses and any(map(_STREAM.search, words))
 
 
 def _names(text: str, words: Iterable[str]) -> bool:

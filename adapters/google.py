@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from binascii import b2a_base64
-from collections.abc import Awaitable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
-from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,11 +21,13 @@ from adapters import prices
 from adapters.api import ApiAdapter, hosted, said_before
 from adapters.api_client import Json
 from adapters.catalog import BATCHES
-from adapters.contract import Adapter, Fatal, Generation, ImageRule, PictureSource, Request
+from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
+from adapters.event_streams import gemini_answer
 from adapters.faults import Failure
 from adapters.google_answers import Answer, reply_of
+from adapters.google_models import facts_of
 from adapters.listing import LIMIT_S, said_of
 
 if TYPE_CHECKING:
@@ -83,29 +83,6 @@ def google(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiFacts:
-    """`levels`: thinking is set by a level (else by a budget) and temperature is left alone.
-    `cache_minimum`: a shorter prefix is not cached."""
-
-    rule: ImageRule
-    levels: bool
-    cache_minimum: int = 4096
-
-
-def facts_of(model: str, resolution: str | None) -> GeminiFacts:
-    """Return the facts of a Gemini model at a media resolution (None: the provider's default)."""
-    if re.match(r"gemini-[12]\.", model):
-        few = {"low": 64, "medium": 256}.get(resolution or "")
-        return GeminiFacts(
-            _fixed(few) if few else _tiles(),
-            levels=False,
-            cache_minimum=2048,
-        )
-    tokens = {"low": 280, "medium": 560, "high": 1120, "ultra_high": 2240}
-    return GeminiFacts(_fixed(tokens[resolution or "high"]), levels=True)
-
-
 class GoogleAdapter(ApiAdapter):
     """One Gemini model."""
 
@@ -117,6 +94,7 @@ class GoogleAdapter(ApiAdapter):
         "thinking_budget": ("thinkingBudget", "thinking budget", "thinking"),
     }
     answers = Answer
+    streaming: ClassVar[Mapping[str, object]] = {"stream": True}
     strict = True
     tier_field = "serviceTier"
     tier_words: ClassVar[Mapping[Tier, str]] = {
@@ -158,6 +136,7 @@ class GoogleAdapter(ApiAdapter):
             tiers=() if on_vertex else (*self.tier_words, "batch"),
         )
         super().__init__(info, endpoint, timeout_s=timeout_s, ends=ends)
+        self.http.event_hooks = {"request": [self._to_stream]}
 
     @cached_property
     def client(self) -> genai.Client:
@@ -242,7 +221,7 @@ class GoogleAdapter(ApiAdapter):
         return {name: value for name, value in wanted.items() if value is not None}
 
     def _body(self, content: Json, parameters: Json) -> Json:
-        config = {_camel(name): value for name, value in parameters.items()}
+        config = {_camel(name): value for name, value in parameters.items() if name != "stream"}
         thinking = {name: config.pop(name) for name in [*config] if name.startswith("thinking")}
         if "thinkingLevel" in thinking:
             thinking["thinkingLevel"] = str(thinking["thinkingLevel"]).upper()
@@ -285,6 +264,25 @@ class GoogleAdapter(ApiAdapter):
         raw: Any = answer.sdk_http_response
         return httpx2.Response(200, headers=raw.headers, content=raw.body)
 
+    async def _to_stream(self, request: httpx2.Request) -> None:
+        """Ask for a stream where the server demands it: it has an address of its own, and the SDK's
+        method for it hands out no bytes."""
+        path, _, method = request.url.path.rpartition(":")
+        if self._streams and method == "generateContent":
+            request.url = request.url.copy_with(
+                path=f"{path}:streamGenerateContent", query=b"alt=sse"
+            )
+
+    def _demands_stream(self, failure: Failure) -> bool:
+        # Where there are streams only, the other address is unknown; Google's errors have a code.
+        is_unknown = failure.status in {404, 405} and not failure.code
+        return super()._demands_stream(failure) or (
+            is_unknown and self._endpoint.address is not None
+        )
+
+    def _joined(self, stream: Iterable[Json]) -> Json:
+        return gemini_answer(stream)
+
     def _failure(self, error: Exception) -> Failure | None:
         import httpx2
         from google.auth.exceptions import TransportError
@@ -321,26 +319,3 @@ def _config_type() -> type[types.GenerateContentConfig]:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
-
-
-_GUIDES = "Google, media resolution and image understanding guides, 2026-11"
-
-
-def _fixed(tokens: int) -> ImageRule:
-    """Gemini 3 and later: every picture costs the same, whatever its size."""
-    return ImageRule(lambda w, h: (w, h), lambda w, h: tokens, max_bytes=7_000_000, source=_GUIDES)
-
-
-def _tiles() -> ImageRule:
-    """Gemini 2.5 and before. Google's two pages disagree; the larger number is used.
-
-    One page counts 258 tokens a tile, the other about 2,048 a picture.
-    """
-
-    def tokens(width: int, height: int) -> int:
-        if max(width, height) <= 384:
-            return 258
-        tile = max(1, floor(min(width, height) / 1.5))
-        return max(2048, 258 * ceil(width / tile) * ceil(height / tile))
-
-    return ImageRule(lambda w, h: (w, h), tokens, max_bytes=7_000_000, source=_GUIDES)

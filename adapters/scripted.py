@@ -172,6 +172,7 @@ def scripted(
         name=f"scripted:{model}" if model else "scripted",
         model=Path(model).stem if model else "scripted",
         provider="scripted",
+        stand_in="code",
         concurrency=concurrency,
         open_dialogues=open_dialogues,
         context_tokens=context_tokens,

@@ -148,6 +148,7 @@ def identity_of(info: ModelInfo) -> dict[str, Any]:
         "name": info.name,
         "model": info.model,
         "provider": info.provider,
+        **({"stand_in": info.stand_in} if info.stand_in else {}),
         "revision": info.revision,
         "endpoint": info.endpoint,
         "settings": masked(info.settings),

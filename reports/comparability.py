@@ -74,7 +74,10 @@ TABLE: dict[str, Row] = {
     **_alike("unattempted exclude_statuses", Row()),
     "rule": Row(key="rule"),
     # Facts that are no settings.
-    "model.provider": Row(ranked=True, heading="never", follows=("model",), about="model"),
+    **_alike(
+        "model.provider model.stand_in",
+        Row(ranked=True, heading="never", follows=("model",), about="model"),
+    ),
     "model.revision": Row(
         ranked=True, heading="never", follows=("model", "revision"), about="model"
     ),

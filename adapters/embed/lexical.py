@@ -36,6 +36,7 @@ class LexicalEmbedder:
             name="lexical",
             model="lexical",
             provider="lexical",
+            stand_in="code",
             weights_known=True,
             dimensions=DIMENSIONS,
             settings={"edition": EDITION},

@@ -9,7 +9,6 @@ frees its page and its pictures, and a later pass over the units plays it back a
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from adapters.batches.contract import Deferring, PackLimits, Relearned
 from adapters.checks import checked
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply
+from harness.batches.equal import EqualCalls, packed_id
 from harness.batches.log import Again, BatchLog, Pack, PackedCall
 from harness.batches.packs import NewPack, Results
 from harness.engine import Answered, Budget, Pricing
@@ -30,15 +30,6 @@ from harness.runs import RunError, StepKey
 ATTEMPTS = 3
 """Times a request is sent before its call is given up; starting the run again allows as many."""
 FILTERED = "content_filter"
-
-
-def packed_id(request: Request, attempt: int) -> str:
-    """The id of a request in a batch.
-
-    It follows from the call, from everything that the reply depends on, and from the attempt, so
-    that a reply reaches its own call only, whatever becomes of the order of a file.
-    """
-    return "v" + hashlib.sha256(f"{request.id}\n{attempt}".encode()).hexdigest()[:40]
 
 
 @dataclass
@@ -53,6 +44,7 @@ class BatchCaller:
     ready: called once before the first request is put into a pack.
     full: why no further call can be paid for; None as long as there is money.
     fatal: what the provider says that would be said of every call.
+    equal: the calls that wait for the reply to an equal one.
     """
 
     deferring: Deferring
@@ -66,6 +58,7 @@ class BatchCaller:
     budget: Budget = field(init=False)
     full: CostLimitReached | None = None
     fatal: Fatal | None = None
+    equal: EqualCalls = field(default_factory=EqualCalls)
     _calls: dict[str, PackedCall] = field(default_factory=dict)
     _packed: dict[int, dict[str, PackedCall]] = field(default_factory=dict)
     _unsealed: dict[str, PackedCall] = field(default_factory=dict)
@@ -100,12 +93,13 @@ class BatchCaller:
     def parked(self) -> set[StepKey]:
         """Units and repeats that wait for something that has not come back."""
         waiting = {call.key for id, call in self._calls.items() if id not in self.results}
-        return waiting - self.fetched
+        return waiting.union(self.equal.units(self.results)) - self.fetched
 
     # For dialogues.
 
     async def arrived(self, request: Request) -> Answered[Reply] | None:
         """Return the reply to a call if it has come back. See `Caller.arrived`."""
+        self.equal.ask(request)
         attempt, filtered = 0, False
         while True:
             attempt += 1
@@ -135,12 +129,14 @@ class BatchCaller:
                 await self.ready()
                 self._is_ready = True
 
-    async def hand_over(self, request: Request, tokens: int) -> None:
+    async def hand_over(self, request: Request, tokens: int, *, shares: bool) -> None:
         """Put a call's request into a pack. See `Caller.hand_over`."""
-        if not self.spools:
-            return
         attempt = self._next.pop(request.id)
         id = packed_id(request, attempt)
+        if shares and self.equal.wait(request, id, self._again):
+            raise Parked
+        if not self.spools:
+            return
         upper = self.pricing.upper_cost(replace(request, tier="batch"))
         if id in self._calls:
             raise Parked
@@ -182,6 +178,7 @@ class BatchCaller:
             self._new = None
         for id in self._unsealed:
             del self._calls[id]
+            self.equal.forget(id)
             self._release(id, 0.0)
         self._unsealed = {}
 
@@ -236,6 +233,7 @@ class BatchCaller:
         self.results.forget(ids)
         for id in ids:
             del self._calls[id]
+            self.equal.forget(id)
             self._release(id, 0.0)
 
     def end_pass(self) -> None:
@@ -272,6 +270,7 @@ class BatchCaller:
         # Of equal parameters, which are few, one object serves all calls.
         sent = self._sent.setdefault(repr(call.sent), call.sent)
         self._calls[call.id] = pack[call.id] = msgspec.structs.replace(call, sent=sent)
+        self.equal.pack(self._calls[call.id])
 
     def _read(self, id: str, request: Request) -> Reply | None:
         """Return the reply in a result; without one, note why and return None."""

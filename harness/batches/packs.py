@@ -81,7 +81,7 @@ class Results:
         self._log = log
         self._places: dict[str, tuple[int, int, int]] = {}
 
-    def __contains__(self, id: str) -> bool:
+    def __contains__(self, id: object) -> bool:
         return id in self._places
 
     def add(

@@ -106,6 +106,8 @@ class BatchPasses:
             if came or not (passed or idle):
                 try:
                     await self._pass(engine, session)
+                    while self.caller.equal.let_go():
+                        await self._pass(engine, session)
                 except CostLimitReached as reached:
                     if not remote.open:
                         raise

@@ -73,8 +73,9 @@ class Asking:
             job.repeat,
             ask.sample,
             ask.name,
+            id=pending.id,
             # A model that refuses a temperature is greedy no longer: its calls stay the same ones.
-            id=f"{pending.id}\n{self._key(pending)}",
+            equal=self._key(pending),
             about=ask.about,
             by_protocol=ask.own,
         )
@@ -136,7 +137,7 @@ class Asking:
             return kept, Answered(kept.reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)
         if caller is not None:
-            await caller.hand_over(request, tokens or 0)
+            await caller.hand_over(request, tokens or 0, shares=is_greedy)
         return None, await lane.answer(pending.dialogue.seats[lane.role], request)
 
     def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:

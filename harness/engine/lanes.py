@@ -94,8 +94,11 @@ class Caller(Protocol):
         """Learn once, by a call at once, who answers. Raises as `Engine.preflight`."""
         ...
 
-    async def hand_over(self, request: Request, tokens: int) -> None:
+    async def hand_over(self, request: Request, tokens: int, *, shares: bool) -> None:
         """Hand over a call whose prompt has about so many tokens.
+
+        shares: whether the reply to an equal call answers this one; it then waits for one that was
+            handed over before.
 
         Returns if the engine is to make the call itself. Raises `Parked` otherwise, and `Fatal`,
         `Stopped`, `RunError`.

@@ -87,7 +87,9 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._groups = _grouped(self._data.entries, level, self._turn)
         self._several = level != self._turn
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
-        model = AdapterInfo(name="environment", model="environment", provider="policy")
+        model = AdapterInfo(
+            name="environment", model="environment", provider="environment", stand_in="policy"
+        )
         preparer = kind.preparer(selected.tasks, model, is_blind=True)
         success = self.declared.main_of_units.score(self.settings.f1)
         self.rules = Rules(

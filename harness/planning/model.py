@@ -187,6 +187,8 @@ def _named(settings: Settings, sheet: PriceSheet, asks: bool) -> Model:
     except UnknownName as error:
         raise UserError(_unknown(settings.model, error)) from error
     except UnknownOption as error:
+        if error.option in SETTINGS:
+            raise WithoutEffect(error.option, str(error)) from error
         raise WithoutEffect("adapter_options", str(error), error.option) from error
     info = described.info
     if wrapper is not None:

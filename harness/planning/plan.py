@@ -89,20 +89,16 @@ class Plan:
 
     @property
     def preflights(self) -> bool:
-        """True if a preflight call is sent: not for policies, scripts, or without calls."""
-        scripted = self.model.info.provider == "scripted"
+        """True if a preflight call is sent: not to what stands in for a model, or without calls."""
         asks = self.protocol.calls(2)[1] > 0
-        return self.settings.preflight and asks and self.model.policy is None and not scripted
+        return self.settings.preflight and asks and not self.model.info.stand_in
 
     @property
     def preflighted_roles(self) -> list[str]:
         """The roles that are sent a preflight call, too."""
         if not self.roles or not self.settings.preflight or self.model.policy is not None:
             return []
-        from harness.planning.roles import LEXICAL
-
-        roles = self.roles.items()
-        return [name for name, role in roles if role.info.provider not in ("scripted", LEXICAL)]
+        return [name for name, role in self.roles.items() if not role.info.stand_in]
 
     @property
     def left(self) -> Dataset[Any]:

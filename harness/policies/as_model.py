@@ -52,6 +52,7 @@ class PolicyAdapter:
             name=policy.name,
             model=policy.name,
             provider="policy",
+            stand_in="policy",
             concurrency=64,
             # Open units keep their pages in memory, and more of them would not help a policy.
             open_dialogues=32,

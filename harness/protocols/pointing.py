@@ -94,7 +94,7 @@ def check_pointing(
             "--image-policy tiles shows several pictures, and a point does not say on which of "
             f"them it lies; use full, viewport or candidates with '{name}'"
         )
-    if convention is None and model.provider != "policy":
+    if convention is None and model.stand_in != "policy":
         *first, last = (f"{one} ({MEANINGS[one]})" for one in CONVENTIONS)
         raise UserError(
             f"it is not known what the coordinates of {model.name} mean: add "

@@ -166,7 +166,7 @@ class Manifest(Setup):
     @property
     def of_policy(self) -> bool:
         """True if a policy answered instead of a model."""
-        return self.model.get("provider") == "policy"
+        return self.model.get("stand_in") == "policy"
 
     @property
     def dates(self) -> str:

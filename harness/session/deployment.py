@@ -67,8 +67,7 @@ class Deployment:
         say: Callable[[str], None],
     ) -> None:
         info = plan.model.info
-        local = info.runs_here or info.provider in ("policy", "scripted")
-        self.weighs = not (local or plan.settings.score_failures)
+        self.weighs = not (info.runs_here or info.stand_in or plan.settings.score_failures)
         self._plan = plan
         self._stop = stop
         self._say = say

@@ -321,16 +321,16 @@ def _caches(plan: Plan, say: Callable[[str], None]) -> tuple[ReplyCache | None, 
         return None, None
     folder, replies, vectors = _cache_folder(settings), None, None
     # A policy is quicker than a database, and a script is edited between runs.
-    if plan.model.info.provider not in ("policy", "scripted"):
+    if not plan.model.info.stand_in:
         from harness.engine.cache import FILE, ReplyCache
 
         replies = ReplyCache(folder / FILE, say, run=_named(plan.directory))
     if not plan.roles:
         return replies, None
-    from harness.planning.roles import LEXICAL, EmbeddingRole
+    from harness.planning.roles import EmbeddingRole
 
     embedders = [role for role in plan.roles.values() if isinstance(role, EmbeddingRole)]
-    if any(role.info.provider != LEXICAL for role in embedders):
+    if any(not role.info.stand_in for role in embedders):
         from harness.engine.acts_and_embeds import VECTORS_FILE, VectorCache
 
         vectors = VectorCache(folder / VECTORS_FILE, say)

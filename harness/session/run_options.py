@@ -193,6 +193,8 @@ class RunOptions(TypedDict, total=False):
     """Maximum number of calls in flight. Default: the adapter's."""
     timeout: float
     """Timeout of a call in seconds, after which it is retried. Default on flex: 900."""
+    ends: str | Sequence[str]
+    """Further words by which a server says that a reply ended as usual (`finish_reason`)."""
     tier: (
         Literal["default", "flex", "priority", "batch"]
         | Sequence[Literal["default", "flex", "priority", "batch"]]

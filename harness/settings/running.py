@@ -188,6 +188,15 @@ class RunningSettings:
         needs=("remote model",),
         fills="adapter",
     )
+    ends: tuple[str, ...] = _running(
+        (),
+        "Further words by which a server says that a reply ended as usual (`finish_reason`).",
+        parse=values.words,
+        metavar="WORD[,WORD]",
+        under="--adapter-option",
+        needs=("adapter", "remote model"),
+        fills="adapter",
+    )
     tier: tuple[Tier, ...] = _running(
         (),
         "Tier of the provider that calls are served on, at its price: default, flex (cheaper, when "

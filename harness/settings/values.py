@@ -244,6 +244,11 @@ def per_round(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Parse `one` or `one,another`."""
+    return tuple(word for part in text.split(",") if (word := part.strip()))
+
+
 def tiers(text: str) -> tuple[str, ...]:
     """Parse `flex`, or `flex,default` with a tier to fall back to."""
     parts = tuple(part.strip() for part in text.split(","))

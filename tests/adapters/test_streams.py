@@ -58,7 +58,7 @@ def test_a_demand_for_streams_is_learnt_once(words: str, status: int) -> None:
     assert server.count == 3
     assert server.asks[-1].body["stream_options"] == {"include_usage": True}
     [notice] = adapter.notices()
-    assert "answers in streams only" in notice
+    assert "does not answer without a stream" in notice
 
 
 def test_requests_in_batches_ask_for_no_streams() -> None:
@@ -192,6 +192,156 @@ def test_the_streams_of_the_messages_api_are_read() -> None:
     assert fault("anthropic", stream(torn)).kind == "malformed"
     overloaded = b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'
     assert fault("anthropic", stream(overloaded)).kind == "server"
+
+
+def part(text: str, **more: Any) -> dict[str, Any]:
+    """A chunk of Gemini's streams with a piece of the reply."""
+    content = {"role": "model", "parts": [{"text": text, **more}]}
+    return {"candidates": [{"index": 0, "content": content}], "responseId": "r"}
+
+
+def ended(text: str) -> dict[str, Any]:
+    """A chunk with a piece that also says why the reply ended, as each one of older models."""
+    [candidate] = part(text)["candidates"]
+    return part(text) | {"candidates": [candidate | {"finishReason": "STOP"}]}
+
+
+OVER: dict[str, Any] = {"candidates": [{"index": 0, "finishReason": "STOP"}]}
+SUMS: dict[str, Any] = {
+    "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11}
+}
+SLOW: dict[str, Any] = {"error": {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED"}}
+
+
+def gemini(*chunks: Any, end: str = "") -> Answer:
+    """What `streamGenerateContent?alt=sse` answers."""
+    lines = [f"data: {json.dumps(chunk)}\r\n\r\n" for chunk in chunks]
+    return stream("".join([*lines, end]).encode())
+
+
+def array(*chunks: Any) -> Answer:
+    """The same without `alt=sse`."""
+    return stream(json.dumps(chunks, indent=1).encode(), "application/json; charset=UTF-8")
+
+
+SO_FAR: dict[str, Any] = {"usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 9}}
+CHUNKS: dict[str, list[Any]] = {
+    "all in the last": [part("cl"), part("ick") | SUMS | {"modelVersion": "m"}, OVER],
+    "usage alone in the last": [part("cl"), part("ick"), OVER | {"modelVersion": "m"}, SUMS],
+    "usage in each": [part("cl") | SO_FAR, part("ick") | SO_FAR, OVER | SUMS],
+    "usage in pieces": [
+        part("click") | SO_FAR,
+        OVER,
+        {"usageMetadata": {"candidatesTokenCount": 2}},
+    ],
+    "an end in each": [ended("cl"), ended("ick") | SUMS],
+    "nothing in some": [
+        *({}, part(""), {"candidates": []}, part("click"), {"candidates": None}, OVER),
+        {"promptFeedback": {"safetyRatings": []}} | SUMS,
+    ],
+    "other candidates": [
+        part("click"),
+        {"candidates": [{"index": 1, "finishReason": "SAFETY"}]},
+        OVER | SUMS,
+    ],
+}
+
+
+@pytest.mark.parametrize("how", [gemini, array])
+@pytest.mark.parametrize("chunks", CHUNKS.values(), ids=CHUNKS)
+def test_streams_of_gemini_are_read(how: Any, chunks: list[Any]) -> None:
+    with WireServer(how(*chunks)) as server:
+        [reply] = ask(adapter_for("google", server))
+    assert (reply.text, reply.finish, reply.usage) == ("click", Finish.STOP, Usage(9, output=2))
+    assert reply.request_id == "r"
+
+
+def test_a_stream_of_gemini_keeps_thoughts_and_signed_parts_as_they_came() -> None:
+    told = [part("hm", thought=True), part("cl", thoughtSignature="c2ln"), part("ick"), OVER]
+    with WireServer(gemini(*told, end="data: [DONE]\n\n")) as server:
+        [reply] = ask(adapter_for("google", server))
+    assert (reply.text, reply.reasoning) == ("click", "hm")
+    assert reply.native == {
+        "role": "model",
+        "parts": [
+            {"text": "hm", "thought": True},
+            {"text": "cl", "thoughtSignature": "c2ln"},
+            {"text": "ick"},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("chunks", "finish"),
+    [
+        ([part("half"), {"candidates": [{"finishReason": "MAX_TOKENS"}]}], Finish.LENGTH),
+        ([part("half"), {"candidates": [{"finishReason": "SAFETY"}]}], Finish.CONTENT_FILTER),
+        ([{"promptFeedback": {"blockReason": "OTHER"}}, SUMS], Finish.CONTENT_FILTER),
+    ],
+)
+def test_a_stream_of_gemini_ends_as_its_last_chunk_says(chunks: list[Any], finish: Finish) -> None:
+    with WireServer(gemini(*chunks)) as server:
+        [reply] = ask(adapter_for("google", server))
+    assert reply.finish is finish
+
+
+@pytest.mark.parametrize("how", [gemini, array])
+@pytest.mark.parametrize(
+    ("chunks", "kind"),
+    [
+        ([part("half"), SLOW, OVER], "rate_limit"),
+        ([part("half"), SLOW], "rate_limit"),
+        ([SLOW], "rate_limit"),
+        (
+            [part("half"), {"candidates": [{"error": {"code": 502, "message": "gone"}}]}, OVER],
+            "server",
+        ),
+        ([part("half"), {"candidates": [{"finishReason": "OTHER"}]}], "server"),
+        ([part("half")], "malformed"),
+        ([part("half"), SUMS, {"promptFeedback": {"safetyRatings": []}}], "malformed"),
+        ([{"candidates": [{"content": "click"}]}, OVER], "malformed"),
+        ([{"candidates": [{"content": {"parts": "click"}}]}, OVER], "malformed"),
+        ([{"candidates": [{"content": {"parts": [{"text": 7}]}}]}, OVER], "malformed"),
+        ([part("half"), ["x"], OVER], "malformed"),
+        ([{}], "malformed"),
+    ],
+)
+def test_a_stream_of_gemini_that_fails_is_a_fault(how: Any, chunks: list[Any], kind: str) -> None:
+    assert fault("google", how(*chunks)).kind == kind
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        *(error(400, words) for words in DEMANDS),
+        error(501, "generateContent is not supported, use streamGenerateContent"),
+        error(404, "models/m is only supported for streamGenerateContent"),
+        Answer(status=404, raw=b"404 page not found"),
+        Answer(status=404, raw=b'{"detail": "Not Found"}'),
+        Answer(status=405, raw=b""),
+    ],
+)
+def test_a_gateway_with_nothing_but_gemini_streams_is_asked_for_them(refusal: Answer) -> None:
+    def react(ask: Ask) -> Answer:
+        return gemini(part("fine"), OVER | SUMS) if "stream" in ask.path else refusal
+
+    with WireServer(react) as server:
+        adapter = adapter_for("google", server)
+        replies = ask(adapter, request(temperature=0.5), request(temperature=0.5))
+    assert [reply.text for reply in replies] == ["fine"] * 2
+    plain, *streamed = server.asks
+    path = "/v1/models/gemini-3.8-flash:streamGenerateContent?alt=sse"
+    assert [one.path for one in streamed] == [path] * 2
+    assert all(one.body == plain.body for one in streamed)
+    [notice] = adapter.notices()
+    assert "does not answer without a stream" in notice
+
+
+def test_an_address_without_gemini_ends_in_one_line() -> None:
+    with WireServer(Answer(status=404, raw=b"nothing here")) as server:
+        with pytest.raises(Fatal, match="answered 404: nothing here"):
+            ask(adapter_for("google", server))
+        assert server.count == 2
 
 
 def test_a_stream_that_ends_as_a_plain_reply_does_says_the_same() -> None:

@@ -200,6 +200,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _provider(path: str) -> Provider:
-    if ":generateContent" in path:
+    if ":generateContent" in path or ":streamGenerateContent" in path:
         return "google"
     return "anthropic" if path.partition("?")[0].endswith("/v1/messages") else "openai"

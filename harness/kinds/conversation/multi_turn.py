@@ -153,7 +153,7 @@ class MultiTurn(MindAct):
 
     def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
         """Raise `UserError` if protocol and adapter do not agree about end tokens."""
-        if model.provider != "policy":
+        if model.stand_in != "policy":
             theirs = model.settings.get("end_tokens", "last")
             if theirs != self.end_tokens:
                 raise UserError(

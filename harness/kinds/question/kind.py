@@ -138,7 +138,7 @@ class Questions(UnitKind):
     ) -> Iterator[Question]:
         """A policy is asked about a turn alone: it answers one question, not those before."""
         asked = super().questions(dataset, whole, info, is_blind=is_blind)
-        return map(_alone, asked) if info.provider == "policy" else asked
+        return map(_alone, asked) if info.stand_in == "policy" else asked
 
     @classmethod
     def right(cls, record: QuestionRecord) -> str:

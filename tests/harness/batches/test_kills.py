@@ -131,6 +131,21 @@ def test_a_session_that_fetches_may_die_anywhere(point: str, server: WireServer)
     check(server)
 
 
+@pytest.mark.parametrize("point", points(["spool:3", "call:6"], ["after:fetched", "after:drained"]))
+def test_equal_calls_are_sent_once_wherever_a_session_dies(point: str, server: WireServer) -> None:
+    several = ("--split", "test", "--limit", "3", "--history", "none")
+    args = arguments(server, "openai", *several)
+    if not point.startswith("spool"):
+        assert call(*args).code == WAITING
+    killed(point, *args)
+    to_the_end(args)
+    lines, sent = calls("run"), batched(server)
+    assert len(sent) == len({json.dumps(ask.messages) for ask in sent})
+    assert len(sent) == len({line["request"] for line in lines}) < len(lines)
+    assert len([line for line in lines if not line.get("from_cache")]) == len(sent)
+    assert len({line["id"] for line in lines}) == len(lines)
+
+
 @pytest.mark.parametrize("provider", ["anthropic", "google"])
 @pytest.mark.parametrize(
     "point", points(["before:created", "line:2"], ["before:uploaded", "call:2"])

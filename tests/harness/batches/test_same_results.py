@@ -299,11 +299,11 @@ def test_dialogues_that_wait_hold_nothing(
             super().__post_init__()
             alive.add(self)
 
-    async def counted(self: Any, *args: Any) -> None:
+    async def counted(self: Any, *args: Any, **more: Any) -> None:
         if next(spooled) % 15 == 0:
             gc.collect()
             open_dialogues.append(len(alive))
-        await hand_over(self, *args)
+        await hand_over(self, *args, **more)
 
     monkeypatch.setattr("harness.engine.engine.OpenDialogue", Known)
     monkeypatch.setattr(BatchCaller, "hand_over", counted)

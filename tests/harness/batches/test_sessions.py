@@ -89,6 +89,87 @@ def test_a_model_that_turns_out_not_to_be_greedy_is_asked_nothing_twice(
     assert len(provider.requests) == len(calls(run.path))
 
 
+EQUAL: dict[str, Any] = {"split": "test", "limit": 3, "history": "none"}
+"""Steps of a task that ask the same."""
+
+
+def greedy() -> Provider:
+    provider = Provider()
+    provider.refuses_temperature = False
+    return provider
+
+
+def bodies(provider: Provider) -> list[str]:
+    return [line["body"] for line in provider.requests]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_equal_calls_of_a_run_are_sent_and_paid_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    monkeypatch.setattr(passes, "FIRST_WAIT_S", 0.01)
+    at_once, provider = greedy(), greedy()
+    session(at_once, "at-once", tier="default", **EQUAL)
+    provider.answers_at = 2 if waits else 0
+    run = session(provider, wait=True, **EQUAL) if waits else to_the_end(provider, **EQUAL)
+    lines = calls(run.path)
+    assert len(provider.requests) == len(set(bodies(provider)))
+    assert len(provider.requests) == len({line["request"] for line in lines}) < len(lines)
+    assert provider.creates == 2, "nobody waits for a batch of his own"
+    assert told(run.path) == told(Path("at-once"))
+    paid = [line for line in lines if not line.get("from_cache")]
+    assert len(paid) == len(provider.requests)
+    tokens = sum(len(body) // 4 + 10 for body in bodies(provider))
+    assert sum(line["cost"] for line in paid) == pytest.approx(tokens / 1e6)
+    free = [line for line in lines if line.get("from_cache")]
+    assert {(line["cost"], line["attempts"]) for line in free} == {(0.0, 0)}
+
+
+@pytest.mark.parametrize("failures", [1, 3])
+def test_an_equal_call_that_fails_leaves_no_other_without_a_reply(
+    place: Path, failures: int
+) -> None:
+    provider = greedy()
+    failed: dict[str, int] = {}
+
+    def fails(one: dict[str, Any]) -> list[dict[str, Any]]:
+        [body] = [line["body"] for line in provider.requests if line["id"] == one["id"]]
+        failed[body] = failed.get(body, 0) + 1
+        lost = {"id": one["id"], "fault": "an internal error"}
+        return [lost if failed[body] <= failures else one]
+
+    provider.result = fails
+    for _ in range(12):
+        run = session(provider, **EQUAL)
+        provider.answer()
+    assert run.complete
+    distinct = len(set(bodies(provider)))
+    assert len(provider.requests) == distinct * (1 + failures)
+
+
+def test_replies_that_answer_no_other_call_hold_the_others_up_once(place: Path) -> None:
+    provider = greedy()
+    provider.result = lambda one: [{**one, "finish": "length"}]
+    run = to_the_end(provider, **EQUAL)
+    lines = calls(run.path)
+    assert len(provider.requests) == len(lines) > len(set(bodies(provider)))
+    assert provider.creates <= 4
+
+
+def test_an_equal_call_waits_for_a_batch_without_the_tier_too(place: Path) -> None:
+    provider = greedy()
+    session(provider, **EQUAL)
+    sent, asked = bodies(provider), provider.asked
+    session(provider, tier="default", **EQUAL)
+    assert provider.asked == asked
+    provider.answer()
+    run = session(provider, tier="default", **EQUAL)
+    lines = calls(run.path)
+    assert (run.complete, provider.creates) == (True, 1)
+    # And what was sent is asked by nobody again.
+    assert provider.asked - asked == len({line["request"] for line in lines}) - len(sent)
+
+
 def test_a_pack_has_no_more_than_the_provider_takes(place: Path) -> None:
     provider = Provider()
     provider.limits = PackLimits(requests=4, bytes=1_000_000, open=2)

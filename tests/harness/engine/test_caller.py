@@ -38,7 +38,7 @@ class Overnight:
     async def prepare(self) -> None:
         return None
 
-    async def hand_over(self, request: Request, tokens: int) -> None:
+    async def hand_over(self, request: Request, tokens: int, *, shares: bool) -> None:
         if not self.takes:
             return
         self.budget.hold(0.25)

@@ -24,7 +24,7 @@ from parsers.records import Description, Gold, Status
 
 MANIFEST = """{
   "config": {"model": "oracle", "benchmark": "sample", "protocol": "seeact-two-rounds", "seed": 42},
-  "model": {"name": "oracle", "provider": "policy", "settings": {"seed": 42}},
+  "model": {"name": "oracle", "provider": "policy", "stand_in": "policy", "settings": {"seed": 42}},
   "dataset": {"benchmark": "sample", "rows": 1, "data": "/home/somebody/data"},
   "prompts": "9f86d081",
   "seed": 42,

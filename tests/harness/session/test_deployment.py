@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from adapters.contract import AdapterInfo
-from adapters.conversation import Finish, Reply
+import harness
+from adapters.contract import AdapterInfo, PictureSource, Request, StandIn
+from adapters.conversation import Finish, Reply, Usage
 from harness.engine import NoAnswers, Outcome
 from harness.session.deployment import Deployment
 from harness.settings import Settings
@@ -227,15 +228,53 @@ def test_a_model_that_cannot_be_read_is_scored_and_quoted_once() -> None:
     assert len(warning) < 400
 
 
+class Mine:
+    """An adapter of one's own that never answers, and counts how often it is asked."""
+
+    def __init__(self, stand_in: StandIn) -> None:
+        self.info = AdapterInfo(
+            name="mine", model="mine", provider="my-own", weights_known=True, stand_in=stand_in
+        )
+        self.asked = 0
+
+    async def ask(self, request: Request, pictures: PictureSource) -> Reply:
+        self.asked += 1
+        return Reply("", Finish.STOP, Usage(1, output=1))
+
+    def notices(self) -> list[str]:
+        return []
+
+    async def close(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("stand_in", ["policy", "code", ""])
+def test_what_stands_in_for_a_model_says_so_itself(place: Path, stand_in: StandIn) -> None:
+    mine = Mine(stand_in)
+    task: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 1, "progress": "off"}
+    settings = {**task, "image_policy": "none", "out": "a", "cache_dir": "cache"}
+    if not stand_in:
+        assert not harness.evaluate(mine, **settings).complete
+        assert mine.asked > len(calls("a"))
+        assert Path("cache/replies.sqlite").exists()
+        return
+    run = harness.evaluate(mine, **settings)
+    assert run.complete
+    assert mine.asked == len(calls("a")), "it is not tried out before"
+    assert not Path("cache").exists(), "its replies are kept for nobody"
+    assert run.manifest.model["stand_in"] == stand_in
+    assert run.manifest.of_policy is (stand_in == "policy")
+
+
 class Session:
     """What a session tells `Deployment` of, for units that end as they are told to."""
 
-    def __init__(self, provider: str = "test", **settings: Any) -> None:
+    def __init__(self, stand_in: StandIn = "", **settings: Any) -> None:
         self.stopped: list[str] = []
         self.said: list[str] = []
         self.settled: list[int] = []
         self.number = 0
-        info = AdapterInfo(name="m", model="m", provider=provider)
+        info = AdapterInfo(name="m", model="m", provider="test", stand_in=stand_in)
         plan: Any = SimpleNamespace(
             model=SimpleNamespace(info=info),
             settings=Settings(model="m", **settings),
@@ -285,10 +324,12 @@ def test_too_long_prompts_below_a_hundred_units_are_those_of_the_units() -> None
     assert not session.stopped
 
 
-@pytest.mark.parametrize("provider", ["policy", "scripted"])
+@pytest.mark.parametrize("stand_in", ["policy", "code"])
 @pytest.mark.parametrize("status", list(Status))
-def test_what_answers_without_a_deployment_never_stops_a_run(status: Status, provider: str) -> None:
-    session = Session(provider)
+def test_what_answers_without_a_deployment_never_stops_a_run(
+    status: Status, stand_in: StandIn
+) -> None:
+    session = Session(stand_in)
     for _ in range(120):
         session.ends(status, text="hm")
     assert not session.stopped

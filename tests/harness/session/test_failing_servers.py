@@ -212,6 +212,33 @@ def test_a_step_without_a_reply_stays_open_and_is_all_that_is_asked_next_time() 
     assert len(calls("a")) == 14
 
 
+def test_a_run_with_answers_goes_on_once_a_word_for_the_end_is_declared() -> None:
+    good = replying()
+
+    def odd(ask: Ask) -> Answer:
+        plain = body_of(ask, good(ask))
+        plain["choices"][0]["finish_reason"] = "end_of_answer"
+        return Answer(raw=json.dumps(plain).encode())
+
+    with WireServer(lambda ask: odd(ask) if server.count % 5 == 0 else good(ask)) as server:
+        line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--attempts", "1", "--out", "a")
+        called = call(*line)
+        assert called.code == 1, called.err
+        assert "--adapter-option 'ends=end_of_answer'" in called.err
+        known = {record["id"]: record for record in calls("a")}
+        assert known
+        server.react, before = odd, server.count
+        # A word more, in capitals: those that count are all that were declared.
+        again = call(*line, "--adapter-option", "ends=other,END-OF-ANSWER")
+        assert again.code == 0, again.err
+        assert server.count - before == 14 - len(known)
+    assert {r["id"]: r for r in calls("a") if r["id"] in known} == known
+    manifest = json.loads(Path("a/manifest.json").read_text())
+    assert "ends" not in json.dumps(manifest["config"])
+    told = [session["settings"]["ends"] for session in manifest["sessions"]]
+    assert told == [[], ["other", "END-OF-ANSWER"]]
+
+
 def test_a_dialogue_that_broke_off_is_taken_up_with_its_second_round() -> None:
     with WireServer(second_round(error(500, "out of order"))) as server:
         line = at(server, *ONE_TASK, *TEXT_ONLY, "--no-cache", "--out", "a")

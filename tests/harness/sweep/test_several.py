@@ -102,6 +102,18 @@ def test_options_of_models_are_left_out_of_others(place: Path) -> None:
     assert "without --adapter-option detail, which has no effect there: claude" in done.err
 
 
+def test_a_setting_of_adapters_is_left_out_of_those_without_it(place: Path) -> None:
+    (place / "s.jsonl").write_text('{"text": "A"}\n')
+    option = ("--adapter-option", "ends=odd", "-b", "sample", "--limit", "1", "--dry-run")
+    done = call("run", "-m", "scripted:s.jsonl", "-m", "openai:m", *option)
+    assert done.code == 0, done.err
+    assert "without --adapter-option ends, which has no effect there: scripted" in done.err
+    refused = call("run", "-m", "scripted:s.jsonl", *option)
+    assert refused.code == 2 and "'scripted' takes no option 'ends'" in refused.complaint
+    refused = call("run", "-m", "oracle", *option)
+    assert refused.code == 2 and "ends has no effect on the policy" in refused.complaint
+
+
 def test_a_file_has_no_option_without_effect(place: Path) -> None:
     (place / "s.toml").write_text(
         '[[run]]\nmodel = "random"\nbenchmark = ["sample", "sample-grounding"]\ndistractors = 3\n'
