@@ -48,7 +48,7 @@ def test_what_goes_with_the_protocol_is_told_once_per_protocol() -> None:
 
 def test_runs_that_differ_in_their_model_only_may_be_ranked() -> None:
     models = {"a": "m1", "b": "m2"}
-    assert unranked({"model": models, "model.provider", "model.stand_in": models}) == []
+    assert unranked({"model": models, "model.provider": models}) == []
     policies = {"a": "none", "b": "full"}
     told = unranked({"model": models, "image_policy": policies, "pictures": policies})
     assert told == [
@@ -60,7 +60,7 @@ def test_what_follows_from_a_setting_is_not_told_beside_it() -> None:
     pools = {"a": "snapshot", "b": "ranker"}
     differences: dict[str, dict[str, Setting]] = {
         "model": {"a": "m1", "b": "m2"},
-        "model.provider", "model.stand_in": {"a": "acme", "b": "acme2"},
+        "model.provider": {"a": "acme", "b": "acme2"},
         "model.settings.temperature": {"a": 0, "b": None},
         "candidates": {**pools},
         "distractors": {"a": 20, "b": None},
@@ -111,7 +111,15 @@ def test_every_setting_on_record_has_a_row_and_every_row_is_of_something_on_reco
     assert all(SETTINGS[name].about != "session" for name in on_record)
     facts = {name for name in TABLE if name not in SETTINGS}
     assert facts == {
-        *("model.provider", "model.stand_in", "model.revision", "role_models", "pictures", "redone", "reading"),
+        *(
+            "model.provider",
+            "model.stand_in",
+            "model.revision",
+            "role_models",
+            "pictures",
+            "redone",
+            "reading",
+        ),
         *("prompts_sha256", "ranker_sha256", "history_from_sha256", "protocol_options.eager"),
         *("benchmark_object", "protocol_class", "dataset", "dataset.files", "dataset.revision"),
     }
@@ -122,7 +130,7 @@ def test_every_fact_on_record_has_a_row(benchmark: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     harness.evaluate(model="random", benchmark=benchmark, out=out, limit=1, progress="off")
     known = settings_of(open_run(out).manifest)
-    assert {"model.provider", "model.stand_in", "dataset.files", "reading", "seed"} <= known.keys()
+    assert {"model.provider", "dataset.files", "reading", "seed"} <= known.keys()
     assert [name for name in known if not {name, name.partition(".")[0]} & TABLE.keys()] == []
 
 
@@ -172,7 +180,7 @@ def test_a_model_has_one_name_in_settings(tmp_path: Path) -> None:
     found = compare(open_runs(runs))
     assert found.differences["model"] == {"a": "acme:m1", "b": "acme:m2"}
     known = {*found.constants, *found.differences}
-    assert {name for name in known if name.startswith("model")} == {"model", "model.provider", "model.stand_in"}
+    assert {name for name in known if name.startswith("model")} == {"model", "model.provider"}
     frame = runs_frame(runs)
     assert [name for name in frame.columns if "model" in name] == ["model", "setting.model"]
     assert frame["model"].tolist() == frame["setting.model"].tolist() == ["acme:m1", "acme:m2"]
