@@ -271,6 +271,8 @@ def answer_in(reply: Source, letters: Container[str]) -> Source | None:
         given = said.get("ANSWER") or said.get("ELEMENT")
         values = {name.lower(): one for name, one in content.items() if isinstance(one, str)}
         numbered = {one for name, one in values.items() if name.rstrip("_ 123") == "answer"}
+        keys = [said[key].text for key in ("ANSWER", "ELEMENT") if key in said]
+        numbered |= {one for one in keys if one in letters}
         if len(numbered) > 1:
             return source(" or ".join(sorted(numbered)))
         rated = [name for name in content if name in letters]

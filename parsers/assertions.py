@@ -8,7 +8,7 @@ are described here; whatever is said otherwise is left open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from parsers.claims import (
     ALONE,
@@ -18,6 +18,8 @@ from parsers.claims import (
     WORDS,
     claim,
     is_echo,
+    is_quoted,
+    is_unasserted,
 )
 from parsers.lexicon import (
     ANSWERING,
@@ -27,11 +29,11 @@ from parsers.lexicon import (
     CONTRASTING,
     DOUBTING,
     FINAL,
+    HEDGING,
     JOINING,
     NAMING,
     NEGATING,
-    NOT_ASSERTED,
-    OPEN_SCRIPT,
+    PRONOUNCED,
     SAME,
     SEEMING,
     UNASSERTED,
@@ -42,7 +44,6 @@ from parsers.wording import (
     Token,
     is_correction,
     joint,
-    name_parts,
     standing,
 )
 
@@ -50,22 +51,34 @@ _BREAKING = (
     CONTRASTING | CONSEQUENT | {"because", "since", "while", "although", "though", "whereas"}
 )
 _BREAKING |= {"which", "even", "over"}
-_ORDERING = (SAME | {"first", "alternative"}) - {"second"}
-_MODEST = (["i", "had"], ["i", "have"], ["i", "must"], ["i'm", "not"], ["i", "am"])
+_MODEST = ("i had to", "i have to", "i must", "i'm not", "i am")
 """What follows "if" where it sets no condition: "if I had to choose, B"."""
+_SETTING = frozenset(("only", "with", "without", "in", "for", "under", "at"))
+"""Words behind a claim with "would be" that set a condition: "B would be right in the dark"."""
+_TRAILING = frozenset(("too", "also", "says", "said", "according"))
+"""Words behind a comma that belong to the claim before it: "The answer is B, says the hint"."""
+_PREFACING = frozenset(("in", "according", "for", "per", "under"))
 _GLOSSING = frozenset(("whose", "text", "says", "reads", "shows", "labelled", "called", "named"))
 _GLOSSING |= {"it", "the", "with"} | CONSEQUENT
+_ABOUT = frozenset(("i", "i'd", "i'm", "it", "it's", "that", "that's", "this", "or"))
+"""Words with which a clause about an assertion begins."""
+_OTHERS = frozenset(("other", "others", "rest", "remaining"))
+_LINKING_WORDS = CONTRASTING | CONSEQUENT | {"and", "though", "please"}
 _LONGEST = 80
 
 
 def concluded(
-    tokens: Sequence[Token], mentions: Sequence[Mention], *, implied: bool = False
+    tokens: Sequence[Token],
+    mentions: Sequence[Mention],
+    *,
+    implied: bool = False,
+    denying: Container[str] = (),
 ) -> Mention | None:
     """Return the mention that the text asserts; None if it asserts none, or several.
 
     An assertion in words beats mentions that stand alone, and of several the one that is called
     final counts. Nothing counts that the text doubts afterwards. `implied` says whether any mention
-    counts that its clause does not keep from it.
+    counts that its clause does not keep from it; a denial behind one of `denying` ("No") agrees.
 
     >>> from parsers.wording import tokens_of
     >>> tokens = tokens_of("C is a menu. The best match is H.")
@@ -84,7 +97,8 @@ def concluded(
     if len({one.name for one in said}) != 1:
         return None
     others = [one for one in mentions if one.name != said[-1].name]
-    return None if _is_doubted(tokens, said[-1].place, others, left) else said[-1]
+    denies = said[-1].name in denying
+    return None if _is_doubted(tokens, said[-1].place, others, left, denies) else said[-1]
 
 
 def asserts(
@@ -93,6 +107,8 @@ def asserts(
     """Return how the clause of a mention asserts it: `WORDS`, `ALONE`, or 0 if it does not."""
     first, last = sentence_at(tokens, place)
     way, begin, end = claim(tokens, place, first, last)
+    if is_quoted(tokens, place, begin, first):
+        return 0
     if not way and implied:
         way, begin, end = ALONE, place, place + 1
     aim = [token.low for token in tokens[place + 1 : place + 3]]
@@ -111,14 +127,16 @@ def asserts(
             begin = place
             break
         begin -= 1
-    while end < last and not _breaks(tokens[end], PARTING):
+    while end < last and (
+        not _breaks(tokens[end], PARTING) or tokens[min(end + 1, last - 1)].low in _TRAILING
+    ):
         end += 1
     before, behind = tokens[begin:place], tokens[place + 1 : end]
     turned = next((at for at, token in enumerate(behind) if token.low in NEGATING), len(behind))
     if any(token.text in LETTERS for token in behind[turned:]):
         behind = behind[:turned]
     open_words = any(
-        _is_unasserted(part, at) for part in (before, behind) for at in range(len(part))
+        is_unasserted(part, at) for part in (before, behind) for at in range(len(part))
     )
     return 0 if open_words else way
 
@@ -138,26 +156,15 @@ def _breaks(token: Token, marks: frozenset[str]) -> bool:
 
 
 def _is_adverb(tokens: Sequence[Token], at: int, first: int) -> bool:
-    """Return True for the only word before the first comma of a sentence: "Perhaps, B"."""
+    """Return True for an adverb or a preface before the first comma of a sentence: "Perhaps, B",
+    "In the example, B"."""
     words = tokens[first : at + 1]
+    if words and words[0].low in _PREFACING:
+        return not any(token.text in LETTERS or token.low in PARTING for token in words)
     return 0 < len(words) <= 2 and all(
         token.word and token.text not in LETTERS and not is_correction(tokens, place)
         for place, token in enumerate(words, first)
     )
-
-
-def _is_unasserted(clause: Sequence[Token], at: int) -> bool:
-    """Return True for a word that keeps a clause from asserting anything."""
-    low = clause[at].low
-    if low == "without":
-        return False
-    if low in NEGATING or low in DOUBTING or low.endswith("n't"):
-        return all(token.low != "doubt" for token in clause[at : at + 4])
-    if not low.isascii() and any(part in low for part in OPEN_SCRIPT):
-        return True
-    if len(parts := name_parts(clause[at].text)) > 1 and not NOT_ASSERTED.isdisjoint(parts):
-        return True
-    return (low in UNASSERTED or (at > 0 and low in _ORDERING)) and clause[at].text != "May"
 
 
 def _is_open(tokens: Sequence[Token], place: int, first: int, last: int) -> bool:
@@ -166,7 +173,12 @@ def _is_open(tokens: Sequence[Token], place: int, first: int, last: int) -> bool
         return tokens[min(last + 1, len(tokens) - 1)].low not in APPROVING
     while first and tokens[first - 1].low == ";":
         first = sentence_at(tokens, first - 1)[0]
-    if tokens[first].low in ("were", "had", "should"):
+    aimed = tokens[first].low in ("to", "for") and tokens[first + 1].low != "me"
+    aimed = aimed and not any(token.low in PARTING for token in tokens[first:place])
+    would = {"would", "be"} <= {token.low for token in tokens[first : place + 4]}
+    clause = next((at for at in range(place, last) if tokens[at].low in PARTING), last)
+    supposed = would and any(token.low in _SETTING for token in tokens[place + 1 : clause])
+    if aimed or supposed or tokens[first].low in ("were", "had", "should", "say"):
         return True
     if tokens[first].low in ("yes", "no") and tokens[min(first + 1, last)].low == ":":
         return True
@@ -179,7 +191,8 @@ def _is_open(tokens: Sequence[Token], place: int, first: int, last: int) -> bool
             or (low == "case" and tokens[at - 1].low == "in")
         ):
             even = at > begin and tokens[at - 1].low == "even"
-            return not even and [one.low for one in tokens[at + 1 : at + 3]] not in _MODEST
+            behind = " ".join(one.low for one in tokens[at + 1 : at + 4])
+            return not even and not behind.startswith(_MODEST)
     return False
 
 
@@ -222,42 +235,79 @@ def _is_final(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_doubted(
-    tokens: Sequence[Token], place: int, others: Sequence[Mention], left: Sequence[Mention]
+    tokens: Sequence[Token],
+    place: int,
+    others: Sequence[Mention],
+    left: Sequence[Mention],
+    denies: bool,
 ) -> bool:
-    """Return True if the text takes a mention back, or offers another one next to it or behind."""
-    for other in left:
-        if other in others and _is_beside(tokens, place, other.place):
-            return True
-    end = min(len(tokens), place + _LONGEST)
-    at = place + 1
+    """Return True if the text takes a mention back, or offers another one next to it or behind.
+
+    Behind an assertion each clause repeats it, denies or describes something else, or is open. A
+    clause about the assertion itself ("that is not it", "or maybe not", "I cannot tell") may not be
+    open, nor one about another mention that stands.
+    """
+    if any(_is_beside(tokens, place, other.place) for other in left if other in others):
+        return True
+    at, end = place + 1, min(len(tokens), place + _LONGEST)
     while at < end:
-        if tokens[at].low in ENDING:
-            at += 1
-            continue
-        first, last = at, sentence_at(tokens, at)[1]
-        words = {token.low for token in tokens[first:last]}
-        if any(first <= other.place < last for other in others):
-            named = [other for other in others if first <= other.place < last and other in left]
-            if named and (
-                not words.isdisjoint(SAME)
-                or any(is_echo(tokens, other.place) for other in named)
-                or (
-                    first == place + 1
-                    and any(tokens[other.place - 1].low in JOINING for other in named)
-                )
-                or (
-                    not words.isdisjoint(UNASSERTED | CONDITIONING | {"or", "between", "if not"})
-                    and words.isdisjoint(SEEMING)
-                )
-            ):
-                return True
-        elif any(is_correction(tokens, one) for one in range(first, last)) or any(
-            tokens[one].low in DOUBTING and tokens[one - 1].low not in NEGATING | {"a", "any"}
-            for one in range(first, last)
-        ):
+        last = at
+        while last < end and not _breaks(tokens[last], ENDING | PARTING):
+            last += 1
+        named = [one for one in left if one in others and at <= one.place < last]
+        if named and _offers(tokens, at, last, place, named):
             return True
-        at = last + 1
+        first, ending = sentence_at(tokens, at)
+        alone = not any(max(first, place + 1) <= one.place < ending for one in (*others, *left))
+        if alone and _takes_back(tokens, at, last, denies):
+            return True
+        at = max(last, at) + 1
     return False
+
+
+def _offers(
+    tokens: Sequence[Token], at: int, end: int, place: int, named: Sequence[Mention]
+) -> bool:
+    """Return True if a clause behind an assertion, from `at` to `end`, offers others, too."""
+    first, last = sentence_at(tokens, at)
+    words = {token.low for token in tokens[max(first, place + 1) : last]}
+    if not words.isdisjoint(SAME) or any(is_echo(tokens, other.place) for other in named):
+        return True
+    if first <= place and any(tokens[other.place - 1].low in JOINING | {","} for other in named):
+        return True
+    if any(token.low in NEGATING for token in tokens[at:end]):
+        return True
+    return words.isdisjoint(SEEMING) and not words.isdisjoint(
+        UNASSERTED | CONDITIONING | {"or", "between", "if not"}
+    )
+
+
+def _takes_back(tokens: Sequence[Token], first: int, last: int, denies: bool) -> bool:
+    """Return True if a clause behind an assertion, which names no other, doubts it."""
+    if any(is_correction(tokens, at) for at in range(first, last)):
+        return True
+    clause = tokens[first:last]
+    opening = tokens[first - 1].low in ENDING and tokens[first].low in CONDITIONING
+    if opening and tokens[min(last, len(tokens) - 1)].low != ",":
+        return True
+    if not _OTHERS.isdisjoint(token.low for token in clause):
+        return False
+    if any(
+        token.low in DOUBTING and tokens[first + at - 1].low not in NEGATING | {"a", "any"}
+        for at, token in enumerate(clause)
+    ):
+        return True
+    words = [token for token in clause if token.word and token.low[-2:] != "ly"]
+    words = [token for token in words if token.low not in _LINKING_WORDS]
+    if words and words[-1].low == "hope":
+        return True
+    if not words or words[0].low not in _ABOUT | PRONOUNCED:
+        return False
+    if any(token.low == "guess" and words[at - 1].low == "a" for at, token in enumerate(words)):
+        return True
+    if denies or words[0].low in ("it", "it's"):
+        return not HEDGING.isdisjoint(token.low for token in words)
+    return any(is_unasserted(words, at) for at in range(len(words)))
 
 
 def _is_beside(tokens: Sequence[Token], place: int, other: int) -> bool:

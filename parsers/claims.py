@@ -24,15 +24,21 @@ from parsers.lexicon import (
     JOINING,
     LEADING,
     MATCHING,
+    MISTAKEN,
     NAMING,
     NEGATING,
+    NOT_ASSERTED,
+    OPEN_SCRIPT,
     REASONING,
+    SAME,
     SPEAKERS,
+    UNASSERTED,
 )
 from parsers.wording import (
     QUOTES,
     Token,
     is_correction,
+    name_parts,
 )
 
 PARTING = frozenset(",:()|/\u3001") | {"\u2014", "\u2013", "-", "\uff0c"}
@@ -47,6 +53,10 @@ _DEEMING = frozenset(("consider", "find", "rate", "call", "deem", "rating"))
 _FUNCTION = REASONING | JOINING | NEGATING | CONTRASTING | CONDITIONING | HELPING | CHOOSING
 _FUNCTION |= BEST | MATCHING | APPROVING | DOUBTING | {"as", "over"}
 _ECHOING = frozenset(("is", "are", "does", "do"))
+_ORDERING = (SAME | {"first", "alternative"}) - {"second"}
+_OBLIGING = frozenset(("should", "must", "needs", "has", "can"))
+"""Words behind "the user" that say what is to be done."""
+_APOSTROPHES = frozenset("'\u2018\u2019")
 _BACK = 14
 
 
@@ -194,6 +204,10 @@ def _alone(tokens: Sequence[Token], place: int, first: int, last: int) -> tuple[
         or (_is_filler(tokens[end]) and tokens[end].low not in BEING)
     ):
         end += 1
+    if any(
+        tokens[at].low == "for" and _is_direct(tokens, at + 1, place) for at in range(begin, place)
+    ):
+        return 0, place, end
     if begin == first and end == last and not any(one.word for one in tokens[place + 1 : end]):
         lined = not first or tokens[first - 1].low == "\n"
         rest = tokens[last : last + 2]
@@ -236,3 +250,35 @@ def is_echo(tokens: Sequence[Token], place: int) -> bool:
     if at > 1 and tokens[at].low not in _ECHOING:
         at -= 1
     return tokens[at].low in _ECHOING and tokens[at - 1].low == "so"
+
+
+def is_quoted(tokens: Sequence[Token], place: int, begin: int, first: int) -> bool:
+    """Return True for a claim inside of a quotation: 'It reads "The answer is B"'."""
+    marks = [at for at in range(first, begin) if tokens[at].low in QUOTES - _APOSTROPHES]
+    letter = bool(marks) and all(one.low in NAMING for one in tokens[marks[-1] + 1 : place])
+    return len(marks) % 2 > letter and any(token.word for token in tokens[first : marks[-1]])
+
+
+def is_unasserted(clause: Sequence[Token], at: int) -> bool:
+    """Return True for a word that keeps a clause from asserting anything."""
+    low = clause[at].low
+    behind = clause[at + 1].low if at + 1 < len(clause) else ""
+    if low == "without":
+        return False
+    if low == "to" and at and behind == "be":
+        return clause[at - 1].low.endswith("ed") or clause[at - 1].low in ("thought", "said")
+    if low in ("nothing", "nobody"):
+        return behind not in ("but", "except", "other than")
+    if low in NEGATING or low in DOUBTING or low in MISTAKEN or low.endswith("n't"):
+        return all(token.low != "doubt" for token in clause[at : at + 4])
+    if not low.isascii() and any(part in low for part in OPEN_SCRIPT):
+        return True
+    if len(parts := name_parts(clause[at].text)) > 1 and not NOT_ASSERTED.isdisjoint(parts):
+        return True
+    if low == "second" and behind in BEST | NAMING:
+        return True
+    if low in ("suppose", "assume") and at and clause[at - 1].low == "i":
+        return False
+    if low == "user":
+        return bool(behind) and behind not in _OBLIGING
+    return (low in UNASSERTED or (at > 0 and low in _ORDERING)) and clause[at].text != "May"

@@ -16,8 +16,22 @@ T = TypeVar("T")
 
 ATTEMPTS = 48
 _OBJECT_WINDOW = 65_536
+
+
+def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object; different texts under one name are a list, for neither is the last word."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        for name, value in made.items():
+            texts = [one for key, one in pairs if key == name and isinstance(one, str)]
+            made[name] = texts if len(set(texts)) > 1 else value
+    return made
+
+
 # Numbers stay strings as written: a zip code typed as 10203 must not become 10203.0.
-_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object_of, parse_int=str, parse_float=str, parse_constant=str
+)
 _PACKED = frozenset(("arguments", "args", "parameters", "params", "function", "action"))
 """Keys whose object may be written as a text, as OpenAI's format has it."""
 _PART = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]|```|</', re.DOTALL)

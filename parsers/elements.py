@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from parsers.answer_blocks import answer_in
-from parsers.letter_tokens import NONE, Named
 from parsers.named_letters import Names, asserted_letters, named_letters
 from parsers.option_text import (
+    NONE,
+    Named,
     disagrees,
     is_another,
     option_shown,
@@ -44,7 +45,7 @@ _LINK = re.compile(
 _DRESS = re.compile(
     r"</?(?![A-Z]>|[^<>\n]{0,80}=[\"'][A-Z][\"'])[A-Za-z][^<>\n]{0,80}>|\\(?:[()\[\],;!]|(?:text|math|underline|emph|textbf)[a-z]{0,6})"
 )
-_BRACKETED = re.compile(r"[(\[]\s{0,3}([A-Z])\s{0,3}[)\]]")
+_DENYING = re.compile(r"\s*(?:no|not|nein|non)\b", re.I)
 # Longer lines name no option, and what counts of a long reply is at its end.
 _LONGEST_LINE = 4_000
 _LONGEST_PROSE = 40_000
@@ -128,12 +129,9 @@ def says_none(content: str) -> bool:
 
 
 def read_prose(shadow: str, labels: Labels) -> ElementReading:
-    """Return the option that a reply without any ELEMENT line names."""
+    """Return the option that a reply without any ELEMENT line asserts."""
     shadow = _ends_of(labels.lettered(shadow[-_LONGEST_PROSE:]))
-    return _named_in(named_letters(shadow, labels.text, long=labels.long), shadow, labels)
-
-
-def _named_in(names: Names, shadow: str, labels: Labels) -> ElementReading:
+    names = named_letters(shadow, labels.text, long=labels.long)
     letters = _distinct(names)
     if letters and names.asserted is None:
         return ElementReading(Status.AMBIGUOUS)
@@ -157,12 +155,15 @@ def read_choice(said: Source, labels: Labels) -> ElementReading:
         if found.status is not Status.PARSE_ERROR:
             return found
     lettered = _ends_of(texts_as_letters(shadow, labels.options, list(labels.index)))
-    names = asserted_letters(lettered, labels.text, long=labels.long)
+    denying = {one for one, at in labels.index.items() if _DENYING.match(labels.options[at])}
+    names = asserted_letters(lettered, labels.text, long=labels.long, denying=denying)
     by_text: tuple[str, ...] = ()
     if names.asserted is None and lettered != shadow:
         own = asserted_letters(shadow, labels.text, long=labels.long)
         if not (own.letters or own.denied):
-            names = asserted_letters(lettered, labels.text, long=labels.long, implied=True)
+            names = asserted_letters(
+                lettered, labels.text, long=labels.long, implied=True, denying=denying
+            )
             by_text = ("by_text",)
     if names.asserted is None:
         return ElementReading(

@@ -7,7 +7,6 @@ Most single capitals are not letters of options: an article ("A button"), a pron
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from parsers.assertions import asserts
@@ -17,6 +16,8 @@ from parsers.lexicon import (
     BEING,
     CONCLUDING,
     CONTRASTING,
+    FILLING,
+    INTRODUCING,
     JOINING,
     MATCHING,
     NAMING,
@@ -26,7 +27,7 @@ from parsers.lexicon import (
     REASONING,
     SPECIES,
 )
-from parsers.option_text import begins_with_text
+from parsers.option_text import NONE, Named, OptionText, begins_with_text
 from parsers.wording import (
     ENDING,
     QUOTES,
@@ -37,12 +38,6 @@ from parsers.wording import (
     rejected,
     tokens_of,
 )
-
-NONE = ""
-"""The name of a word for none that is offered next to a letter ("C or none")."""
-
-OptionText = Callable[[str], str | None]
-"""The text of the option with a letter; None if no such letter was offered."""
 
 # Letters that only look like the offered ones; accepted if nothing else is on the line.
 _LOOKALIKES = str.maketrans(
@@ -61,7 +56,8 @@ _PAIRS = {"(": ")", "[": "]", "<": ">", "\u201c": "\u201d", "\u2018": "\u2019", 
 _PAIRS |= {mark: mark for mark in "\"'`"}
 _PLURAL = frozenset(("be", "been", "being", "are", "were"))
 _AFTER_I = frozenset(("was", "would", "should", "must", "may", "might", "could", "then", "also"))
-_AFTER_I |= {"even", "before", "after", "plus", "next", "finally", "perhaps", "maybe", "too"}
+_AFTER_I |= {"first", "even", "before", "after", "plus", "next", "finally", "perhaps"}
+_AFTER_I |= {"maybe", "too"}
 TURNING = NEGATING | CONTRASTING | {"instead", "over"}
 """Words behind a letter that set another against it."""
 _AFTER_REMARK = BEING | JOINING | REASONING | NEGATING
@@ -69,23 +65,11 @@ _BEHIND_A = (
     BEING | JOINING | REASONING | NEGATING | MATCHING | APPROVING | CONTRASTING | CONCLUDING
 ) | {"best", "has", "makes", "gets", "beats", "over", "indeed", "will"}
 _BEHIND_I = frozenset(("is", "fits", "matches", "describes", "remains", "wins"))
+_BEFORE = INTRODUCING | FILLING | NEGATING | REASONING | JOINING | CONTRASTING
 OPENING = QUOTES | frozenset("([*_")
 _LONGEST_WORD = 7
 _LONGEST_REMARK = 40
 _LONGEST_LIST = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """An option letter that a text names, or `NONE`.
-
-    in_text: whether it may be a word, since it does not plainly start its line.
-    end: where it ends in the text, with the marks that close around it.
-    """
-
-    letter: str
-    in_text: bool
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +148,26 @@ class LetterTokens:
     def _is_no_word(self, place: int, name: str) -> bool:
         """Return False for an article, a pronoun, and the first word of a name."""
         following = self.at(self.behind(place))
+        if place > 1 and self._is_capitalised(place - 1) and self.low(place - 2) not in ENDING:
+            return False
         if following is None or not following.latin or name == NONE or self.closing(place):
             return True
         text = following.text
         if not text[0].isalpha() or text in LETTERS or text[-1].isdigit():
             return True
         if name == "I" and self.tokens[place].text == name:
-            return following.low in REASONING | APPROVING | _BEHIND_I
+            parted = following.low in _AFTER_I and self.low(self.behind(place) + 1) == ","
+            return parted or following.low in REASONING | APPROVING | _BEHIND_I
         opens = place == 0 or self.low(place - 1) in ENDING
         if name == "A" and self.tokens[place].text == name and opens:
             return following.low in _BEHIND_A or following.low.endswith("ly")
         return text.islower() or following.low in NAMING or self.begins_text(place)
+
+    def _is_capitalised(self, place: int) -> bool:
+        """Return True for a word that makes a name of itself and a letter behind it: "Plan B"."""
+        token = self.tokens[place]
+        known = token.low in _BEFORE or self.is_letters(token.text)
+        return token.latin and token.text.istitle() and not known
 
     # What a token is
 
@@ -211,7 +204,7 @@ class LetterTokens:
             touches = following is not None and following.start == self.tokens[place].end
             return touches and self.low(place + 1) in ".):]},;\"'*`"
         last = self.at(self.behind(place))
-        if last is not None and last.word:
+        if last is not None and last.word and last.low not in BEING:
             return False
         return before(self.tokens, place).named or bool(asserts(self.tokens, place))
 

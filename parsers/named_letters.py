@@ -13,13 +13,13 @@ ones that are denied or taken back do not count (`wording`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from parsers.assertions import asserts, concluded
 from parsers.claims import WORDS
-from parsers.letter_tokens import NONE, OPENING, TURNING, LetterTokens, Named, OptionText
+from parsers.letter_tokens import OPENING, TURNING, LetterTokens
 from parsers.lexicon import (
     BEING,
     CLAUSING,
@@ -28,7 +28,7 @@ from parsers.lexicon import (
     JOINING,
     NAMING,
 )
-from parsers.option_text import shares_words
+from parsers.option_text import NONE, Named, OptionText, shares_words
 from parsers.wording import (
     ENDING,
     QUOTES,
@@ -106,15 +106,20 @@ def named_letters(text: str, option_text: OptionText, *, long: bool) -> Names:
 
 
 def asserted_letters(
-    text: str, option_text: OptionText, *, long: bool, implied: bool = False
+    text: str,
+    option_text: OptionText,
+    *,
+    long: bool,
+    implied: bool = False,
+    denying: Container[str] = (),
 ) -> Names:
     """Return the letters of a reply to a question, whatever it says of them, and the asserted one.
 
-    `implied` is as in `concluded`.
+    `implied` and `denying` are as in `concluded`.
     """
     seen = LetterTokens(text, option_text, long, asked=True)
     mentions = seen.mentions()
-    asserted = concluded(seen.tokens, mentions, implied=implied)
+    asserted = concluded(seen.tokens, mentions, implied=implied, denying=denying)
     letters = tuple(seen.named(one) for one in standing(seen.tokens, mentions))
     denied = bool(mentions) and not letters
     return Names(letters, denied, seen.named(asserted) if asserted else None)

@@ -8,10 +8,30 @@ the first one (MindAct).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+NONE = ""
+"""The name of a word for none that is offered next to a letter ("C or none")."""
+
+OptionText = Callable[[str], str | None]
+"""The text of the option with a letter; None if no such letter was offered."""
 
 _BASE = 26
 _LAST = _BASE + _BASE * _BASE - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An option letter that a text names, or `NONE`.
+
+    in_text: whether it may be a word, since it does not plainly start its line.
+    end: where it ends in the text, with the marks that close around it.
+    """
+
+    letter: str
+    in_text: bool
+    end: int
 
 
 def letter(index: int) -> str:
@@ -199,6 +219,11 @@ def option_shown(said: str, options: Sequence[str]) -> int | None:
     return held[outer[0]] if len(outer) == 1 and alike.count(outer[0]) == 1 else None
 
 
+def _bare(text: str) -> str:
+    """Return a text of an option without its article and its final period."""
+    return plain(text).removeprefix("the ").rstrip(".")
+
+
 def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) -> str:
     """Return what is said with "option X" in place of the texts of options, the longest first.
 
@@ -208,13 +233,13 @@ def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) 
     >>> texts_as_letters("Not a red lamp. Yes, blue.", ("Yes", "red lamp"), "AB")
     'Not a option B. option A. blue.'
     """
-    named = {plain(text): letter for text, letter in zip(options, letters, strict=True)}
-    named = {text: letter for text, letter in named.items() if text.strip(".")}
+    named = {_bare(text): letter for text, letter in zip(options, letters, strict=True)}
+    named.pop("", None)
     if len(named) < len(options):
         return said
     pieces = []
     for text in sorted(named, key=len, reverse=True):
-        words = r"\s{1,3}".join(map(re.escape, text.rstrip(".").split()))
+        words = r"\s{1,3}".join(map(re.escape, text.split()))
         if text.isdecimal():
             pieces.append(rf"(?<![\w.,]){words}")
         elif len(text) >= _SHORT:
@@ -222,15 +247,15 @@ def texts_as_letters(said: str, options: Sequence[str], letters: Sequence[str]) 
         elif len(text) > 1:
             pieces.append(rf"(?<![^\n.!?:*\"' (])(?<![^\W\d_] ){words},?")
             pieces.append(rf"(?<=\w ){words}(?=[.!*\"']{{0,2}}\s*$)")
+            pieces.append(rf"(?:(?<=is )|(?<=be )|(?<=say )){words}(?=[.,;:!])")
     if not pieces:
         return said
     pattern = re.compile(rf"(?:{'|'.join(pieces)})(?!\w|[.,]\d)", re.IGNORECASE)
 
     def lettered(found: re.Match[str]) -> str:
-        text = plain(found[0])
         # "No, it isn't": a clause of its own.
+        text = _bare(found[0])
         end = "." if text not in named and text.endswith(",") else ""
-        text = text.rstrip(",") if end else text
-        return f"option {named.get(text) or named[text + '.']}{end}"
+        return f"option {named[text.rstrip(',') if end else text]}{end}"
 
     return pattern.sub(lettered, said)

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
-from parsers.lexicon import OFFERING
 from parsers.records import Status
 from parsers.thinking import outside_thinking
 
@@ -66,6 +65,8 @@ _REFUSAL = re.compile(
     r"|i(?:'m| am) not (?:comfortable|allowed)|as an ai\b)",
     re.IGNORECASE,
 )
+_OFFERING = ("or", "nor", "/", "")
+"""What offers the box behind it beside the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,9 +263,7 @@ def open_reply(text: str, finish: str, *, boxes: bool = False) -> Reply | Nothin
     found = [] if boxes else _boxes(kept)
     inside = (without_tokens(kept[start:end]) for _, start, end, _ in reversed(found))
     boxed = next((source(said) for said in inside if said.strip()), None)
-    if len(found) > 1 and kept[found[-2][3] : found[-1][0]].strip(" \n,/;").lower() in OFFERING | {
-        ""
-    }:
+    if len(found) > 1 and kept[found[-2][3] : found[-1][0]].strip(" \n,/;").lower() in _OFFERING:
         boxed = None
     if "\\boxed{" in kept and not boxes:
         kept, said_boxed = _without_latex(kept)

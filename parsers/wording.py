@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from parsers.lexicon import (
-    ALONE_IN,
     ANY,
     BEING,
     CHOOSING,
@@ -32,7 +31,6 @@ from parsers.lexicon import (
     NEGATED_BEHIND,
     NEGATING,
     NEGATING_ENDS,
-    SHARING,
     SOFTENING,
     WRONG,
 )
@@ -65,10 +63,10 @@ _TOKEN = re.compile(
         |(?:apart|aside)\s{{1,3}}from|as\s{{1,3}}opposed\s{{1,3}}to|(?:rul(?:e[sd]?|ing)|cross(?:ed)?)\s{{1,3}}out
         |compared\s{{1,3}}(?:with|to)|preferable\s{{1,3}}to|i\s{{1,3}}doubt|by\s{{1,3}}no\s{{1,3}}means|under\s{{1,3}}no\s{{1,3}}circumstances|any\s?more|doubt\s{{1,3}}it|just\s{{1,3}}as|hold\s{{1,3}}on|that(?:'s|\s{{1,3}}is|\s{{1,3}}was)\s{{1,3}}(?:wrong|incorrect|a\s{{1,3}}mistake)|not\s{{1,3}}(?:only|just|sure|certain)|on\s{{1,3}}second\s{{1,3}}thoughts?
         |i\s{{1,3}}meant?|make\s{{1,3}}it|changed\s{{1,3}}my\s{{1,3}}mind|on\s{{1,3}}reflection
-        |at\s{{1,3}}first|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
+        |a(?:t\s{{1,3}}first|s\s{{1,3}}for)|was\s{{1,3}}going\s{{1,3}}to|would\s{{1,3}}have
         |(?:but\s{{1,3}}also|failing\s{{1,3}}that)|if\s{{1,3}}not|(?:make|scratch|strike)\s{{1,3}}that|followed\s{{1,3}}by|as\s{{1,3}}well\s{{1,3}}as
         )(?![{_LATIN}])
-        |[Nn]/[Aa](?![{_LATIN}])
+        |[Nn]/[Aa](?![{_LATIN}])|e\.g\.
         |[{_LATIN}]+(?:[_'\u2019][{_LATIN}]+)*
         |(?:(?![{_LATIN}_])\w)+
     )
@@ -173,12 +171,10 @@ def before(tokens: Sequence[Token], index: int) -> Before:
             # "anything but C", and "not C but D".
             but = any(token.low in ANY for token in tokens[max(0, place - 4) : place])
             return replace(found, denied=True) if but else replace(found, introduced=True)
-        elif low in ("except", "other than", "than") and not ALONE_IN.isdisjoint(
-            token.low for token in tokens[max(0, place - 4) : place]
-        ):
-            return replace(found, introduced=True)
         elif low in NEGATING or low.endswith(NEGATING_ENDS):
-            return found if passed else replace(found, denied=True)
+            # Not a denial: "I can't rule out C".
+            twice = place > 0 and tokens[place - 1].low in NEGATING
+            return found if passed or twice else replace(found, denied=True)
         elif (
             low in MISTAKEN
             and not passed
@@ -231,7 +227,9 @@ def rejected(tokens: Sequence[Token], index: int) -> bool:
             marked, asked = marked or low == ",", asked or low == "?"
             dashed = low in (":", "-", "\u2013", "\u2014", "|")
         elif low in FAILING:
-            return not marked
+            # Not a denial: "C can't be excluded".
+            twice = not WRONG.isdisjoint(token.low for token in tokens[place + 1 : place + 4])
+            return not marked and not twice
         elif low in WRONG:
             ends = place + 1 == len(tokens) or not tokens[place + 1].word
             sure = asked or dashed or low not in ("no", "not")
@@ -259,7 +257,7 @@ def joint(tokens: Sequence[Token], first: int, second: int) -> Joint | None:
             if token.low not in JOINING | NAMING | _BETWEEN:
                 return None
             joins = joins or token.low in JOINING
-            shared = shared or token.low in SHARING
+            shared = shared or token.low in ("and", "or", "nor")
         elif token.low not in _JOINTS | _SURROUNDING and token.low[0] != "\\":
             return None
         else:

@@ -71,7 +71,9 @@ def _objects(reply: Reply, family: Family) -> Iterator[Entry]:
 
 def _calls(reply: Reply, family: Family) -> Iterator[Entry]:
     names = "|".join(sorted({re.escape(one.native) for one in family.actions}, key=len)[::-1])
-    for call in written_calls(reply, re.compile(rf"(?<![\w.])({names})\(")):
+    # Words before a bracket are prose, unless an argument has a name: `click (point=...`.
+    called = re.compile(rf"(?<![\w.])({names})(?: (?=\(\w{{1,20}}=))?\(")
+    for call in written_calls(reply, called):
         yield Entry(call.name, call.fields, call.start, call.end)
 
 
@@ -99,7 +101,8 @@ def _words(reply: Reply, family: Family) -> Iterator[Entry]:
         rest = "\n".join(lines)
         opening, closing = rest.find("["), rest.rfind("]")
         said = rest[opening + 1 : closing] if 0 <= opening < closing else None
-        fields = {"point": rest, "text": said, "direction": (said or "").strip().lower()}
+        place = rest.partition("</point>")[0]
+        fields = {"point": place, "text": said, "direction": (said or "").strip().lower()}
         yield Entry(native, fields, begins, end, end < len(reply.text))
 
 

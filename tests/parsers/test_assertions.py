@@ -29,6 +29,13 @@ ASSERTED = """
     图中显示的是蓝色椅子，所以答案是B。
     DではなくBです。
     Думаю, правильный ответ — B.
+    The answer is B. Here is why the others are wrong.
+    B. This is the only object with a seat, not a lamp.
+    The answer is B. I hope that helps!
+    To me it's B.
+    The user should select B.
+    The answer has to be B.
+    {"correct_option": "B", "incorrect_options": ["A", "C", "D"]}
 """
 OPEN = """
     B makes no sense here.
@@ -57,6 +64,35 @@ OPEN = """
     Может быть, B.
     IF
     If B
+    B is my best guess, but I can't rule out C.
+    My answer is B. That said, I would not be surprised if it were D.
+    The answer is B. The lamp is lit, so that can't be it.
+    The answer is B. But honestly it could be anything.
+    I would say B, but don't quote me on that.
+    Answer: B. (This is a guess; the picture did not load.)
+    The answer is B before the click, C afterwards.
+    B. But then the chair is blue as well, so C is right, too.
+    Tell me whether B is right.
+    Ich bin nicht sicher, ob B stimmt.
+    It is false that the answer is B.
+    The answer is supposed to be B.
+    The answer would be B in a brighter picture.
+    To answer B I would need to see the chair.
+    In the example, the answer is B.
+    The format should be: "The answer is B".
+    There is nothing that supports B.
+    As for B, the seat is blue.
+    B is nearly right.
+    The second best answer is B.
+    Say it's B. Then the chair is blue.
+    Now for option B.
+    I'd say B, but D can't be excluded.
+    B would only be right at night.
+    The answer is B, says the caption.
+    B, I hope.
+    排除B。
+    {"answer": "B", "answer": "C"}
+    {"answer": "B", "choice": "C"}
 """
 
 
@@ -83,6 +119,11 @@ def test_what_no_clause_asserts_is_no_answer(reply: str) -> None:
     ("reply", "options", "letter"),
     [
         ("No, it isn't.", ("Yes", "No"), "B"),
+        ("No, I don't see it.", ("Yes", "No"), "B"),
+        ("The answer is yes, since the icon is lit.", ("Yes", "No"), "A"),
+        ("Yes, unless you mean the other one.", ("Yes", "No"), ""),
+        ("Cart is empty", ("The cart is full", "The cart is empty"), "B"),
+        ("option b is correct", ("3", "5"), "B"),
         ("I would say yes.", ("Yes", "No"), "A"),
         ("There are 5 items in the cart.", ("3", "5", "15"), "B"),
         ("3 or 5", ("3", "5", "15"), ""),
@@ -111,6 +152,10 @@ def test_short_texts_and_numbers_are_the_answer_where_they_are_asserted(
         ("Option {} leads to another page.", False),
         ("Click option {}. Actually, no, that may be wrong.", False),
         ('{{"rejected_element": "{}"}}', False),
+        ("The user should click option {}.", True),
+        ("I wonder whether option {} is right.", False),
+        ("Click option {}. But that can't be it.", False),
+        ("I look for a seat in Row {}.", False),
     ],
 )
 def test_an_element_in_prose_is_what_a_clause_asserts(
@@ -135,6 +180,8 @@ def test_an_element_in_prose_is_what_a_clause_asserts(
             "**Thought:** Search first.\n\n**Action:** CLICK <point>[[504,801]]</point>",
         ),
         ("os-atlas-pro", "1. CLICK <point>[[504,801]]</point>"),
+        ("os-atlas-pro", "actions:\nCLICK <point>[[504,801]]</point> to open it"),
+        ("ui-tars", "Action: click (start_box='(504,801)')"),
         ("os-atlas-pro", "<output>CLICK <point>[[504,801]]</point></output>"),
         ("gelab-zero", "Sure, here it is:\n\naction:CLICK\tpoint:504,801\nDone."),
         ("gelab-zero", "1. action:CLICK\tpoint:504,801"),
