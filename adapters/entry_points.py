@@ -1,4 +1,4 @@
-"""Entry points of installed packages, read without `importlib.metadata`.
+"""Entry points of installed packages, read without `importlib.metadata`, and what names load.
 
 Importing that module takes longer than the rest of a short command. For a folder on `sys.path` it
 reads small text files, which are read here directly. Packages that may come from anything else (a
@@ -12,9 +12,22 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 _INFO = (".dist-info", ".egg-info")
+
+
+class UnknownName(LookupError):
+    """No such name, or nothing usable under it; the message is one line for the user."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class NotInstalled(UnknownName):
+    """The module of a name is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +112,31 @@ def _from_metadata() -> Iterator[tuple[str, str, EntryPoint]]:
 def _entry(target: str, package: str) -> EntryPoint:
     # The text in brackets names extras of the package, which are obsolete.
     return EntryPoint(target.partition("[")[0].strip(), package)
+
+
+def load(target: str) -> Any:
+    """Import what "module:attribute" names.
+
+    Raises `NotInstalled` if the module is missing, `ImportError` or `AttributeError` if it is
+    broken.
+    """
+    module, _, attribute = target.partition(":")
+    try:
+        loaded: Any = import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and f"{module}.".startswith(f"{error.name}."):
+            raise NotInstalled(f"leaf {error.name} is not installed") from error
+        raise
+    for part in attribute.split("."):
+        loaded = getattr(loaded, part)
+    return loaded
+
+
+def load_named(kind: str, name: str, target: str) -> object:
+    """Import what a name of a kind stands for. Raises `UnknownName`."""
+    try:
+        return load(target)
+    except NotInstalled as error:
+        raise NotInstalled(f"{kind} '{name}': {error}") from error
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise UnknownName(f"{kind} '{name}' cannot be loaded from {target}: {error}") from error

@@ -1,13 +1,14 @@
 """Whatever users name: models, benchmarks, protocols and so on, loaded when asked for.
 
-    POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
-    POLICIES.add("random", "harness.policies:RandomPolicy", "element by chance")
+    RANKERS: Registry[Ranker] = Registry("ranker", "vlm_eval.rankers", has=("of",))
+    RANKERS.add("lexical", "harness.rankers:Lexical", "by the words of the task")
 
-    POLICIES.names()           # {"random": "element by chance"}; imports nothing
-    POLICIES.make("random")    # imports its module now, and makes a policy
+    RANKERS.names()            # {"lexical": "by the words of the task"}; imports nothing
+    RANKERS.make("lexical")    # imports its module now, and makes a ranker
 
 Packages add names through the entry-point group, which is read only if a name is not built in, or
-for a listing. A built-in name wins over an entry point of the same name. A name may
+for a listing. A built-in name wins over an entry point of the same name, but where a name may mean
+several things (policies, protocols): the first one that answers what is shown is taken. A name may
 carry an argument after a colon (`openai:gpt-5.4`); `split` takes it apart.
 
 The object of a name, built in or from an entry point, is one of three things for every kind:
@@ -23,8 +24,8 @@ and factories are called with what the kind hands over:
     adapters     model name, options by name             info, ask
     embedders    model name, options by name             info, embed
     benchmarks   nothing                                 open
-    policies     nothing                                 predict
-    protocols    settings by name                        dialogue
+    policies     nothing                                 predict, View
+    protocols    settings by name                        dialogue, View
     rankers      what follows the name and a colon       of
     trackers     what follows the name and a colon       start, log, finish
     commands     nothing                                 make_context (a click.Command)
@@ -51,11 +52,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
-from adapters.entry_points import EntryPoint, entry_points, look_again
+from adapters.entry_points import EntryPoint, entry_points, load_named, look_again
+from adapters.entry_points import NotInstalled as NotInstalled
+from adapters.entry_points import UnknownName as UnknownName
+from adapters.entry_points import load as load
 
 T = TypeVar("T")
 
@@ -67,17 +72,6 @@ _BY_POSITION = (
 
 PUBLISHED = False
 """Whether the package is on PyPI; until then it is installed from a clone."""
-
-
-class UnknownName(LookupError):
-    """No such name, or nothing usable under it; the message is one line for the user."""
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
-
-
-class NotInstalled(UnknownName):
-    """The module of a name is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +101,18 @@ class Registry(Generic[T]):
         kind: the word for messages ("model").
         group: the entry-point group for names of other packages.
         has: attributes that every thing of the kind has.
+        several: whether a name may mean several things (`all`), of which the caller takes one.
     """
 
-    def __init__(self, kind: str, group: str, *, has: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, kind: str, group: str, *, has: tuple[str, ...] = (), several: bool = False
+    ) -> None:
         self.kind = kind
         self.group = group
         self.has = has
+        self.several = several
         self._entries: dict[str, Entry[T]] = {}
+        self._further: list[Entry[T]] = []
         self._foreign: Mapping[str, EntryPoint] | None = None
         self._missed: set[str] = set()
         self._put: set[str] = set()
@@ -127,14 +126,19 @@ class Registry(Generic[T]):
         plain: tuple[str, ...] = (),
         heading: str = "",
     ) -> None:
-        """Add an entry. Raises ValueError if the name is taken by another target.
+        """Add an entry. Raises ValueError if the name is taken by another target, unless it may
+        mean several.
 
         Without a target the entry describes an entry point, and is there only if that is.
         """
         known = self._entries.get(name)
-        if known is not None and known.target != target:
+        entry = Entry(name, target, summary, plain, heading)
+        if known is None or known.target == target:
+            self._entries[name] = entry
+        elif self.several:
+            self._further.append(entry)
+        else:
             raise ValueError(f"{self.kind} '{name}' is {known.target} already")
-        self._entries[name] = Entry(name, target, summary, plain, heading)
 
     def put(self, name: str, target: T | Callable[..., T]) -> None:
         """Add an object of the caller's for the rest of the process, or replace one put before.
@@ -151,18 +155,23 @@ class Registry(Generic[T]):
         return name in self._put
 
     def entries(self) -> Iterator[Entry[T]]:
-        """Return all entries, the built-in ones in order of addition."""
+        """Return all entries, the built-in ones in order of addition, those of a name together."""
         points = self._points()
         for entry in self._entries.values():
             if entry.target is not None or entry.name in points:
                 yield entry
+                yield from (one for one in self._further if one.name == entry.name)
         for name, point in sorted(points.items()):
             if name not in self._entries:
                 yield Entry(name, None, f"from {point.package or 'an entry point'}")
 
     def names(self) -> dict[str, str]:
-        """Return every name with its one-line description; nothing is imported."""
-        return {entry.name: entry.summary for entry in self.entries()}
+        """Return every name with its one-line description, of several the first one's; nothing is
+        imported."""
+        names: dict[str, str] = {}
+        for entry in self.entries():
+            names.setdefault(entry.name, entry.summary)
+        return names
 
     def plain(self, name: str) -> tuple[str, ...]:
         """Return the beginnings of arguments that mean a built-in name by themselves."""
@@ -190,7 +199,18 @@ class Registry(Generic[T]):
         Raises `UnknownName`, also when it cannot be loaded.
         """
         target = self._target(name)
-        return _load(self.kind, name, target) if isinstance(target, str) else target
+        return load_named(self.kind, name, target) if isinstance(target, str) else target
+
+    def all(self, name: str) -> Iterator[Any]:
+        """Yield the objects of a name, that of an entry point last; further ones whose modules are
+        missing are left out. Raises `UnknownName`."""
+        yield self.get(name)
+        further = [one.target for one in self._further if one.name == name]
+        if self._is_built_in(name) and name in self._points():
+            further.append(self._points()[name].target)
+        for target in further:
+            with suppress(NotInstalled):
+                yield load_named(self.kind, name, target) if isinstance(target, str) else target
 
     def is_instance(self, target: object) -> bool:
         """Return whether the object of a name is an instance, not a maker of one."""
@@ -216,7 +236,16 @@ class Registry(Generic[T]):
             UnknownName: the name is unknown, or its object cannot be loaded, does not take these
                 values, or does not make a thing of this kind.
         """
-        target = self.get(name)
+        return self.made(name, self.get(name), argument, values)
+
+    def made(
+        self,
+        name: str,
+        target: Any,
+        argument: str | None = None,
+        values: Mapping[str, object] = MappingProxyType({}),
+    ) -> T:
+        """Return the instance that an object of a name stands for, as `make` does."""
         made = target
         if not self.is_instance(target):
             if not callable(target):
@@ -308,33 +337,6 @@ def install(extra: str) -> str:
     """Return the command that installs an extra of this package."""
     package = "vlm-web-eval" if PUBLISHED else "."
     return f"pip install '{package}[{extra}]'" + ("" if PUBLISHED else " in a clone")
-
-
-def load(target: str) -> Any:
-    """Import what "module:attribute" names.
-
-    Raises `NotInstalled` if the module is missing, `ImportError` or `AttributeError` if it is
-    broken.
-    """
-    module, _, attribute = target.partition(":")
-    try:
-        loaded: Any = import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name and f"{module}.".startswith(f"{error.name}."):
-            raise NotInstalled(f"leaf {error.name} is not installed") from error
-        raise
-    for part in attribute.split("."):
-        loaded = getattr(loaded, part)
-    return loaded
-
-
-def _load(kind: str, name: str, target: str) -> object:
-    try:
-        return load(target)
-    except NotInstalled as error:
-        raise NotInstalled(f"{kind} '{name}': {error}") from error
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise UnknownName(f"{kind} '{name}' cannot be loaded from {target}: {error}") from error
 
 
 def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:

@@ -58,7 +58,7 @@ def sample_requests(settings: Settings, store: PictureStore) -> list[Request]:
             )
             return Reply(DESCRIPTION)
 
-        hold(plan.protocol.dialogue(*question.asked), reply)
+        hold(plan.protocol.dialogue(question.view), reply)
     return requests
 
 

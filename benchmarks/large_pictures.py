@@ -40,7 +40,7 @@ from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.pictures import Recipe
 from harness.protocols import PROTOCOLS, AskingProtocol
-from harness.records import Item
+from harness.views import ItemView
 from parsers import Declaration, Measure, Prediction, Status
 
 LEAST_SHARE = 0.80
@@ -145,14 +145,14 @@ class Look(AskingProtocol):
     """Shows the picture."""
 
     name = "look"
-    kind = "screen"
+    View = ItemView
     places = ("look",)
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
-        yield Ask(Conversation((user(*item.pictures, "Where is it?"),)), "look")
+    def dialogue(self, view: ItemView[str]) -> Dialogue:
+        yield Ask(Conversation((user(*view.pictures, "Where is it?"),)), "look")
         return Prediction(Status.ANSWERED)
 
-    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
+    def write(self, view: ItemView[str], said: Prediction) -> Mapping[str, str]:
         return {"look": ""}
 
 

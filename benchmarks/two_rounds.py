@@ -142,7 +142,7 @@ def questions(plan: Plan, most: int | None, few: int) -> tuple[list[str], list[s
         ids.append(question.unit_id)
         if len(ids) > few:
             continue
-        dialogue = plan.protocol.dialogue(*question.asked)
+        dialogue = plan.protocol.dialogue(question.view)
         asked = next(dialogue)
         with contextlib.suppress(StopIteration):
             while isinstance(asked, Ask):

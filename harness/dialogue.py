@@ -59,7 +59,7 @@ class Ask:
     max_tokens: int | None = None
     role: str = ""
     shared: str = ""
-    about: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+    about: Any = field(default=None, compare=False, repr=False)
     sample: int = 0
     temperature: float | None = None
     seed: int | None = None

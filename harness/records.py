@@ -1,23 +1,21 @@
 """The records that travel from a benchmark to a protocol.
 
 A `Row` is the unit of a recorded step with all that its files hold, answer included. A `Step` with
-its `Choice`s is what a protocol sees: nothing in them says which choice is right. An `Item` is what
-a protocol sees of a unit that comes ready from its benchmark.
+its `Choice`s is what a protocol is shown (`harness.views`): nothing in them says which choice is
+right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 from adapters.conversation import Picture
 from harness.page import Brackets, Candidate, Style
 from harness.runs.records import Unit
 from parsers.records import Choice as Choice
 from parsers.records import Gold, Operation, PastAction, StepInfo, Turn
-
-T = TypeVar("T")
 
 NO_POSITIVE = "no_positive"
 NO_SCREENSHOT = "no_screenshot"
@@ -248,20 +246,3 @@ class Step:
     turns: tuple[Turn[SeenAction], ...] = ()
     tokens: Callable[[str], int] | None = field(default=None, compare=False, repr=False)
     window: Window | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Item(Generic[T]):
-    """A unit that comes ready from its benchmark, as a protocol sees it.
-
-    Attributes:
-        content: what is asked about it; `asked` of the unit's detail.
-        pictures: those that the run's policy shows.
-        before: the units before it in its group, oldest first, where the protocol shows more of
-            them than what `content` says (`--history`).
-    """
-
-    unit_id: str
-    content: T
-    pictures: tuple[Picture, ...] = ()
-    before: tuple[Earlier, ...] = ()

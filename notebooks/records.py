@@ -16,9 +16,10 @@ from typing import Any
 
 from adapters.conversation import Picture, Reply, Usage
 from harness.judging.trajectory import Moment, Trajectory
-from harness.records import Choice, Item, Step
+from harness.records import Choice, Step
 from harness.runs.records import ActRecord, CallRecord, Unit
 from harness.runs.steps import StepDetail
+from harness.views import ItemView, StepView
 from parsers.actions import Action
 from parsers.records import Gold, Prediction
 
@@ -38,7 +39,7 @@ PARTS: dict[str, tuple[type[Any], ...]] = {
     "A unit, with its outcome": (Unit, Prediction, Action),
     "The detail of a recorded step": (StepDetail, Gold, Choice),
     "A call": (CallRecord, Reply, Usage, ActRecord, Picture),
-    "What a protocol is given": (Step, Item),
+    "What a protocol is given": (StepView, Step, ItemView),
     "What a judge is given": (Trajectory, Moment),
 }
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*): (.*)$")

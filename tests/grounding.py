@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from PIL import Image
 
 from adapters.conversation import Picture
 from harness.benchmarks import Benchmark, Items
 from harness.pictures import PicturePolicy, Screenshot, plan
-from harness.records import Item
+from harness.views import PlaceView
 from parsers.declaration import Declaration, Group, Level
 from parsers.grounding import KIND, POINTING, SCORERS, GroundingDetail, Target, measures
 
@@ -51,6 +51,7 @@ class Screens(Benchmark):
     name: str = "screens"
     declared: Declaration = DECLARED
     pictures: ClassVar[bool] = True
+    View = PlaceView
     protocol = "grounding"
     scorers: ClassVar = SCORERS
 
@@ -68,9 +69,9 @@ class Screens(Benchmark):
         return Items.of(units, pictures=lambda unit: (picture_bytes(unit.parents["picture"]),))
 
 
-def item(size: tuple[int, int] = (1920, 1080), asked: str = "the search field") -> Item[Any]:
+def item(size: tuple[int, int] = (1920, 1080), asked: str = "the search field") -> PlaceView:
     """An item with one picture of a size, shown unscaled."""
-    return Item("search", asked, (shown(size),))
+    return PlaceView("search", asked, (shown(size),))
 
 
 def shown(size: tuple[int, int], policy: str = "full") -> Picture:

@@ -30,9 +30,10 @@ from adapters.registry import Registry, UnknownName
 from harness.benchmarks import BENCHMARKS, StepBenchmark, StepDataset, open_steps
 from harness.page import Page
 from harness.policies import POLICIES, Secret
-from harness.protocols import PROTOCOLS, StepProtocol, of_steps
+from harness.protocols import PROTOCOLS, AskingProtocol
 from harness.rankers import RANKERS, open_ranks
-from harness.records import Choice, Row, Step
+from harness.records import Row
+from harness.views import StepView
 from parsers.records import Prediction
 
 
@@ -104,11 +105,10 @@ class First:
     """A policy."""
 
     name = "first"
+    View = StepView
     needs_gold = False
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
         raise NotImplementedError
 
 
@@ -139,8 +139,8 @@ def in_order_factory(argument: str) -> InOrder:
 in_order_instance = InOrder()
 
 
-def _two_rounds() -> StepProtocol:
-    return of_steps(PROTOCOLS.make("seeact-two-rounds"))
+def _two_rounds() -> AskingProtocol:
+    return PROTOCOLS.make("seeact-two-rounds")
 
 
 class Asking:
@@ -152,8 +152,9 @@ class Asking:
     def __getattr__(self, name: str) -> object:
         return getattr(_two_rounds(), name)
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Any:
-        return _two_rounds().dialogue(step, choices)
+    def dialogue(self, view: StepView) -> Any:
+        step, choices = view.step, view.choices
+        return _two_rounds().dialogue(StepView(step, choices))
 
 
 def asking_factory(*, shown: int = 3) -> Asking:

@@ -16,7 +16,7 @@ from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol
-from harness.records import Item
+from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from tests.harness.commands.tool import call, isolate
@@ -43,6 +43,10 @@ def speed_share(prediction: Prediction, detail: SignDetail) -> float | None:
     return share if detail.gold.arguments else None
 
 
+class SignView(ItemView[str]):
+    """A road sign in words."""
+
+
 DECLARED = Declaration(
     (Measure("named", "Named", main=True), Measure("speed", "Speed", binary=False)),
     levels=(Level("town"),),
@@ -55,6 +59,7 @@ DECLARED = Declaration(
 class RoadSigns(Benchmark):
     name: str = "road-signs"
     declared: Declaration = DECLARED
+    View = SignView
     Detail = SignDetail
     protocol = "read-the-sign"
     scorers: ClassVar = {"named": is_named, "speed": speed_share}
@@ -69,19 +74,19 @@ class RoadSigns(Benchmark):
 @dataclass(frozen=True)
 class ReadTheSign(AskingProtocol):
     name = "read-the-sign"
-    kind = "sign"
+    View = SignView
     places = ("read",)
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
-        reply = yield Ask(Conversation((user(f"What does {item.content} say?"),)), "read")
+    def dialogue(self, view: SignView) -> Dialogue:
+        reply = yield Ask(Conversation((user(f"What does {view.content} say?"),)), "read")
         assert isinstance(reply, Reply)
         name, *rest = reply.text.split()
         speed = {"speed": int(rest[0])} if rest else {}
         return Prediction(Status.ANSWERED, Action(name, arguments=speed))
 
-    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
-        said = prediction.action
-        return {"read": f"{said.name} {said.arguments.get('speed', '')}" if said else ""}
+    def write(self, view: SignView, said: Prediction) -> Mapping[str, str]:
+        action = said.action
+        return {"read": f"{action.name} {action.arguments.get('speed', '')}" if action else ""}
 
 
 class Driver(Echo):

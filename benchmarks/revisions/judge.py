@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from adapters import Conversation, Reply, user
 from harness.dialogue import Ask, Dialogue
-from harness.judging import JudgingProtocol, Trajectory, judged, seen
-from harness.records import Item
+from harness.judging import JudgingProtocol, judged, seen
 from parsers import Measure, Status
 
 
@@ -19,11 +19,11 @@ class LooksDone(JudgingProtocol):
     places = ("verdict",)
     measures = (Measure("done", "Done", "the judge says that the task is done", main=True),)
 
-    def dialogue(self, item: Item[Trajectory]) -> Dialogue:
-        tried = item.content
+    def dialogue(self, view: Any) -> Dialogue:
+        tried = view.content
         steps = "\n".join(step.action for step in tried.steps)
         text = f"Task: {tried.goal}\n{steps}\nAnswer: {tried.answer}\nEnd with YES or NO."
-        pictures = [picture for step in tried.steps for picture in seen(item, step)]
+        pictures = [picture for step in tried.steps for picture in seen(view, step)]
         reply = yield Ask(Conversation((user(*pictures[-1:], text),)), "verdict")
         assert isinstance(reply, Reply)
         last = reply.text.strip().rpartition("\n")[2].strip(" .*").upper()

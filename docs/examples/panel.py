@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adapters import Conversation, user
 from harness.dialogue import Ask, Dialogue, replies_of
 from harness.protocols import Lettering, Needs, StepProtocol, to_prediction
 from harness.protocols.vote import Vote, elected
-from harness.records import Choice, Step
+from harness.views import StepView
 from parsers import Prediction, letter, read_answer, spell_answer
 
 
@@ -32,7 +32,8 @@ class Panel(StepProtocol):
     def calls(self, count: int) -> tuple[int, int]:
         return self.judges, self.judges
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
+        step, choices = view.step, view.choices
         lettering = self.letters(len(choices))
         listed = [f"{choice.letter}. {choice.text}" for choice in choices]
         text = "\n".join([step.info.task, *listed, f"{lettering.none}. none of these"])
@@ -55,16 +56,15 @@ class Panel(StepProtocol):
         predictions = [to_prediction(answer, choices, lettering) for answer in answers]
         return elected(predictions, Vote(self.judges, "majority", lambda one, other: one == other))
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        choices = view.choices
         lettering = self.letters(len(choices))
         ids = [choice.id for choice in choices]
-        position = ids.index(prediction.element) if prediction.element in ids else None
+        position = ids.index(said.element) if said.element in ids else None
         reply = spell_answer(
             position,
-            prediction.operation,
-            prediction.value,
+            said.operation,
+            said.value,
             letters=lettering.choices,
             none_letter=lettering.none,
         )

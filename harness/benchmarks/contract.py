@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, Type
 from harness.errors import DataError, WithoutEffect, suggestion
 from harness.notes import test_data_note
 from harness.runs.records import Unit
+from harness.views import ItemView
 from parsers.declaration import Declaration
 from parsers.records import Prediction, Scores
 
@@ -200,6 +201,8 @@ class Benchmark(ABC):
 
     Attributes:
         pictures: True if its units have pictures to show.
+        View: what protocols and policies are shown of a unit (`harness.views`); they name the class
+            that they answer, too. By default an `ItemView` of the detail's `asked`.
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
             default that of the kind, if the kind ships, else JSON values.
         after: judging protocols that `--judge` has judge each finished unit.
@@ -226,6 +229,7 @@ class Benchmark(ABC):
     declared: Declaration = field(kw_only=True)
     published: str = field(default="", kw_only=True)
 
+    View: ClassVar[Any] = ItemView
     Detail: ClassVar[Any] = None
     pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()

@@ -22,6 +22,7 @@ from harness.notes import TEST_DATA_NOTE
 from harness.page import Candidate, decode_candidates
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
 from harness.runs.steps import StepDetail
+from harness.views import StepView
 from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
 from parsers.records import OPERATIONS, F1Variant, Operation, Scores
 
@@ -164,6 +165,7 @@ class StepBenchmark(Benchmark):
     declared: Declaration = field(default=MIND2WEB, kw_only=True)
     rules: ScoringRules = field(default=ScoringRules(), kw_only=True)
 
+    View = StepView
     Detail = StepDetail
     protocol = "seeact-two-rounds"
     pictures = True

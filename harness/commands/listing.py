@@ -41,9 +41,10 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def print_names(names: Mapping[str, str]) -> None:
-    width = max(len(name) for name in names)
-    for name, line in names.items():
+def print_names(names: Iterable[tuple[str, str]]) -> None:
+    listed = list(names)
+    width = max(len(name) for name, _ in listed)
+    for name, line in listed:
         say(f"{name:<{width}}  {line}")
 
 
@@ -86,11 +87,11 @@ def models(name: str | None) -> None:
     if name is not None:
         _model(name)
         return
-    print_names(names())
+    print_names(names().items())
     say("\nThe model's own name follows the colon (openai:gpt-5.4); names that begin with gpt-,")
     say("claude- or gemini- need no prefix. Baselines (vlm-eval policies) are models, too.")
     say("\nEmbedders, for protocols that compare texts (vlm-eval protocols says which):")
-    print_names(EMBEDDERS.names())
+    print_names(EMBEDDERS.names().items())
     say("\nvlm-eval models NAME lists the keys of --adapter-option for a model.")
 
 
@@ -122,11 +123,7 @@ def policies() -> None:
     """List the baselines; --model takes them, too."""
     from harness.policies import POLICIES
 
-    descriptions = {}
-    for name, line in POLICIES.names().items():
-        kind, _, plain = name.rpartition("/")
-        descriptions[f"{plain} ({kind})" if kind else plain] = line
-    print_names(descriptions)
+    print_names((entry.name, entry.summary) for entry in POLICIES.entries())
 
 
 @click.command()
@@ -134,7 +131,7 @@ def benchmarks() -> None:
     """List the benchmarks that --benchmark takes."""
     from harness.benchmarks import BENCHMARKS
 
-    print_names(BENCHMARKS.names())
+    print_names(BENCHMARKS.names().items())
 
 
 @click.command()
@@ -148,12 +145,16 @@ def protocols(name: str | None) -> None:
     from harness.protocols import PROTOCOLS, open_protocol, options_of
 
     if name is not None:
-        protocol = open_protocol(name)
-        for line in (f"{name}  {PROTOCOLS.names()[name]}", *_about(protocol), ""):
-            say(line)
-        kinds = options_of(name)
-        defaults = {key: getattr(protocol, key, None) for key in kinds}
-        print_options("--protocol-option", kinds, defaults)
+        open_protocol(name)
+        lines = [entry.summary for entry in PROTOCOLS.entries() if entry.name == name]
+        for target, summary in zip(PROTOCOLS.all(name), lines, strict=False):
+            known = getattr(target, "View", None)  # a factory's is known once it is called
+            View = known if isinstance(known, type) else None
+            protocol, kinds = open_protocol(name, View=View), options_of(name, View)
+            for line in (f"{name}  {summary}", *_about(protocol), ""):
+                say(line)
+            defaults = {key: getattr(protocol, key, None) for key in kinds}
+            print_options("--protocol-option", kinds, defaults)
         return
     names = PROTOCOLS.names()
     width = max(len(name) for name in names)
@@ -174,11 +175,11 @@ def protocols(name: str | None) -> None:
 def _about(protocol: AskingProtocol) -> list[str]:
     """Return the paper, and what a protocol usually asks with."""
     from harness.kinds.step.kind import RecordedSteps
-    from harness.protocols import StepProtocol
     from harness.settings import Settings
+    from harness.views import StepView
 
     needs, offered, count = protocol.needs, "", 1
-    if isinstance(protocol, StepProtocol):
+    if protocol.View is StepView:
         source = needs.sources[0]
         top_k = needs.top_k if source == "ranker" else None
         count = RecordedSteps.usual_count(Settings(candidates=source, top_k=top_k))
@@ -192,9 +193,10 @@ def _about(protocol: AskingProtocol) -> list[str]:
     calls = f"{least} to {most}" if least != most else str(least)
     shown = "none" if needs.pictures == "none" else needs.picture_policy
     unit = "call" if calls == "1" else "calls"
+    asked = protocol.View.__name__.removesuffix("View").lower()
     return [
         *([protocol.paper] if protocol.paper else []),
-        f"{calls} {unit} per {protocol.kind}; {offered}pictures: {shown}",
+        f"{calls} {unit} per {asked}; {offered}pictures: {shown}",
         *(f"--role {role.name}=...: {_about_role(role)}" for role in protocol.roles),
     ]
 
@@ -209,4 +211,4 @@ def rankers() -> None:
     """List the rankers for --ranker, which also takes files of ranks."""
     from harness.rankers import RANKERS
 
-    print_names(RANKERS.names())
+    print_names(RANKERS.names().items())

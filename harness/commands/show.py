@@ -96,7 +96,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
             tell(call)
             return vectors(call.texts)
 
-        dialogue.hold(plan.protocol.dialogue(*question.asked), reply, embed=embed)
+        dialogue.hold(plan.kind.dialogue(question.view), reply, embed=embed)
 
     def tell(call: Ask | Embed) -> None:
         if isinstance(call, dialogue.Ask):
@@ -223,15 +223,15 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
     """Return the reply of a model that finds the right choice, or none of them."""
     from harness.benchmarks import actions_of
     from harness.policies import Oracle, chance_for
-    from harness.protocols import spelled
+    from harness.protocols import written_as
     from parsers.records import Prediction, Status
 
     prediction = Prediction(Status.NONE)
     if right:
         chance = chance_for(0, 0, question.unit_id, "show")
-        prediction = Oracle().predict(*question.asked, chance, question.secret)
+        prediction = Oracle().predict(question.view, chance, question.secret)
     space = actions_of(question.record.benchmark)
-    return spelled(protocol, question.asked, prediction, space)
+    return written_as(protocol, question.view, prediction, space)
 
 
 def _print_call(ask: Ask, tokens: int) -> None:

@@ -21,7 +21,7 @@ from harness.kinds.step.questions import StepQuestion
 from harness.pictures import PictureStore
 from harness.planning.plan import Plan
 from harness.printing import say
-from harness.protocols import StepProtocol, of_steps
+from harness.protocols import AskingProtocol
 from harness.settings import on_record
 from harness.tables import TEST_DATA_NOTE
 
@@ -36,7 +36,9 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
     if plan.dataset.whole == "conversation":
         # Its columns have no place for them: turns would be scored as tasks.
         raise UserError(f"a snapshot stores tasks, and {plan.dataset.benchmark} has conversations")
-    protocol = of_steps(plan.protocol)
+    protocol = plan.protocol
+    if not isinstance(plan.kind, RecordedSteps):
+        raise UserError(f"a snapshot stores recorded steps, and {plan.dataset.benchmark} has none")
     if not protocol.can_be_stored:
         raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
     if plan.settings.candidates != "snapshot":
@@ -57,7 +59,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
 
 
 def _rows(
-    plan: Plan, protocol: StepProtocol, store: PictureStore, runner: asyncio.Runner
+    plan: Plan, protocol: AskingProtocol, store: PictureStore, runner: asyncio.Runner
 ) -> Iterator[SnapshotRow]:
     assert isinstance(plan.kind, RecordedSteps)
     tasks, policy = plan.selected.tasks, plan.model.policy is not None

@@ -13,7 +13,8 @@ from harness.kinds.step.predictions import under
 from harness.page import Page
 from harness.protocols import Lettering, Needs, StepProtocol
 from harness.protocols.action_strings import ON_RECORDED_PAGES
-from harness.records import Choice, Row, Step
+from harness.records import Choice, Row
+from harness.views import StepView
 from parsers import browsergym
 from parsers.actions import Action, ActionSpace, Value
 from parsers.browsergym import FUNCTIONS, STOPS
@@ -58,8 +59,9 @@ class ActionStrings(StepProtocol):
             return super().letters(count)
         return Lettering(tuple(letter(number) for number in range(count)), letter(count))
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Read the action; the prediction uses `FUNCTIONS`, without `choose`."""
+        choices = view.choices
         reply = yield Ask(Conversation(()), PLACE)
         assert isinstance(reply, Reply)
         prediction = browsergym.read(reply.text)
@@ -67,16 +69,15 @@ class ActionStrings(StepProtocol):
             return prediction
         return self._chosen(prediction, prediction.action.arguments, choices)
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Write the action of a prediction in terms of `FUNCTIONS`; `noop()` if there is none."""
-        action = prediction.action
+        choices = view.choices
+        action = said.action
         if action is None or action.name not in FUNCTIONS:
             action = Action("noop")
         values = {_VALUES[action.name]: "", **action.arguments} if action.name in _VALUES else {}
         none = self.letters(len(choices)).none
-        if prediction.status is Status.NONE and none is not None and action.name in _WRITTEN:
+        if said.status is Status.NONE and none is not None and action.name in _WRITTEN:
             chosen = (none, _WRITTEN[action.name], *values.values())
             names = ("letter", "operation", "value")
             action = Action("choose", arguments=dict(zip(names, chosen, strict=False)))
@@ -119,14 +120,14 @@ class ParsedAction(NamedTuple):
 
 
 def read_action(
-    text: str, asked: tuple[Step, Sequence[Choice]], row: Row, page: Page, space: ActionSpace | None
+    text: str, view: StepView, row: Row, page: Page, space: ActionSpace | None
 ) -> ParsedAction:
     """Parse an action on a step's page into the `space` of its benchmark.
 
     No text raises an exception.
     """
     protocol = ActionStrings()
-    parsed = hold(protocol.dialogue(*asked), lambda _: Reply(text))
+    parsed = hold(protocol.dialogue(view), lambda _: Reply(text))
     action = parsed.action
     if action is not None and action.element is not None and action.element not in page:
         left = replace(action, element=None)

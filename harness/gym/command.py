@@ -14,6 +14,7 @@ from harness.gym.episode import TAKEN, OnInvalid, Transition
 from harness.policies import Policy, chance_for, policies_for, policy_named
 from harness.printing import say, terminal
 from harness.runs import StepUnit
+from harness.views import StepView
 from parsers.counting import prefix
 
 if TYPE_CHECKING:
@@ -55,14 +56,14 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
 
     settings = given_settings()
     name = settings.pop("model")
-    known = policies_for("step")
+    known = policies_for(StepView)
     if name not in known:
         raise UserError(
             f"'{name}' is not a baseline for recorded steps ({', '.join(known)}); evaluate a model "
             "with vlm-eval run, or let it play in Python: docs/environment.md"
         )
     environment = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
-    episodes = list(episodes_of(environment, policy_named(name, "step")))
+    episodes = list(episodes_of(environment, policy_named(name, StepView)))
     if transition == "teacher":
         records = [record for records in episodes for record in records]
         rest = (records, environment.settings, environment.declared)
@@ -81,10 +82,10 @@ def episodes_of(environment: RecordedEnv, policy: Policy) -> Iterator[list[StepU
     for index in range(len(environment.episodes)):
         environment.reset(options={"index": index})
         while (question := environment.question) is not None:
-            asked = question.for_policy(environment.protocol)
+            view = question.for_policy(environment.protocol)
             secret = question.secret if policy.needs_gold else None
             chance = chance_for(seed, 0, question.unit_id, "policy")
-            environment.step(environment.action_of(policy.predict(*asked, chance, secret)))
+            environment.step(environment.action_of(policy.predict(view, chance, secret)))
         yield environment.records
 
 

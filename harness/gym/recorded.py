@@ -22,7 +22,7 @@ from harness.kinds.step.kind import RecordedSteps
 from harness.kinds.step.questions import StepQuestion
 from harness.planning.data import open_data
 from harness.policies import Oracle
-from harness.protocols.registry import spelled
+from harness.protocols.registry import written_as
 from harness.records import Row
 from harness.runs import StepUnit
 from parsers.records import Prediction
@@ -135,7 +135,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             self._over = True
             return self._observation(), 0.0, True, False, self._info()
         text = action if isinstance(action, str) else ""
-        parsed = read_action(text, question.asked, episode.row, episode.page, self.declared.actions)
+        parsed = read_action(text, question.view, episode.row, episode.page, self.declared.actions)
         turn, record = episode.turn, episode.answer(parsed)
         self._over = episode.question is None
         observation = self._observation(text, parsed.error)
@@ -161,7 +161,8 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         """Write the action of a prediction about `question`; ValueError without a question."""
         if self.question is None:
             raise ValueError("there is no question")
-        return spelled(self.protocol, self.question.asked, prediction, self.declared.actions)[PLACE]
+        view = self.question.view
+        return written_as(self.protocol, view, prediction, self.declared.actions)[PLACE]
 
     def _chosen(self, options: Mapping[str, Any]) -> int:
         """Return the position of the episode to begin."""
@@ -239,7 +240,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
 
     def _oracle(self, question: StepQuestion) -> dict[str, Any]:
         gold = question.secret.gold
-        prediction = Oracle().predict(*question.asked, None, question.secret)
+        prediction = Oracle().predict(question.view, None, question.secret)
         return {
             "elements": list(gold.elements),
             "operation": gold.operation,

@@ -13,15 +13,15 @@ from adapters.options import LeafSettings, session_setting
 
 if TYPE_CHECKING:
     from harness.judging.protocol import JudgingProtocol, judged, seen
-    from harness.judging.trajectory import Moment, Trajectory
+    from harness.judging.trajectory import Moment, Trajectory, TrajectoryView
 
-__all__ = ["JudgingProtocol", "Moment", "Trajectory", "judged", "seen"]
+__all__ = ["JudgingProtocol", "Moment", "Trajectory", "TrajectoryView", "judged", "seen"]
 
 
 def __getattr__(name: str) -> object:
     # Imported on first use: the settings of this package are read at every start.
     if name in __all__:
-        place = "trajectory" if name in ("Moment", "Trajectory") else "protocol"
+        place = "trajectory" if name in ("Moment", "Trajectory", "TrajectoryView") else "protocol"
         return getattr(import_module(f"harness.judging.{place}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

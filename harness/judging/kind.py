@@ -16,7 +16,7 @@ from adapters.contract import AdapterInfo
 from harness.benchmarks import Benchmark, Dataset, Items, benchmark
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
-from harness.judging.trajectory import Recorded, TrajectoryDetail, trajectory_id
+from harness.judging.trajectory import Recorded, TrajectoryDetail, TrajectoryView, trajectory_id
 from harness.kinds.contract import Question, UnitKind
 from harness.protocols import AskingProtocol, open_protocol
 from harness.runs import Unit, open_run
@@ -77,6 +77,7 @@ class Judgment(Benchmark):
     method: str = ""
     run: Path = Path()
 
+    View = TrajectoryView
     Detail = TrajectoryDetail
     pictures = True
     guarded = True
@@ -143,7 +144,9 @@ def judgment(argument: str = "") -> Judgment:
     except UserError as error:
         raise DataError(str(error)) from error
     if not isinstance(protocol, JudgingProtocol):
-        raise DataError(f"protocol '{method}' judges no trajectories, only '{protocol.kind}' units")
+        raise DataError(
+            f"protocol '{method}' judges no trajectories: it answers {protocol.View.__name__}"
+        )
     run = Path(path)
     return Judgment(
         f"{NAME}:{argument}",

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from adapters import Picture
 from harness.dialogue import Dialogue
-from harness.judging.trajectory import Moment, Trajectory
+from harness.judging.trajectory import Moment, TrajectoryView
 from harness.protocols import AskingProtocol
-from harness.records import Item
 from parsers.actions import Action, Value
 from parsers.measure import Measure
 from parsers.records import Prediction, Status
@@ -23,11 +22,11 @@ TRAJECTORY = "trajectory"
 class JudgingProtocol(AskingProtocol):
     """A way to judge finished units; the model under test is the judge.
 
-    `measures` are those of the judgement, one of them the main one; `dialogue` gets an
-    `Item[Trajectory]` and returns their values with `judged`.
+    `measures` are those of the judgement, one of them the main one; `dialogue` gets a
+    `TrajectoryView` and returns their values with `judged`.
     """
 
-    kind = TRAJECTORY
+    View = TrajectoryView
 
     @property
     @abstractmethod
@@ -35,7 +34,7 @@ class JudgingProtocol(AskingProtocol):
         """The measures that it returns values of."""
 
     @abstractmethod
-    def dialogue(self, item: Item[Trajectory]) -> Dialogue:
+    def dialogue(self, view: TrajectoryView) -> Dialogue:
         """Ask about one trajectory."""
 
 
@@ -55,6 +54,6 @@ def judged(
     return Prediction(status, action, parsed={**(said or {}), **values})
 
 
-def seen(item: Item[Trajectory], moment: Moment) -> tuple[Picture, ...]:
+def seen(view: TrajectoryView, moment: Moment) -> tuple[Picture, ...]:
     """Return the picture of a step as it is sent; () where there is none, or pictures are off."""
-    return item.pictures[moment.picture : moment.picture + 1] if moment.picture is not None else ()
+    return view.pictures[moment.picture : moment.picture + 1] if moment.picture is not None else ()

@@ -24,6 +24,7 @@ from harness.runs.live_steps import steps_taken
 from harness.runs.manifest import Manifest, read_manifest
 from harness.runs.on_record import CallHead
 from harness.runs.run import RESOLVER
+from harness.views import ItemView
 from parsers.live import STOPS
 
 
@@ -36,7 +37,7 @@ class Moment:
         said: the reply of the agent, with its reasoning where it wrote any.
         failed: why the action could not be carried out; "" if it was.
         url: the address of the page.
-        picture: the place of what was seen before the action among the pictures of the `Item`;
+        picture: the place of what was seen before the action among the pictures of the view;
             None without one.
     """
 
@@ -60,6 +61,10 @@ class Trajectory:
     goal: str = ""
     steps: tuple[Moment, ...] = ()
     answer: str = ""
+
+
+class TrajectoryView(ItemView[Trajectory]):
+    """A trajectory to judge, with its pictures."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,30 +17,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adapters.contract import AdapterInfo, ImageRule
 from adapters.registry import Registry, UnknownName
-from harness.benchmarks import Benchmark, Dataset, benchmark
+from harness.benchmarks import Benchmark, Dataset, actions_of, benchmark
+from harness.dialogue import Dialogue
 from harness.errors import DataError, ExtensionError, UserError, raised
 from harness.kinds.ready import Question as Question
 from harness.kinds.scoring import Extras, Scorer, scored, scorer_of
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import Secret
-from harness.protocols import AskingProtocol
-from harness.records import Item
+from harness.protocols import AskingProtocol, ask
 from harness.runs import Unit
-from harness.settings import (
-    EARLIER,
-    ELEMENTS,
-    EPISODES,
-    PICTURES,
-    RULES,
-    SETTINGS,
-    STEPS,
-    Settings,
-)
+from harness.settings import EARLIER, ELEMENTS, EPISODES, PICTURES, RULES, SETTINGS, STEPS, Settings
+from parsers.actions import ActionSpace
 from parsers.records import Prediction
 
 if TYPE_CHECKING:
     from harness.kinds.prediction_file import Predictions
     from harness.kinds.replies import PastReplies
+    from harness.protocols.vote import Vote
 
 
 class UnitKind:
@@ -50,6 +43,8 @@ class UnitKind:
         pictures: the picture policy of the run.
         extras: bounds and extra counts of such units.
         replies: what another run replied, None unless `--history-from` names one.
+        space: the actions of the benchmark.
+        vote: how the samples of a dialogue are counted; None for one sample.
         same_within: largest distance of two points that are the same answer, in pixels, where no
             candidate is known under either.
     """
@@ -78,12 +73,27 @@ class UnitKind:
             near = one.under == other.under
         return near and replace(one.action, point=other.point) == other.action
 
-    @classmethod
-    def asks_with(
-        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
-    ) -> AskingProtocol:
-        """The protocol as it asks about such units. `info` is the model's, None for policies."""
-        return protocol
+    def dialogue(self, view: Any) -> Dialogue:
+        """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
+        return ask(self.protocol, view, self.space, self.vote)
+
+    def calls(self, count: int) -> dict[str, tuple[int, int]]:
+        """The least and largest numbers of calls that are declared, by role ("": the model)."""
+        times = self.settings.samples or 1
+        calls = {"": self.protocol.calls(count), **self.protocol.role_calls(count)}
+        return {role: (least * times, most * times) for role, (least, most) in calls.items()}
+
+    @cached_property
+    def space(self) -> ActionSpace | None:
+        return actions_of(self.settings.benchmark)
+
+    @cached_property
+    def vote(self) -> Vote | None:
+        if self.settings.samples is None:
+            return None
+        from harness.protocols.vote import Vote
+
+        return Vote(self.settings.samples, self.settings.vote or "majority", self.same)
 
     @classmethod
     def given(cls, settings: Settings) -> Settings:
@@ -287,8 +297,8 @@ class UnitKind:
                 f"a benchmark of kind '{record.kind}' cannot be asked about here: the package "
                 "that has this kind is not installed"
             )
-        item = Item(record.unit_id, detail.asked, record.pictures)
-        return Question(record, (item,), Secret(detail.gold))
+        view = benchmark(record.benchmark).View(record.unit_id, detail.asked, record.pictures)
+        return Question(record, view, Secret(detail.gold))
 
 
 def picture_policy(settings: Settings, usual: str = "none") -> PicturePolicy:

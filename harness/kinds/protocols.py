@@ -6,12 +6,18 @@ from typing import Any
 
 from adapters import AdapterInfo, Reply
 from adapters.embedding import stand_in
-from harness.benchmarks import Benchmark
+from harness.benchmarks import Benchmark, benchmark
 from harness.dialogue import hold
 from harness.errors import UserError
-from harness.kinds.contract import Question, kind_of
+from harness.kinds.ready import Question
 from harness.policies import Oracle, chance_for
-from harness.protocols import AskingProtocol, check_actions, dialogue_about, open_protocol, spelled
+from harness.protocols import (
+    AskingProtocol,
+    ask,
+    check_actions,
+    open_protocol,
+    written_as,
+)
 from harness.settings import SETTINGS, Settings, written
 from parsers.actions import ActionSpace
 from parsers.records import Prediction
@@ -29,23 +35,17 @@ def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProt
         value = getattr(settings, name)
         if setting.fills == "protocol" and value is not None:
             shared[name] = value
-    protocol = open_protocol(settings.protocol, shared, options, model=info)
-    kind = kind_of(settings.benchmark)
-    if settings.samples is not None:
-        from harness.protocols.vote import Vote, with_votes
-
-        vote = Vote(settings.samples, settings.vote or "majority", kind.same)
-        protocol = with_votes(protocol, vote)
-    return kind.asks_with(protocol, settings, info)
+    View = benchmark(settings.benchmark).View
+    return open_protocol(settings.protocol, shared, options, model=info, View=View)
 
 
 def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
-    """Raise `UserError` if the protocol asks about other units than those of the benchmark, or
-    answers with actions that say nothing there."""
-    if protocol.kind != source.kind:
+    """Raise `UserError` if the protocol answers other views than the benchmark shows, or with
+    actions that say nothing there."""
+    if not issubclass(source.View, protocol.View):
         raise UserError(
-            f"{written('protocol')} {protocol.name} is for benchmarks of kind '{protocol.kind}', "
-            f"and {source.name} is of kind '{source.kind}': ask with {source.protocol}"
+            f"{written('protocol')} {protocol.name} answers {protocol.View.__name__}, and "
+            f"{source.name} shows {source.View.__name__}: ask with {source.protocol}"
         )
     check_actions(protocol, source.declared.actions)
 
@@ -55,20 +55,17 @@ def as_oracle(
 ) -> Prediction:
     """Return what the protocol reads from the oracle's answers."""
     chance = chance_for(0, 0, question.unit_id, "oracle")
-    right = Oracle().predict(*question.asked, chance, question.secret)
-    return as_answered(protocol, question.asked, right, space)
+    right = Oracle().predict(question.view, chance, question.secret)
+    return as_answered(protocol, question.view, right, space)
 
 
 def as_answered(
-    protocol: AskingProtocol, asked: tuple[Any, ...], answer: Prediction, space: ActionSpace | None
+    protocol: AskingProtocol, view: Any, answer: Prediction, space: ActionSpace | None
 ) -> Prediction:
-    """Spell a prediction in terms of `space` in the protocol's form and read it back.
-
-    `asked` is what its dialogue is given of the unit.
-    """
-    replies = spelled(protocol, asked, answer, space)
+    """Write a prediction in terms of `space` in the protocol's form and read it back."""
+    replies = written_as(protocol, view, answer, space)
     return hold(
-        dialogue_about(protocol, asked, space),
-        lambda ask: Reply(replies[ask.place]),
+        ask(protocol, view, space),
+        lambda call: Reply(replies[call.place]),
         embed=lambda call: stand_in(call.texts),
     )

@@ -22,16 +22,16 @@ class Question:
     Attributes:
         record: its record so far; `record.invalid` says why no model is asked, None for a valid
             unit.
-        asked: what the protocol's `dialogue` and `spell` are given.
+        view: what the protocol's `dialogue` and `write` are given.
         secret: the right answer, for policies that need it.
-        sources: encoded pictures that those in `asked` are made from, by digest.
+        sources: encoded pictures that those in `view` are made from, by digest.
         outcome: the prediction of a valid unit that needs no model call; None for all others.
         environment: opens what the dialogue acts in; None for units that are not acted upon.
         glimpse: what is observed of it in its stead where calls are estimated.
     """
 
     record: Unit[Any]
-    asked: tuple[Any, ...]
+    view: Any
     secret: Secret
     sources: Mapping[str, bytes] = field(default_factory=dict)
     outcome: Prediction | None = None
@@ -56,9 +56,9 @@ class Question:
         """The question for another of its dialogues."""
         return self
 
-    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
-        """Return the arguments for a policy: no more than `protocol` shows a model."""
-        return self.asked
+    def for_policy(self, protocol: AskingProtocol) -> Any:
+        """Return the view for a policy: no more than `protocol` shows a model."""
+        return self.view
 
     def looked_up(self) -> tuple[Picture, ...]:
         """The pictures that the dialogue has requested while it was open."""

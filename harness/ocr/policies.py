@@ -1,4 +1,4 @@
-"""The policy `ocr`, for each kind of units."""
+"""The policy `ocr`, for steps, places, questions and screens."""
 
 from __future__ import annotations
 
@@ -16,16 +16,13 @@ from harness.policies import Secret
 from harness.policies.lexical import Lexical
 from harness.policies.words import phrases, plain, read_line, words
 from harness.protocols.coordinates import smallest_under
-from harness.records import Choice, Item, Step
+from harness.views import PlaceView, QuestionView, ScreenView, StepView
 from parsers.actions import Action
 from parsers.grounding import CLICK
-from parsers.grounding import KIND as GROUNDING
-from parsers.question import KIND as QUESTION
-from parsers.question import LETTERS, Asked, answered, offered
+from parsers.question import LETTERS, answered, offered
 from parsers.question.metrics import number_of
 from parsers.records import Prediction, Status
-from parsers.screen import DIRECTIONS, OPPOSITE, Past, Task
-from parsers.screen import KIND as SCREEN
+from parsers.screen import DIRECTIONS, OPPOSITE, Past
 
 NOTHING = Prediction(Status.NONE)
 
@@ -36,7 +33,6 @@ class Reads:
 
     name: str = "ocr"
     needs_gold: bool = False
-    kind: str = "step"
     eyes: Eyes = field(default_factory=Eyes, compare=False, repr=False)
 
     def check(self, units: Sequence[Any]) -> None:
@@ -57,18 +53,20 @@ class ReadsSteps(Reads):
     """Recorded steps: `lexical` among the choices whose words were read; without texts of choices,
     the place of the line that fits the task best."""
 
+    View = StepView
+
     def predict(
         self,
-        step: Step,
-        choices: Sequence[Choice],
+        view: StepView,
         chance: random.Random,
         secret: Secret | None,
         lines: Sequence[Line] = (),
     ) -> Prediction:
+        step, choices = view.step, view.choices
         read = words_read(lines)
         if any(choice.text for choice in choices):
             seen = [choice for choice in choices if read & set(words(plain(choice.text)))]
-            return Lexical().predict(step, seen or choices, chance, secret)
+            return Lexical().predict(StepView(step, tuple(seen) or choices), chance, secret)
         done = [read_line(one) for one in step.history]
         line = best(step.info.task, lines, [one.what for one in done])
         if line is None:
@@ -82,16 +80,16 @@ class ReadsSteps(Reads):
 class ReadsTargets(Reads):
     """Grounding items: the middle of the line that fits; declines where none does."""
 
-    kind: str = GROUNDING
+    View = PlaceView
 
     def predict(
         self,
-        item: Item[str],
+        view: PlaceView,
         chance: random.Random,
         secret: Secret | None,
         lines: Sequence[Line] = (),
     ) -> Prediction:
-        line = best(item.content, lines)
+        line = best(view.content, lines)
         if line is None:
             return NOTHING
         return Prediction(Status.ANSWERED, Action(CLICK, point=line.middle))
@@ -105,17 +103,17 @@ class ReadsQuestions(Reads):
     Of a question about a box, only the lines in it are read; of options that are boxes, the one
     with the line that fits is taken."""
 
-    kind: str = QUESTION
+    View = QuestionView
 
     def predict(
         self,
-        item: Item[Asked],
+        view: QuestionView,
         chance: random.Random,
         secret: Secret | None,
         lines: Sequence[Line] = (),
     ) -> Prediction:
-        asked = item.content
-        inside = _inside(asked.box, item.pictures, lines)
+        asked = view.content
+        inside = _inside(asked.box, view.pictures, lines)
         if inside and not asked.options:
             return answered(" ".join(line.text for line in inside))
         lines = inside or lines
@@ -123,7 +121,7 @@ class ReadsQuestions(Reads):
         letters, options = "".join(shown) or LETTERS, list(shown.values())
         fit = best(asked.question, lines)
         for letter, one in shown.items():
-            if fit is not None and fit in _inside(one, item.pictures, [fit]):
+            if fit is not None and fit in _inside(one, view.pictures, [fit]):
                 return answered(letter if asked.metric == "choice" else one)
         if asked.metric == "choice":
             if any(one not in letters for one in options):
@@ -173,16 +171,16 @@ class ReadsScreens(Reads):
     """Steps on screens: what the sentence of the step says to do, at the line that fits it best, or
     the goal; scrolls down where none does."""
 
-    kind: str = SCREEN
+    View = ScreenView
 
     def predict(
         self,
-        item: Item[Task],
+        view: ScreenView,
         chance: random.Random,
         secret: Secret | None,
         lines: Sequence[Line] = (),
     ) -> Prediction:
-        task = item.content
+        task = view.content
         said = task.instruction or task.goal
         if task.instruction and (action := _spoken(task.instruction)) is not None:
             return Prediction(Status.ANSWERED, action)

@@ -123,8 +123,7 @@ def _count(
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    number = question.count
-    declared = {"": plan.protocol.calls(number), **plan.protocol.role_calls(number)}
+    declared = plan.kind.calls(question.count)
     for role in dict.fromkeys((*declared, *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
         of_role = RoleEstimate(len(made), len(made))

@@ -138,7 +138,7 @@ def estimated_calls(plan: Plan, question: Question) -> list[EstimatedCall]:
                 given.append(embed(call) if isinstance(call, Embed) else act(call))
         return given
 
-    hold_turns(plan.protocol.dialogue(*question.asked), results)
+    hold_turns(plan.kind.dialogue(question.view), results)
     return calls
 
 

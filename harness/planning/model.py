@@ -24,6 +24,7 @@ from adapters.contract import Generation, UnknownOption
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
+from harness.benchmarks import Benchmark
 from harness.engine import Caller, Lane, Pricing
 from harness.errors import UserError, WithoutEffect
 from harness.planning.pricing import (
@@ -35,11 +36,10 @@ from harness.planning.pricing import (
     tokens_of,
 )
 from harness.planning.resolve import refuse_without_effect
-from harness.policies import POLICIES, Policy, policies_for, policy_named
+from harness.policies import POLICIES, Policy, answers, policies_for, policy_named
 from harness.protocols.contract import AskingProtocol
 from harness.runs.callers import at_once
 from harness.settings import SETTINGS, Settings, written
-from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
     from harness.policies.as_model import PolicyAdapter
@@ -125,30 +125,36 @@ class Model:
 
 
 def open_policy(
-    settings: Settings, own: Policy | None, protocol: AskingProtocol, space: ActionSpace | None
+    settings: Settings, own: Policy | None, protocol: AskingProtocol, source: Benchmark
 ) -> Model:
     """The policy named in the settings, which answers in the protocol's format.
 
-    `own` is the caller's, used instead and recorded by its name and class; `space` is the
-    benchmark's action space. Raises `UserError` for a policy that answers units of another kind.
+    `own` is the caller's, used instead and recorded by its name and class. Raises `UserError` for a
+    policy that answers something else than the benchmark shows.
     """
-    policy = policy_named(settings.model, protocol.kind) if own is None else own
-    kind = getattr(policy, "kind", "step")
-    answers = {protocol.kind}
-    if protocol.step_kind == protocol.kind or not policy.needs_gold:
-        # No step has a right answer where a unit has several.
-        answers |= {"", protocol.step_kind}
-    if kind not in answers:
-        does = f"is for benchmarks of kind '{kind}'" if kind else "repeats the recorded answer"
-        others = ", ".join(policies_for(protocol.kind, protocol.step_kind))
+    policy = policy_named(settings.model, source.View) if own is None else own
+    if not hasattr(policy, "View"):
         raise UserError(
-            f"the policy '{policy.name}' {does}, and {settings.benchmark} is of kind "
-            f"'{protocol.kind}': ask a model, or a policy for them ({others})"
+            f"the policy '{policy.name}' does not say what it answers: give its class a View "
+            "(harness.views)"
+        )
+    if not answers(policy, source.View):
+        does = f"answers {policy.View.__name__}"
+        if issubclass(source.View, policy.View):
+            does = "repeats the recorded answer"
+        others = ", ".join(policies_for(source.View))
+        raise UserError(
+            f"the policy '{policy.name}' {does}, and {source.name} shows "
+            f"{source.View.__name__}: ask a model, or a policy for that ({others})"
         )
     from harness.policies.as_model import PolicyAdapter
 
     adapter = PolicyAdapter(
-        policy, protocol, settings.seed, space=space, identified=own is not None
+        policy,
+        protocol,
+        settings.seed,
+        space=source.declared.actions,
+        identified=own is not None,
     )
     return Model(adapter, adapter, prices_of(settings.prices))
 
@@ -278,7 +284,7 @@ def _unknown(name: str, error: UnknownName) -> str:
     both: Registry[object] = Registry("model or policy", "vlm_eval.none")
     from adapters.catalog import ADAPTERS
 
-    policies = {name.rpartition("/")[2] for name in POLICIES.names()}
+    policies = POLICIES.names()
     for known in (*ADAPTERS.names(), *policies):
         both.add(known, known, plain=ADAPTERS.plain(known))
     with suppress(UnknownName):

@@ -78,8 +78,7 @@ class Plan:
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        of_roles = self.protocol.role_calls(self.usual_count).values()
-        calls = self.protocol.calls(self.usual_count)[1] + sum(most for _, most in of_roles)
+        calls = sum(most for _, most in self.kind.calls(self.usual_count).values())
         return (self.dialogues - len(self.taken)) * calls
 
     @property
@@ -167,7 +166,7 @@ def plan_run(
     kind = unit_kind(source.kind)(whole, protocol)
     kind.open()
     if model is None:
-        model = open_policy(whole, policy, protocol, source.declared.actions)
+        model = open_policy(whole, policy, protocol, source)
     check_model(whole, protocol, model.info, kind.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
@@ -302,6 +301,7 @@ def _of_model(plan: Plan) -> dict[str, Any]:
     if not belonging:
         return {}
     model = None if plan.model.policy else plan.model.info
-    usual = open_protocol(plan.settings.protocol, model=model).settings()
+    View = plan.protocol.View
+    usual = open_protocol(plan.settings.protocol, model=model, View=View).settings()
     chosen = plan.protocol.settings()
     return {OF_MODEL: [name for name in belonging if chosen[name] == usual[name]]}

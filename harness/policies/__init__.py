@@ -1,10 +1,9 @@
 """Baselines: selected like models, they answer without one.
 
-policy = policy_named("random", "step")
+policy = policy_named("random", StepView)
 model = PolicyAdapter(policy, protocol, seed=42)    # from harness.policies.as_model
 
-A name can mean another policy for another kind of units: it is registered as `kind/name`, and users
-write the name alone.
+A name can mean several policies, each for what it is shown (`Policy.View`).
 
 Of recorded steps, `random` chooses by chance. `always-click` is the chance in every table: 81 to
 84 % of the recorded operations are clicks, so it reaches an operation F1 of 0.80 to 0.84 on the
@@ -20,10 +19,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adapters.registry import Registry
+from harness.views import StepView
 from parsers.records import OPERATIONS, Gold, Operation, Prediction, Status
 
 if TYPE_CHECKING:
-    from harness.records import Choice, Step
+    from harness.records import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,12 @@ class Secret:
 
 
 class Policy(Protocol):
-    """Answers units of one kind without a model. Instances are values.
+    """Answers units without a model. Instances are values.
 
-    `kind` names the kind ("" for all kinds); without it, a policy answers recorded steps. A policy
-    that cannot answer all units of its kind has a method `check`, which gets the selected units
-    before the first call and raises `UserError`. One that looks at pictures has a coroutine `look`,
-    which gets the pictures of a unit and where their bytes are (`PictureSource`); what it returns
-    is the last argument of `predict`. A method `close` is called at the end.
+    A policy that cannot answer all units that it is shown has a method `check`, which gets the
+    selected units before the first call and raises `UserError`. One that looks at pictures has a
+    coroutine `look`, which gets the pictures of a unit and where their bytes are (`PictureSource`);
+    what it returns is the last argument of `predict`. A method `close` is called at the end.
     """
 
     @property
@@ -53,26 +52,34 @@ class Policy(Protocol):
         ...
 
     @property
+    def View(self) -> type[Any]:
+        """The class of what it answers (`harness.views`); `object` for everything."""
+        ...
+
+    @property
     def needs_gold(self) -> bool:
         """True if `predict` is given the `Secret`."""
         ...
 
-    def predict(self, *asked: Any, **_: Any) -> Prediction:
+    def predict(
+        self, view: Any, chance: random.Random, secret: Secret | None, *seen: Any
+    ) -> Prediction:
         """Return the prediction for one unit.
 
-        Its arguments are those of the protocol's dialogue (a recorded step and its choices, or an
-        item), then `chance`, a `random.Random` and the only source of randomness, and the `Secret`,
-        None unless the policy declares `needs_gold`.
+        Args:
+            view: what the protocol is shown of it.
+            chance: the only source of randomness.
+            secret: None unless the policy declares `needs_gold`.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPolicy:
-    """A baseline about items: its name, their kind, and the function that answers."""
+    """A baseline that is a function, with its name and the class of what it is shown."""
 
     name: str
-    kind: str
+    View: type[Any]
     predict: Callable[[Any, random.Random, Secret | None], Prediction]
     needs_gold: bool = False
 
@@ -101,9 +108,10 @@ class RandomPolicy:
     name: str = "random"
     needs_gold: bool = False
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    View = StepView
+
+    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
+        choices = view.choices
         element = choices[chance.randrange(len(choices))]
         return _answer(element, OPERATIONS[chance.randrange(len(OPERATIONS))])
 
@@ -115,9 +123,10 @@ class AlwaysClick:
     name: str = "always-click"
     needs_gold: bool = False
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    View = StepView
+
+    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
+        choices = view.choices
         return _answer(choices[chance.randrange(len(choices))], "CLICK")
 
 
@@ -129,15 +138,15 @@ class Oracle:
 
     name: str = "oracle"
     needs_gold: bool = True
-    kind: str = ""
 
-    def predict(self, *asked: Any) -> Prediction:
-        *shown, _, secret = asked
+    View = object
+
+    def predict(self, view: Any, chance: random.Random | None, secret: Secret | None) -> Prediction:
         if secret is None:
             raise ValueError("the oracle needs the recorded answer")
         gold = secret.gold
         if isinstance(gold, Gold):
-            return self._step(shown[1], gold)
+            return self._step(view.choices, gold)
         action = getattr(gold, "action", gold)
         return Prediction(Status.NONE if action is None else Status.ANSWERED, action)
 
@@ -151,101 +160,117 @@ class Oracle:
         return _answer(right, gold.operation, gold.value)
 
 
-POLICIES: Registry[Policy] = Registry("policy", "vlm_eval.policies", has=("predict",))
+POLICIES: Registry[Policy] = Registry(
+    "policy", "vlm_eval.policies", has=("predict", "View"), several=True
+)
 _READS = "matches the task's words with the text that it reads on the picture (extra ocr)"
-_BUILT_IN = {
-    "random": ("harness.policies:RandomPolicy", "a random element with a random operation"),
-    "always-click": (
+_BUILT_IN = (
+    ("random", "harness.policies:RandomPolicy", "a random element with a random operation"),
+    (
+        "always-click",
         "harness.policies:AlwaysClick",
         "clicks a random element: the chance in every table",
     ),
-    "oracle": (
+    (
+        "oracle",
         "harness.policies:Oracle",
         "the recorded answer: an upper bound, and a test of the whole pipeline",
     ),
-    "lexical": (
+    (
+        "lexical",
         "harness.policies.lexical:Lexical",
         "word overlap of task and history with the choices, without a model",
     ),
-    "ocr": ("harness.ocr.policies:ReadsSteps", _READS),
-    "grounding/ocr": ("harness.ocr.policies:ReadsTargets", _READS),
-    "question/ocr": ("harness.ocr.policies:ReadsQuestions", _READS),
-    "screen-step/ocr": ("harness.ocr.policies:ReadsScreens", _READS),
-    "grounding/random": (
+    ("ocr", "harness.ocr.policies:ReadsSteps", f"steps: {_READS}"),
+    ("ocr", "harness.ocr.policies:ReadsTargets", f"places: {_READS}"),
+    ("ocr", "harness.ocr.policies:ReadsQuestions", f"questions: {_READS}"),
+    ("ocr", "harness.ocr.policies:ReadsScreens", f"screens: {_READS}"),
+    (
+        "random",
         "harness.kinds.grounding.kind:RANDOM",
-        "a point drawn uniformly from the picture",
+        "places: a point drawn uniformly from the picture",
     ),
-    "grounding/centre": ("harness.kinds.grounding.kind:CENTRE", "the middle of every picture"),
-    "question/random": (
+    ("centre", "harness.kinds.grounding.kind:CENTRE", "places: the middle of every picture"),
+    (
+        "random",
         "harness.kinds.question.kind:RANDOM",
-        "a random option; nothing where there are none",
+        "questions: a random option; nothing where there are none",
     ),
-    "screen-step/random": (
+    (
+        "random",
         "harness.kinds.screen.kind:RANDOM",
-        "a tap at a point drawn uniformly from the picture",
+        "screens: a tap at a point drawn uniformly from the picture",
     ),
-    "screen-step/scroll-down": ("harness.kinds.screen.kind:SCROLL_DOWN", "scrolls down always"),
-    "screen-step/wait": ("harness.kinds.screen.kind:WAIT", "waits always"),
-    "screen-step/repeat": (
+    ("scroll-down", "harness.kinds.screen.kind:SCROLL_DOWN", "screens: scrolls down always"),
+    ("wait", "harness.kinds.screen.kind:WAIT", "screens: waits always"),
+    (
+        "repeat",
         "harness.kinds.screen.kind:REPEAT",
-        "the recorded action of the step before",
+        "screens: the recorded action of the step before",
     ),
-    "episode/oracle": (
+    (
+        "oracle",
         "harness.kinds.episode.miniwob.policy:ORACLE",
-        "scripted solutions of tasks of MiniWoB++",
+        "episodes: scripted solutions of tasks of MiniWoB++",
     ),
-    "prompt/random": ("harness.kinds.prompt.kind:RANDOM", "clicks a random element of the page"),
-    "prompt/lexical": (
+    (
+        "random",
+        "harness.kinds.prompt.kind:RANDOM",
+        "prompts: clicks a random element of the page",
+    ),
+    (
+        "lexical",
         "harness.kinds.prompt.kind:LEXICAL",
-        "clicks the element whose words overlap most with the task's",
+        "prompts: clicks the element whose words overlap most with the task's",
     ),
-    "prompt/always-scroll": ("harness.kinds.prompt.kind:ALWAYS_SCROLL", "scrolls down"),
-    "prompt/always-finish": (
+    ("always-scroll", "harness.kinds.prompt.kind:ALWAYS_SCROLL", "prompts: scrolls down"),
+    (
+        "always-finish",
         "harness.kinds.prompt.kind:ALWAYS_FINISH",
-        "finishes without an answer",
+        "prompts: finishes without an answer",
     ),
-    "prompt/evade": (
+    (
+        "evade",
         "harness.kinds.prompt.kind:EVADE",
-        "the right click, else `finish()`: what leaving out rows is worth",
+        "prompts: the right click, else `finish()`: what leaving out rows is worth",
     ),
-}
-"""Where each policy is, and a line about it."""
-for _name, (_target, _summary) in _BUILT_IN.items():
+)
+"""Policies by name: where each is, and a line about it."""
+for _name, _target, _summary in _BUILT_IN:
     POLICIES.add(_name, _target, _summary)
 
 
 def is_policy(name: str) -> bool:
-    """Return True if a user's name of a model is that of a policy, for units of some kind."""
-    return "/" not in name and any(name == known.rpartition("/")[2] for known in POLICIES.names())
+    """Return True if a user's name of a model is that of a policy."""
+    return name in POLICIES.names()
 
 
-def policy_named(name: str, kind: str) -> Policy:
-    """Return the policy of a name for a kind of units. Raises `UnknownName`.
+def policy_named(name: str, View: type[Any]) -> Policy:
+    """Return the policy of a name for what a benchmark shows. Raises `UnknownName`.
 
-    If only another kind has a policy of that name, return that one: `Policy.kind` names its kind.
+    Of several, it is the first that answers. If none does, return the first: `Policy.View` says
+    what that answers.
     """
-    known = POLICIES.names()
-    elsewhere = (other for other in known if other.rpartition("/")[2] == name)
-    return POLICIES.make(
-        next((n for n in (f"{kind}/{name}", name, *elsewhere) if n in known), name)
-    )
+    for one in POLICIES.all(name):
+        policy = POLICIES.made(name, one)
+        if answers(policy, View):
+            return policy
+    return POLICIES.make(name)
 
 
-def policies_for(kind: str, step_kind: str = "") -> list[str]:
-    """Return the names of policies that answer units of a kind, those for all kinds first.
+def answers(policy: Policy, View: type[Any]) -> bool:
+    """Return whether a policy answers what a benchmark shows.
 
-    If their calls are about steps of another kind, policies for that kind answer them, too, except
-    those that need the right answer, which such steps lack.
+    One that needs the right answer has to name the very class where that is not on record.
     """
-    policies = {name: POLICIES.make(name) for name in POLICIES.names()}
-    kinds = {name: getattr(policy, "kind", "step") for name, policy in policies.items()}
-    by_steps = step_kind not in ("", kind)
+    if policy.needs_gold and not View.recorded:
+        return policy.View is View
+    return issubclass(View, policy.View)
 
-    def answers(name: str) -> bool:
-        if kinds[name] == kind:
-            return True
-        usable = kinds[name] in ("", step_kind)
-        return usable and not (by_steps and policies[name].needs_gold)
 
-    listed = sorted(kinds, key=lambda name: kinds[name] != "")
-    return [name.rpartition("/")[2] for name in listed if answers(name)]
+def policies_for(View: type[Any]) -> list[str]:
+    """Return the names of the policies that answer what a benchmark shows, those that answer
+    everything first."""
+    named = {name: policy_named(name, View) for name in POLICIES.names()}
+    fitting = [name for name, policy in named.items() if answers(policy, View)]
+    return sorted(fitting, key=lambda name: named[name].View is not object)

@@ -1,6 +1,6 @@
 """An adapter around a policy: baselines run through the same code as models.
 
-The policy makes a prediction and the protocol spells it in its answer format; the text then passes
+The policy makes a prediction and the protocol writes it in its answer format; the text then passes
 engine, run directory and parser like any reply.
 """
 
@@ -13,7 +13,7 @@ from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
 from harness.policies import Policy, Secret, chance_for
 from harness.protocols.contract import AskingProtocol
-from harness.protocols.registry import spelled
+from harness.protocols.registry import written_as
 from parsers.actions import ActionSpace
 
 UnitKey = tuple[str, int]
@@ -44,10 +44,10 @@ class PolicyAdapter:
         self._protocol = protocol
         self._seed = seed
         self._space = space
-        self._units: dict[UnitKey, tuple[tuple[Any, ...], Secret | None]] = {}
+        self._units: dict[UnitKey, tuple[Any, Secret | None]] = {}
         # The step ("" for units of one step) and the replies to all of its calls: a policy is asked
         # once per step and sample.
-        self._spelled: dict[AnswerKey, tuple[str, Mapping[str, str]]] = {}
+        self._written: dict[AnswerKey, tuple[str, Mapping[str, str]]] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
@@ -73,18 +73,16 @@ class PolicyAdapter:
         """True if the policy looks at pictures."""
         return hasattr(self._policy, "look")
 
-    def announce(
-        self, unit_id: str, asked: tuple[Any, ...], secret: Secret | None, repeat: int = 0
-    ) -> None:
-        """Announce a repeat of a unit, with the arguments of the protocol's dialogue.
+    def announce(self, unit_id: str, view: Any, secret: Secret | None, repeat: int = 0) -> None:
+        """Announce a repeat of a unit, with what the policy is shown of it.
 
         `secret` is dropped unless the policy declares `needs_gold`. A repeat that was not announced
         is answered for the unit of the first one.
         """
         known = secret if self._policy.needs_gold else None
-        self._units[unit_id, repeat] = (asked, known)
-        for key in [key for key in self._spelled if key[:2] == (unit_id, repeat)]:
-            del self._spelled[key]
+        self._units[unit_id, repeat] = (view, known)
+        for key in [key for key in self._written if key[:2] == (unit_id, repeat)]:
+            del self._written[key]
 
     def check(self, units: Sequence[Any]) -> None:
         """Raise `UserError` if the policy does not answer all of the units."""
@@ -93,22 +91,22 @@ class PolicyAdapter:
 
     def forget(self, unit_id: str) -> None:
         """Drop a unit when all its repeats are done."""
-        by_units: tuple[dict[Any, Any], ...] = (self._units, self._spelled)
+        by_units: tuple[dict[Any, Any], ...] = (self._units, self._written)
         for by_unit in by_units:
             for key in [key for key in by_unit if key[0] == unit_id]:
                 del by_unit[key]
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Spell the policy's answer by the protocol. Raises `Fatal` for an unknown step."""
+        """Write the policy's answer by the protocol. Raises `Fatal` for an unknown step."""
         key = request.unit_id, request.repeat, request.sample
         step, _, place = request.place.rpartition("/" if request.about is not None else "\0")
-        if key not in self._spelled or self._spelled[key][0] != step:
+        if key not in self._written or self._written[key][0] != step:
             replies = await self._settle(*key, step, request.about, pictures)
-            self._spelled[key] = step, replies
-        _, replies = self._spelled[key]
+            self._written[key] = step, replies
+        _, replies = self._written[key]
         if place not in replies:
             name = self._policy.name
-            raise Fatal(f"policy '{name}': its protocol spells no reply for '{request.place}'")
+            raise Fatal(f"policy '{name}': its protocol writes no reply for '{request.place}'")
         return Reply(replies[place], model=self._policy.name)
 
     async def _settle(
@@ -117,21 +115,21 @@ class PolicyAdapter:
         repeat: int,
         sample: int,
         step: str,
-        about: tuple[Any, ...] | None,
+        about: Any,
         pictures: PictureSource,
     ) -> Mapping[str, str]:
         """Return the replies to all calls of a unit, or of a step of it, by place."""
         announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
         if announced is None:
             raise Fatal(f"policy '{self._policy.name}' was asked about a step it does not know")
-        asked, secret = announced
-        asked = about or asked
+        view, secret = announced
+        view = about or view
         unit = f"{unit_id}/{step}" if step else unit_id
         chance = chance_for(self._seed, repeat, unit, "policy", sample)
         look = getattr(self._policy, "look", None)
-        seen = () if look is None else (await look(asked[0].pictures, pictures),)
-        prediction = self._policy.predict(*asked, chance, secret, *seen)
-        return spelled(self._protocol, asked, prediction, self._space)
+        seen = () if look is None else (await look(view.pictures, pictures),)
+        prediction = self._policy.predict(view, chance, secret, *seen)
+        return written_as(self._protocol, view, prediction, self._space)
 
     def notices(self) -> list[str]:
         return []
@@ -140,7 +138,7 @@ class PolicyAdapter:
         if (close := getattr(self._policy, "close", None)) is not None:
             close()
         self._units.clear()
-        self._spelled.clear()
+        self._written.clear()
 
 
 def _class_of(policy: Policy) -> dict[str, str]:

@@ -25,6 +25,7 @@ from harness.policies.words import (
     words,
 )
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.records import Operation, Prediction, Status
 
 Kind = Literal["field", "list", "button", "control", "other", "container"]
@@ -61,9 +62,10 @@ class Lexical:
     name: str = "lexical"
     needs_gold: bool = False
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    View = StepView
+
+    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
+        step, choices = view.step, view.choices
         reader = Reader(step, choices)
         choice = max(choices, key=lambda c: (reader.points(c), *above(c)))
         operation, value = reader.action(choice)

@@ -1,14 +1,13 @@
 """Ways to ask a model about a step.
 
 protocol = open_protocol("seeact-two-rounds", {"none": "last"})
-for_one_step = protocol.dialogue(step, choices)     # a generator, see harness.dialogue
+for_one_step = protocol.dialogue(StepView(step, choices))     # a generator, see harness.dialogue
 """
 
 from typing import TYPE_CHECKING, Any
 
 from harness.protocols.contract import (
     SOURCES,
-    Around,
     AskingProtocol,
     Lettering,
     Needs,
@@ -24,20 +23,18 @@ if TYPE_CHECKING:
     from harness.protocols.registry import (
         PROTOCOLS,
         SHARED,
+        ask,
         check_actions,
-        dialogue_about,
-        of_steps,
         open_protocol,
         options_of,
         settled_settings,
-        spelled,
+        written_as,
     )
 
 __all__ = [
     "PROTOCOLS",
     "SHARED",
     "SOURCES",
-    "Around",
     "AskingProtocol",
     "Lettering",
     "Needs",
@@ -45,15 +42,14 @@ __all__ = [
     "Role",
     "Source",
     "StepProtocol",
+    "ask",
     "check_actions",
-    "dialogue_about",
-    "of_steps",
     "open_protocol",
     "options_of",
     "settled_settings",
-    "spelled",
     "text_first",
     "to_prediction",
+    "written_as",
 ]
 
 

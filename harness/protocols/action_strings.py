@@ -24,6 +24,7 @@ from harness.protocols.contract import Needs, limit_of
 from harness.protocols.seeact_annotation import can_be_marked
 from harness.protocols.texts import PromptedProtocol, Schema, history_lines
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers import browsergym
 from parsers.actions import Action, Counterpart, Counterparts
 from parsers.browsergym import HIGH_LEVEL
@@ -159,8 +160,9 @@ class ActionStrings(PromptedProtocol):
                 "are; leave out --protocol-option points=true"
             )
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Ask for an action. Raises ValueError for points without exactly one picture."""
+        step, choices = view.step, view.choices
         pictures = self._pictures(step, choices)
         message = illustrated(pictures, self.question(step, choices), order=self.order)
         conversation = Conversation((system(self.texts["system"]), message))
@@ -170,11 +172,10 @@ class ActionStrings(PromptedProtocol):
         found = browsergym.read(text, HIGH_LEVEL, reply.finish.value)
         return _on_page(found, choices, pictures)
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Return the call of a prediction, or `noop()` if there is none."""
-        action = prediction.action
+        step, choices = view.step, view.choices
+        action = said.action
         known = _ids(choices)
         if (
             action is None

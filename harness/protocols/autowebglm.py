@@ -21,6 +21,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.protocols.contract import Needs, limit_of
 from harness.protocols.texts import PromptedProtocol, Schema
 from harness.records import SEGMENT_ID, Choice, Earlier, Step
+from harness.views import StepView
 from parsers import autowebglm
 from parsers.actions import Action, Counterpart, Counterparts
 from parsers.autowebglm import FUNCTIONS, Order
@@ -95,8 +96,9 @@ class AutoWebGLM(PromptedProtocol):
     }
     schema = SCHEMA
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Ask for a command. Raises ValueError if there are no choices."""
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         ids = element_ids(choices)
@@ -106,11 +108,10 @@ class AutoWebGLM(PromptedProtocol):
         found = autowebglm.read(reply.text, finish=reply.finish.value, order=self.order)
         return _on_page(found, {shown: node_id for node_id, shown in ids.items()})
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Return the call that does what was predicted; `finish()` where no call can say it."""
-        action = prediction.action
+        choices = view.choices
+        action = said.action
         if action is not None and action.name in FUNCTIONS:
             shown = element_ids(choices).get(action.element or "")
             if shown is not None or not FUNCTIONS[action.name].places:

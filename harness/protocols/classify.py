@@ -7,11 +7,9 @@ measured instead of zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from harness.dialogue import Dialogue
 from harness.protocols.contract import Needs, StepProtocol
-from harness.records import Choice, Step
+from harness.views import StepView
 from parsers import ELEMENT_ONLY, Prediction, Status
 
 
@@ -29,8 +27,9 @@ class Classify(StepProtocol):
         scene=False,
     )
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Answer without a call. Raises ValueError if there are no choices."""
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         last = len(choices)

@@ -1,9 +1,10 @@
 """The base class of protocols: a dialogue, its inverse, and the facts that compare results.
 
-A protocol is a frozen dataclass that derives from `StepProtocol`, or, for units of another kind,
-from `AskingProtocol`. Its fields are its settings: their names, types and defaults. The class
-itself is registered (here, or in the entry-point group `vlm_eval.protocols`);
-`harness.protocols.open_protocol` fills the fields from a run's settings.
+A protocol is a frozen dataclass that derives from `AskingProtocol` and names the class of views
+that it answers (`harness.views`); those about steps derive from `StepProtocol`. Its fields are its
+settings: their names, types and defaults. The class itself is registered (here, or in the
+entry-point group `vlm_eval.protocols`); `harness.protocols.open_protocol` fills the fields from a
+run's settings.
 
     @dataclass(frozen=True)
     class OneList(StepProtocol):
@@ -12,7 +13,7 @@ itself is registered (here, or in the entry-point group `vlm_eval.protocols`);
         name = "one-list"
         places = ("choose",)
 
-        def dialogue(self, step, choices):
+        def dialogue(self, view):
             reply = yield Ask(conversation, "choose")
             return Prediction.of(...)
 
@@ -39,6 +40,7 @@ from harness.question_options import History
 from harness.question_options import NoneRule as NoneRule
 from harness.question_options import Source as Source
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Answer, Prediction, Status
 
@@ -130,11 +132,11 @@ def to_prediction(answer: Answer, choices: Sequence[Choice], lettering: Letterin
 
 @dataclass(frozen=True)
 class AskingProtocol(ABC):
-    """A way to ask about units of one kind. Instances are values: the same settings give the same
-    dialogues.
+    """A way to ask about what a benchmark shows. Instances are values: the same settings give the
+    same dialogues.
 
-    Only `name`, `kind` and `dialogue` have no default. A protocol that makes calls also needs
-    `spell`, for baselines, and `places` or `calls`, for estimates.
+    Only `name`, `View` and `dialogue` have no default. A protocol that makes calls also needs
+    `write`, for baselines, and `places` or `calls`, for estimates.
     """
 
     @property
@@ -144,13 +146,8 @@ class AskingProtocol(ABC):
 
     @property
     @abstractmethod
-    def kind(self) -> str:
-        """The kind of units that it asks about."""
-
-    @property
-    def step_kind(self) -> str:
-        """The kind that policies answer: that of each step, if a unit has several."""
-        return self.kind
+    def View(self) -> type[Any]:
+        """The class of what it is shown of a unit (`harness.views`)."""
 
     @property
     def paper(self) -> str:
@@ -197,14 +194,56 @@ class AskingProtocol(ABC):
         models that differ in them are still comparable."""
         return ()
 
-    @abstractmethod
-    def dialogue(self, *asked: Any, **_: Any) -> Dialogue:
-        """Ask about one unit: a recorded step with its choices, or an `Item` of a benchmark with
-        finished units."""
+    @property
+    def none_rule(self) -> str | None:
+        """The None option: `first` or `last` in a list, or words."""
+        return None
 
-    def spell(self, *asked: Any, **_: Any) -> Mapping[str, str]:
-        """Return the replies, by place, of a model that has settled on the last argument."""
+    @property
+    def written(self) -> bool:
+        """True if the model writes the element instead of choosing among listed ones."""
+        return False
+
+    @property
+    def way(self) -> str:
+        """The way to ask, in the words of published rows (`tournament of five`)."""
+        return self.name
+
+    @property
+    def can_be_stored(self) -> bool:
+        """True if a snapshot can store its questions, which `stored_messages` then returns."""
+        return False
+
+    @abstractmethod
+    def dialogue(self, view: Any) -> Dialogue:
+        """Ask about one unit: a pure function of the view and the replies."""
+
+    def write(self, view: Any, said: Prediction) -> Mapping[str, str]:
+        """Return the replies, by place, of a model that has settled on `said`."""
         return {}
+
+    def letters(self, count: int) -> Lettering:
+        """Return the letters of `count` choices; none unless all of them are listed at once."""
+        return Lettering(("",) * count, None)
+
+    @property
+    def choice_form(self) -> tuple[Form, int]:
+        """Return the form of a choice's text, and its limit in tokens where it has one."""
+        return "mindact", 400
+
+    def candidate_description(self, source: Source, top_k: int | None) -> str:
+        """Return the candidates it asks about, in the words of published rows.
+
+        For example `ranker top-50, tournament of five`.
+        """
+        pools = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
+        return f"{pools[source]}, {self.way}"
+
+    def stored_messages(
+        self, step: Step, choices: Sequence[Choice]
+    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+        """Return the messages of both rounds as a snapshot stores them."""
+        raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
 
     def calls(self, count: int) -> tuple[int, int]:
         """Return the least and the largest number of calls of a unit with `count` candidates.
@@ -241,91 +280,13 @@ class AskingProtocol(ABC):
 
 @dataclass(frozen=True)
 class StepProtocol(AskingProtocol):
-    """A way to ask about recorded steps, whose elements are offered as candidates."""
+    """A way to ask about a page before an action, whose elements are offered as candidates."""
 
-    kind = "step"
-
-    @property
-    def none_rule(self) -> str | None:
-        """The None option: `first` or `last` in a list, or words."""
-        return None
-
-    @property
-    def written(self) -> bool:
-        """True if the model writes the element instead of choosing among listed ones."""
-        return False
-
-    @property
-    def way(self) -> str:
-        """The way to ask, in the words of published rows (`tournament of five`)."""
-        return self.name
-
-    @property
-    def can_be_stored(self) -> bool:
-        """True if a snapshot can store its questions, which `stored_messages` then returns."""
-        return False
+    View = StepView
 
     @abstractmethod
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Ask about one step. Raises ValueError if there is nothing to choose from."""
-
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Return the replies, by place, of a model that has settled on `prediction`."""
-        return {}
-
-    def letters(self, count: int) -> Lettering:
-        """Return the letters of `count` choices; none unless all of them are listed at once."""
-        return Lettering(("",) * count, None)
-
-    @property
-    def choice_form(self) -> tuple[Form, int]:
-        """Return the form of a choice's text, and its limit in tokens where it has one."""
-        return "mindact", 400
-
-    def candidate_description(self, source: Source, top_k: int | None) -> str:
-        """Return the candidates it asks about, in the words of published rows.
-
-        For example `ranker top-50, tournament of five`.
-        """
-        pools = {"snapshot": "snapshot", "ranker": f"ranker top-{top_k}", "all": "all elements"}
-        return f"{pools[source]}, {self.way}"
-
-    def stored_messages(
-        self, step: Step, choices: Sequence[Choice]
-    ) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
-        """Return the messages of both rounds as a snapshot stores them."""
-        raise NotImplementedError(f"a snapshot cannot store the questions of '{self.name}'")
-
-
-@dataclass(frozen=True)
-class Around(AskingProtocol):
-    """A protocol for recorded steps, asked about units of another kind."""
-
-    inner: StepProtocol
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def paper(self) -> str:
-        return self.inner.paper
-
-    @property
-    def history_shown(self) -> History:
-        return self.inner.history_shown
-
-    @property
-    def of_model(self) -> tuple[str, ...]:
-        return self.inner.of_model
-
-    def settings(self) -> dict[str, object]:
-        return self.inner.settings()
-
-    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        self.inner.check(pictures, model)
 
 
 def _plain(value: object) -> object:

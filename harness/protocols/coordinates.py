@@ -42,6 +42,7 @@ from harness.protocols.texts import (
 )
 from harness.question_options import Source
 from harness.records import Choice, Earlier, Step
+from harness.views import StepView
 from parsers.points import (
     FIRST,
     FORMS,
@@ -165,8 +166,9 @@ class Coordinates(PromptedProtocol):
         """No candidates are listed."""
         return "none: by coordinates"
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Ask for a point. Raises ValueError unless the step shows exactly one picture."""
+        step, choices = view.step, view.choices
         picture = one_picture(step.pictures, f"step {step.step_id}")
         start = Conversation(self.opening(step, picture))
         reply = yield Ask(start, PLACE, max_tokens=limit_of(self.max_tokens, 0))
@@ -182,25 +184,22 @@ class Coordinates(PromptedProtocol):
             under=None if found.point is None else smallest_under(found.point, choices),
         )
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Return the reply with the point of `prediction`, or with the centre of its element.
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        """Return the reply with the point of `said`, or with the centre of its element.
 
         Reading it returns the point up to the form's rounding. An element without a visible box
         cannot be pointed at and is spelled as none.
         """
+        step, choices = view.step, view.choices
         picture = one_picture(step.pictures, f"step {step.step_id}")
-        point = prediction.point
-        if point is None and prediction.element is not None:
-            chosen = next((c for c in choices if c.id == prediction.element), None)
+        point = said.point
+        if point is None and said.element is not None:
+            chosen = next((c for c in choices if c.id == said.element), None)
             if chosen is not None and chosen.box is not None and chosen.box.is_visible:
                 box = chosen.box
                 point = (box.x + box.width / 2, box.y + box.height / 2)
         numbers = None if point is None else numbers_of(point, self.convention, picture)
-        return {
-            PLACE: spell_point(self.answer_form, numbers, prediction.operation, prediction.value)
-        }
+        return {PLACE: spell_point(self.answer_form, numbers, said.operation, said.value)}
 
     def opening(self, step: Step, picture: Picture) -> tuple[Message, ...]:
         """Return the messages of the call."""

@@ -24,6 +24,7 @@ from harness.protocols.groups import Group, group_of, passed_over, passed_over_n
 from harness.protocols.texts import PromptedProtocol
 from harness.question_options import Source
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.records import Prediction, Status
 
 
@@ -88,8 +89,9 @@ class MindAct(PromptedProtocol):
         ranking = SeededOrder(self.seed, step.info.task_id, action_uid)
         return ranking.sorted(f"tournament {step.shuffle}", (choice.id for choice in choices))
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Run the tournament. Raises ValueError without choices."""
+        step, choices = view.step, view.choices
         return self._tournament(step, choices, {}, partial(self.conversation, step))
 
     def _tournament(
@@ -114,17 +116,16 @@ class MindAct(PromptedProtocol):
         prediction = yield from tournament(self.queue(step, choices), self.group_size, ask, read)
         return prediction
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Return replies that pick the element of `prediction` and reject other groups.
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        """Return replies that pick the element of `said` and reject other groups.
 
         If rejecting all other groups would leave the element alone in the queue and unasked, the
         replies also accept a candidate of the first group, for the element to meet.
         """
+        step, choices = view.step, view.choices
         groups: dict[str, Group] = {}
         queue = self.queue(step, choices)
-        alone = len(queue) % self.group_size == 1 and prediction.element == queue[-1]
+        alone = len(queue) % self.group_size == 1 and said.element == queue[-1]
         decoy = queue[0] if alone and len(queue) > 1 else None
 
         replies: dict[str, str] = {}
@@ -132,10 +133,10 @@ class MindAct(PromptedProtocol):
         def answer(ask: Ask) -> Reply:
             group = groups[ask.place]
             positions = {choice.id: number for number, choice in enumerate(group.choices)}
-            position = positions.get(prediction.element or "")
+            position = positions.get(said.element or "")
             if position is None and decoy is not None:
                 position = positions.get(decoy)
-            replies[ask.place] = self.spell_choice(group, position, prediction)
+            replies[ask.place] = self.spell_choice(group, position, said)
             return Reply(replies[ask.place])
 
         hold(self._tournament(step, choices, groups, lambda _: Conversation(())), answer)

@@ -6,9 +6,9 @@ The first mapping has the settings that several protocols share, each with a com
 (`SHARED`); the second has those of `--protocol-option`, as text or as values. Missing settings have
 the protocol's defaults.
 
-A protocol reads and spells actions of one action space. Its declared counterparts convert what it
-reads to a prediction in the benchmark's space (`dialogue_about`), and a policy's prediction there
-to its actions (`spelled`).
+A protocol reads and writes actions of one action space. Its declared counterparts convert what it
+reads to a prediction in the benchmark's space (`ask`), and a policy's prediction there
+to its actions (`written_as`).
 """
 
 from __future__ import annotations
@@ -17,19 +17,24 @@ import inspect
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
 from harness.dialogue import Dialogue
 from harness.errors import UserError, WithoutEffect
-from harness.protocols.contract import AskingProtocol, StepProtocol
+from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, unknown, values, written
 from parsers.actions import ActionSpace, Counterparts
 from parsers.records import Prediction
 from parsers.settling import settled, spoken_as
 
-PROTOCOLS: Registry[AskingProtocol] = Registry("protocol", "vlm_eval.protocols", has=("dialogue",))
+if TYPE_CHECKING:
+    from harness.protocols.vote import Vote
+
+PROTOCOLS: Registry[AskingProtocol] = Registry(
+    "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
+)
 _BUILT_IN = {
     "seeact-two-rounds": (
         "harness.protocols.seeact:TwoRounds",
@@ -120,6 +125,12 @@ _BUILT_IN = {
 """Where each protocol is, and a line about it."""
 for _name, (_target, _summary) in _BUILT_IN.items():
     PROTOCOLS.add(_name, _target, _summary)
+PROTOCOLS.add("coordinates", "harness.kinds.screen.web:ScreenCoordinates", "the same on screens")
+PROTOCOLS.add(
+    "seeact-two-rounds",
+    "harness.kinds.screen.web:ScreenRounds",
+    "describe the next action on a screen, then write it in the form of the model's family",
+)
 
 SHARED = tuple(name for name, setting in SETTINGS.items() if setting.fills == "protocol")
 """Settings of protocols with a separate command-line option."""
@@ -133,6 +144,7 @@ def open_protocol(
     options: Mapping[str, object] = _NOTHING,
     *,
     model: AdapterInfo | None = None,
+    View: type[Any] | None = None,
 ) -> AskingProtocol:
     """Open a protocol with these settings and the defaults of all others.
 
@@ -142,11 +154,14 @@ def open_protocol(
             ignored by protocols that have no such field.
         options: other settings of the protocol, as text or as values.
         model: the model's declaration, which decides some settings; None for policies.
+        View: what it is to answer, where the name means several protocols; None: the first.
 
     Raises:
         UserError: the protocol does not exist, lacks a setting, or rejects a value.
     """
-    kinds = _settings_of(name)
+    target = _chosen(name, View)
+    kinds = _settings_of(target)
+    about = "" if target is PROTOCOLS.get(name) else f" where it answers {target.View.__name__}"
     filled: dict[str, object] = {}
     for key, value in shared.items():
         if key in kinds:
@@ -154,47 +169,41 @@ def open_protocol(
                 value = _history_of(name, value, kinds[key])
             filled[key] = _read(SETTINGS[key].written(value), value, kinds[key])
         elif key != "max_tokens":
-            raise WithoutEffect(key, f"{written(key)} has no effect on '{name}'; leave it out")
+            raise WithoutEffect(
+                key, f"{written(key)} has no effect on '{name}'{about}; leave it out"
+            )
     for key, value in options.items():
         if key in SHARED:
             raise UserError(f"--protocol-option {key}: use {written(key)} instead")
         if key not in kinds:
-            has = ", ".join(options_of(name)) or "none"
-            wrong = unknown("key", key, options_of(name))
-            message = f"--protocol-option: {wrong} ('{name}' has {has})"
+            taken = options_of(name, View)
+            wrong = unknown("key", key, taken)
+            has = ", ".join(taken) or "none"
+            message = f"--protocol-option: {wrong} ('{name}'{about} has {has})"
             raise WithoutEffect("protocol_options", message, key)
         filled[key] = _read(f"--protocol-option {key}={value}", value, kinds[key])
-    complete = getattr(PROTOCOLS.get(name), "for_model", None)
+    complete = getattr(target, "for_model", None)
     if model is not None and complete is not None:
         filled = dict(complete(filled, model))
     try:
-        return PROTOCOLS.make(name, **filled)
+        return PROTOCOLS.made(name, target, None, filled)
     except UnknownName as error:
         raise UserError(str(error)) from error
     except ValueError as error:
         raise UserError(f"protocol '{name}': {error}") from error
 
 
-def options_of(name: str) -> dict[str, Any]:
+def options_of(name: str, View: type[Any] | None = None) -> dict[str, Any]:
     """Return the keys of `--protocol-option` that a protocol takes, with their types.
 
     Raises `UserError`.
     """
-    kinds = dict(_settings_of(name))
+    target = _chosen(name, View)
+    kinds = dict(_settings_of(target))
     own = {key: kind for key, kind in kinds.items() if key not in SHARED or SETTINGS[key].under}
-    if kinds and PROTOCOLS.make(name).needs.shuffles:
+    if kinds and PROTOCOLS.made(name, target).needs.shuffles:
         own["shuffles"] = SETTINGS["shuffles"].type
     return own
-
-
-def of_steps(protocol: AskingProtocol) -> StepProtocol:
-    """Return the same protocol, if it asks about recorded steps. Raises `UserError`."""
-    if not isinstance(protocol, StepProtocol):
-        raise UserError(
-            f"protocol '{protocol.name}' is for benchmarks of kind '{protocol.kind}', not for "
-            "recorded steps; `vlm-eval protocols` lists the others"
-        )
-    return protocol
 
 
 def settled_settings(
@@ -206,7 +215,7 @@ def settled_settings(
     a `history` of None becomes "all". `protocol_options` has the other fields, with values from
     `options` for those that `protocol.settings()` lacks.
     """
-    taken, known = _settings_of(name), protocol.settings()
+    taken, known = _settings_of(_chosen(name, protocol.View)), protocol.settings()
     settled: dict[str, Any] = {
         key: known.get(key) if key in taken else None
         for key in ("none", "history", "first_of_many", "value_style")
@@ -239,12 +248,21 @@ def _history_of(name: str, value: object, kind: Any) -> object:
     return None if value == "all" else value
 
 
-def _settings_of(name: str) -> Mapping[str, Any]:
-    """Return the settings that a protocol has, with their types. Raises `UserError`."""
+def _chosen(name: str, View: type[Any] | None) -> Any:
+    """Return the object of a name: of several the first that answers views of a class, else the
+    first. Raises `UserError`."""
     try:
-        target = PROTOCOLS.get(name)
+        for target in PROTOCOLS.all(name):
+            asked = getattr(target, "View", None)
+            if View is None or (isinstance(asked, type) and issubclass(View, asked)):
+                return target
+        return PROTOCOLS.get(name)
     except UnknownName as error:
         raise UserError(str(error)) from error
+
+
+def _settings_of(target: Any) -> Mapping[str, Any]:
+    """Return the settings that a protocol has, with their types."""
     return {} if PROTOCOLS.is_instance(target) else _types_of(target)
 
 
@@ -261,14 +279,18 @@ def _types_of(factory: Any) -> Mapping[str, Any]:
     return {p.name: hints.get(p.name, Any) for p in parameters if p.kind in named}
 
 
-def dialogue_about(
-    protocol: AskingProtocol, asked: tuple[Any, ...], space: ActionSpace | None
+def ask(
+    protocol: AskingProtocol, view: Any, space: ActionSpace | None, vote: Vote | None = None
 ) -> Dialogue:
-    """Return the dialogue about a unit, with a prediction in terms of the benchmark's `space`.
+    """Return the dialogue about a view, with a prediction in terms of the benchmark's `space`.
 
-    `parsers.settling` handles answers outside of it.
+    With a `vote`, everything is asked several times, and the predictions are counted.
+    `parsers.settling` handles answers outside of the space.
     """
-    prediction = yield from protocol.dialogue(*asked)
+    if vote is None:
+        prediction = yield from protocol.dialogue(view)
+    else:
+        prediction = yield from vote.held(lambda: protocol.dialogue(view))
     if not isinstance(prediction, Prediction):
         return prediction  # The engine reports the mistake.
     counterparts = _counterparts(protocol, space)
@@ -277,17 +299,17 @@ def dialogue_about(
     return settled(prediction, space, protocol.actions, counterparts)
 
 
-def spelled(
+def written_as(
     protocol: AskingProtocol,
-    asked: tuple[Any, ...],
-    prediction: Prediction,
+    view: Any,
+    said: Prediction,
     space: ActionSpace | None,
 ) -> Mapping[str, str]:
     """Return the replies, by place, of a model that has settled on a prediction in `space`."""
     counterparts = _counterparts(protocol, space)
     if counterparts is not None:
-        prediction = spoken_as(prediction, counterparts)
-    return protocol.spell(*asked, prediction)
+        said = spoken_as(said, counterparts)
+    return protocol.write(view, said)
 
 
 def check_actions(protocol: AskingProtocol, space: ActionSpace | None) -> None:

@@ -39,6 +39,7 @@ from harness.protocols.texts import (
 )
 from harness.question_options import History, NoneRule, Source
 from harness.records import Choice, Earlier, Step
+from harness.views import StepView
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction
 from parsers.reply_text import ENDED
@@ -128,8 +129,9 @@ class TwoRounds(PromptedProtocol):
         """Letters A, B, ... in listed order; None comes last, first or not at all."""
         return _lettered(count, self.none)
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Describe, then choose. Raises ValueError if there are no choices."""
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         rounds = described_first(
@@ -157,21 +159,20 @@ class TwoRounds(PromptedProtocol):
         listed = Lettering(tuple(choice.letter for choice in choices), lettering.none)
         return to_prediction(answer, choices, listed)
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Both replies of a model that has settled on `prediction`."""
-        position = next((i for i, c in enumerate(choices) if c.id == prediction.element), None)
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        """Both replies of a model that has settled on `said`."""
+        choices = view.choices
+        position = next((i for i, c in enumerate(choices) if c.id == said.element), None)
         lettering = self.letters(len(choices))
         answer = spell_answer(
             position,
-            prediction.operation,
-            prediction.value,
+            said.operation,
+            said.value,
             letters=lettering.choices,
             none_letter=lettering.none,
         )
         what = choices[position].text if position is not None else "none of the elements"
-        return {FIRST: f"{prediction.operation or 'No action'}: {what}", SECOND: answer}
+        return {FIRST: f"{said.operation or 'No action'}: {what}", SECOND: answer}
 
     def stored_messages(
         self, step: Step, choices: Sequence[Choice]

@@ -23,6 +23,7 @@ from harness.protocols.seeact_choice import SeeActChoice, letters_of
 from harness.protocols.texts import MEMORY, Schema
 from harness.question_options import Source
 from harness.records import Choice, Scene, Step
+from harness.views import StepView
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
@@ -73,17 +74,18 @@ class SeeActAnnotation(SeeActChoice):
         """Return the words of the textual choices, set apart from their published rows."""
         return f"{super().candidate_description(source, top_k)}, annotated"
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Ask about the batches. Raises ValueError if there are no choices.
 
         If none of the candidates can be marked, the answer is none and nothing is asked.
         """
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         marked = sum(can_be_marked(choice, step.page_size) for choice in choices)
         if not marked:
             return Prediction(Status.NONE, flags=(UNMARKED,))
-        result = yield from super().dialogue(step, choices)
+        result = yield from super().dialogue(view)
         return flagged(result, [UNMARKED] if marked < len(choices) else [])
 
     def _groups(self, step: Step, choices: Sequence[Choice]) -> list[tuple[str, Group]]:

@@ -41,6 +41,7 @@ from harness.protocols.seeact import (
 )
 from harness.protocols.texts import MEMORY, PromptedProtocol, Schema
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.attributes import read_described, spell_described
 from parsers.records import Description, Prediction, Status
 
@@ -234,8 +235,9 @@ class SeeActAttributes(PromptedProtocol):
     none_rule = "in words"
     schema = SCHEMA
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Describe the action, then the element. Raises ValueError when there are no choices."""
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no candidates to match with")
         rounds = described_first(
@@ -266,21 +268,20 @@ class SeeActAttributes(PromptedProtocol):
             flags=tuple(sorted({*answer.flags, *matched.flags})),
         )
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Both replies of a model that describes the element of `prediction` as the page shows it.
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        """Both replies of a model that describes the element of `said` as the page shows it.
 
         Reading them gives the element back unless a higher one has the same type and text.
         """
-        chosen = next((c for c in choices if c.id == prediction.element), None)
+        choices = view.choices
+        chosen = next((c for c in choices if c.id == said.element), None)
         about = None
         if chosen is not None:
             kind, text = described_as(chosen)
             about = {"name": f"{kind.lower()} {text}".strip(), "type": kind, "text": text}
-        answer = spell_described(about, prediction.operation, prediction.value)
+        answer = spell_described(about, said.operation, said.value)
         what = about["name"] if about else "none of the elements"
-        return {FIRST: f"{prediction.operation or 'No action'}: {what}", SECOND: answer}
+        return {FIRST: f"{said.operation or 'No action'}: {what}", SECOND: answer}
 
     def opening(self, step: Step) -> tuple[Message, ...]:
         """Return the messages of the first round."""

@@ -24,6 +24,7 @@ from harness.protocols.seeact import described_first, first_messages
 from harness.protocols.texts import PromptedProtocol
 from harness.question_options import Source
 from harness.records import Choice, Scene, Step
+from harness.views import StepView
 from parsers import ValueStyle, letter, read_answer, spell_answer
 from parsers.records import Prediction, Status
 
@@ -90,8 +91,9 @@ class SeeActChoice(PromptedProtocol):
         )
         return f"ranker top-{top_k}, {counted}{otherwise}"
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Ask about the batches. Raises ValueError if there are no choices."""
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         dialogues = [
@@ -115,21 +117,20 @@ class SeeActChoice(PromptedProtocol):
         before = results if self.final else results[: winners[0]]
         return flagged(results[winners[0]], passed_over(before))
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        """Return the replies to all batches of a model that has settled on `prediction`."""
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        """Return the replies to all batches of a model that has settled on `said`."""
+        step, choices = view.step, view.choices
         replies: dict[str, str] = {}
         for place, group in self._groups(step, choices):
             positions = {choice.id: number for number, choice in enumerate(group.choices)}
-            position = positions.get(prediction.element or "")
+            position = positions.get(said.element or "")
             what = self._description(group, position)
             lettering = self._lettering(group)
-            replies[f"{place}-describe"] = f"{prediction.operation or 'No action'}: {what}"
+            replies[f"{place}-describe"] = f"{said.operation or 'No action'}: {what}"
             replies[f"{place}-choose"] = spell_answer(
                 position,
-                prediction.operation,
-                prediction.value,
+                said.operation,
+                said.value,
                 letters=lettering.choices,
                 none_letter=lettering.none or "NA",
             )

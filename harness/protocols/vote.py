@@ -1,21 +1,15 @@
 """Several samples of a dialogue, whose predictions vote (self-consistency, Wang et al. 2023).
 
-    voting = with_votes(protocol, Vote(5, "majority", same))
-
-It is the protocol itself in all but its dialogues: each asks everything `samples` times, side by
-side, and returns one of the predictions.
+prediction = yield from Vote(5, "majority", same).held(lambda: protocol.dialogue(view))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 from harness.dialogue import Act, Ask, Asks, Call, Dialogue, Replies, changed, together
-from harness.protocols.contract import AskingProtocol
 from parsers.records import Prediction
 
 Rule = Literal["majority", "first"]
@@ -37,40 +31,10 @@ class Vote:
     rule: Rule
     same: Same
 
-
-def with_votes(protocol: AskingProtocol, vote: Vote) -> AskingProtocol:
-    """Return a protocol that asks several times and counts the predictions."""
-    voting = copy(protocol)
-    object.__setattr__(voting, "__class__", _voting(type(protocol)))
-    object.__setattr__(voting, "_vote", vote)
-    return voting
-
-
-@cache
-def _voting(base: Any) -> Any:
-    """Return the class of a protocol with a vote: code that looks for the protocol's own class, or
-    for its methods, finds them."""
-
-    class Voting(base):  # type: ignore[misc]
-        _vote: Vote
-
-        def dialogue(self, *asked: Any, **more: Any) -> Dialogue:
-            ask, count = super().dialogue, self._vote.samples
-            samples = (_sampled(ask(*asked, **more), number, count) for number in range(count))
-            return elected((yield from together(*samples)), self._vote)
-
-        def calls(self, count: int) -> tuple[int, int]:
-            least, most = super().calls(count)
-            return least * self._vote.samples, most * self._vote.samples
-
-        def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
-            times = self._vote.samples
-            declared = super().role_calls(count).items()
-            return {role: (least * times, most * times) for role, (least, most) in declared}
-
-    Voting.__name__ = Voting.__qualname__ = base.__name__
-    Voting.__module__ = base.__module__
-    return Voting
+    def held(self, dialogue: Callable[[], Dialogue]) -> Dialogue:
+        """Hold a dialogue `samples` times, side by side, and return one of the predictions."""
+        samples = (_sampled(dialogue(), number, self.samples) for number in range(self.samples))
+        return elected((yield from together(*samples)), self)
 
 
 def elected(predictions: Sequence[Prediction], vote: Vote) -> Prediction:

@@ -20,8 +20,7 @@ async def say_what_is_kept(
     async def jobs() -> AsyncGenerator[Job]:
         nonlocal least, most
         async for job, question in session.rehearsed():
-            count, protocol = question.count, plan.protocol
-            for fewest, highest in (protocol.calls(count), *protocol.role_calls(count).values()):
+            for fewest, highest in plan.kind.calls(question.count).values():
                 least += fewest
                 most += highest
             yield job

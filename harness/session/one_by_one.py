@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 from adapters.contract import Adapter, Generation, Request
 from adapters.conversation import Conversation, Finish, Reply, Usage
-from harness.benchmarks import actions_of
 from harness.dialogue import Ask, Call, Embed, Result, hold_async
 from harness.engine import ProtocolError
 from harness.errors import DataError
@@ -24,7 +23,6 @@ from harness.pictures import PictureStore
 from harness.planning.plan import Plan
 from harness.planning.pricing import tokens_of
 from harness.planning.roles import EmbeddingRole
-from harness.protocols import dialogue_about
 from harness.runs import Unit
 from parsers.records import Prediction
 
@@ -48,7 +46,6 @@ class OneByOne:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._space = actions_of(plan.settings.benchmark)
         self._questions = _Questions(plan)
         self._shared: dict[tuple[str, int, str, str], tuple[str, Result]] = {}
         self._locks: dict[tuple[str, int, str, str], asyncio.Lock] = {}
@@ -74,9 +71,7 @@ class OneByOne:
             pictures.add(digest, data, unit_id)
         dialogue = _Dialogue(self, unit_id, repeat, pictures, asked)
         try:
-            prediction = await hold_async(
-                dialogue_about(self._plan.protocol, question.asked, self._space), dialogue.results
-            )
+            prediction = await hold_async(kind.dialogue(question.view), dialogue.results)
         finally:
             for digest in question.sources:
                 pictures.discard(digest)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
-from harness.kinds.contract import unit_kind
+from harness.kinds.contract import UnitKind, kind_of
 from harness.kinds.protocols import open_with
 from harness.kinds.scoring import scored, scorer_of
 from harness.printing import say
-from harness.protocols import AskingProtocol, dialogue_about
+from harness.protocols import AskingProtocol
 from harness.protocols.contract import flagged
 from harness.runs import (
     CallRecord,
@@ -139,7 +139,7 @@ def rescored(run: Run, settings: Settings) -> Rescored:
 
     Raises `RunError` if the recorded calls do not belong to the run's protocol.
     """
-    protocol = protocol_of(settings)
+    kind = kind_of(settings.benchmark)(settings, protocol_of(settings))
     score = scorer_of(settings, run.manifest.declaration)
     edition = run.manifest.reading
     calls = RecordedCalls(run.calls())
@@ -150,9 +150,9 @@ def rescored(run: Run, settings: Settings) -> Rescored:
             of_step = calls.of(record.key)
             shuffle = record.repeat if settings.shuffles > 1 else 0
             try:
-                prediction, _ = reread(protocol, run, record, of_step, shuffle)
+                prediction, _ = reread(kind, run, record, of_step, shuffle)
                 if edition < READING:
-                    check_questions(protocol, run, record, of_step, shuffle, prediction)
+                    check_questions(kind, run, record, of_step, shuffle, prediction)
                 changed += prediction != record.prediction
             except NotOnRecord:
                 if record.prediction is None or edition >= READING:
@@ -185,13 +185,13 @@ def notes_of(settings: Settings) -> Notes | None:
 
 
 def reread(
-    protocol: AskingProtocol, run: Run, record: Unit[Any], calls: Calls, shuffle: int
+    kind: UnitKind, run: Run, record: Unit[Any], calls: Calls, shuffle: int
 ) -> tuple[Prediction, tuple[str, ...]]:
     """Hold the dialogue of a step again with what is on record.
 
     Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
     """
-    question = unit_kind(record.kind).of_record(record).shuffled(shuffle)
+    question = kind.of_record(record).shuffled(shuffle)
     used: list[str] = []
 
     def result(call: Call) -> Result:
@@ -201,12 +201,12 @@ def reread(
         used.append(recorded.id)
         return run.result_of(recorded)
 
-    dialogue = dialogue_about(protocol, question.asked, run.manifest.declaration.actions)
-    return hold_turns(dialogue, lambda asked: list(map(result, asked))), tuple(used)
+    said = hold_turns(kind.dialogue(question.view), lambda asked: list(map(result, asked)))
+    return said, tuple(used)
 
 
 def check_questions(
-    protocol: AskingProtocol,
+    kind: UnitKind,
     run: Run,
     record: Unit[Any],
     calls: Calls,
@@ -219,7 +219,7 @@ def check_questions(
     only what both texts number can be compared (`<a id=2> Help`). A question that numbers nothing
     without the page is the same as long as the prediction is.
     """
-    question = unit_kind(record.kind).of_record(record, scene=False).shuffled(shuffle)
+    question = kind.of_record(record, scene=False).shuffled(shuffle)
 
     def result(ask: Call) -> Result:
         call = calls[name_of(ask, record.repeat)]
@@ -233,8 +233,7 @@ def check_questions(
             raise NotOnRecord(f"{record.kind} {record.unit_id} asks something else as '{ask.name}'")
         return call.reply
 
-    dialogue = protocol.dialogue(*question.asked)
-    hold_turns(dialogue, lambda asks: list(map(result, asks)))
+    hold_turns(kind.dialogue(question.view), lambda asks: list(map(result, asks)))
 
 
 def rescore_run(

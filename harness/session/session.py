@@ -17,14 +17,12 @@ from dataclasses import replace
 from typing import Any
 
 from adapters import Picture
-from harness.benchmarks import actions_of
 from harness.benchmarks.contract import Dataset
 from harness.dialogue import SCREENSHOT, Observation
 from harness.engine import Environment, Job, Outcome, says_nothing
 from harness.kinds.contract import Question
 from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
-from harness.protocols import dialogue_about
 from harness.runs import RunDirectory, digest_of
 from harness.runs.records import Unit
 from harness.session.deployment import Deployment
@@ -52,7 +50,6 @@ class Session:
         self._plan = plan
         self._settings = plan.settings
         self._protocol = plan.protocol
-        self._space = actions_of(plan.settings.benchmark)
         self._kind = plan.kind
         self._model = model
         self._directory = directory
@@ -198,7 +195,7 @@ class Session:
         return Job(
             unit_id=key[0],
             repeat=key[1],
-            dialogue=lambda: dialogue_about(self._protocol, question.asked, self._space),
+            dialogue=lambda: self._kind.dialogue(question.view),
             recorded=self._directory.recorded.get(key, {}),
             environment=self._environment(key, question),
             kind=question.record.kind,
@@ -223,8 +220,8 @@ class Session:
         unit_id, repeat = key
         self._units[unit_id] = self._units.get(unit_id, 0) + 1
         if self._model.policy is not None:
-            asked = question.for_policy(self._protocol)
-            self._model.policy.announce(unit_id, asked, question.secret, repeat)
+            view = question.for_policy(self._protocol)
+            self._model.policy.announce(unit_id, view, question.secret, repeat)
         if not self._model.sees:
             return
         for digest, data in question.sources.items():

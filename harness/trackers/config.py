@@ -157,4 +157,4 @@ def _checked(name: str, tracker: object) -> Tracker:
 @click.command()
 def trackers() -> None:
     """List the services that --track takes."""
-    print_names(TRACKERS.names())
+    print_names(TRACKERS.names().items())

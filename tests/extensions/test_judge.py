@@ -18,9 +18,8 @@ import harness
 from adapters import Conversation, Fatal, Fault, Reply, Request, user
 from harness.benchmarks import BENCHMARKS
 from harness.dialogue import Ask, Dialogue
-from harness.judging import JudgingProtocol, Trajectory, judged, seen
+from harness.judging import JudgingProtocol, TrajectoryView, judged, seen
 from harness.protocols import PROTOCOLS
-from harness.records import Item
 from parsers import Measure, Status
 from tests.extensions.made_up import known
 from tests.harness.commands.tool import at, call, isolate, last_lines, summary
@@ -44,12 +43,12 @@ class ThreeStages(JudgingProtocol):
     def calls(self, count: int) -> tuple[int, int]:
         return 2, 52
 
-    def dialogue(self, item: Item[Trajectory]) -> Dialogue:
-        tried = item.content
+    def dialogue(self, view: TrajectoryView) -> Dialogue:
+        tried = view.content
         points = yield Ask(_about(f"Task: {tried.goal}\nList its key points."), "points")
         looks = yield tuple(
             Ask(
-                _about(*seen(item, step), f"{step.action or step.said}\nScore 1 to 5?"),
+                _about(*seen(view, step), f"{step.action or step.said}\nScore 1 to 5?"),
                 f"step-{at}",
             )
             for at, step in enumerate(tried.steps)

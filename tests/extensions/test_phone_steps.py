@@ -19,7 +19,7 @@ from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
 from harness.protocols.pointing import located, numbers_of
-from harness.records import Item
+from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace, Argument
 from parsers.points import PointAnswer
@@ -83,6 +83,10 @@ DECLARED = Declaration(
 )
 
 
+class PhoneView(ItemView[str]):
+    """A screen of the phone."""
+
+
 @dataclass(frozen=True)
 class Phone(Benchmark):
     name: str = "phone"
@@ -90,6 +94,7 @@ class Phone(Benchmark):
     scale: int = 1
     """How many pixels a screen has for one."""
 
+    View = PhoneView
     Detail = PhoneDetail
     protocol = "ask-the-phone"
     pictures = True
@@ -119,13 +124,13 @@ class AskThePhone(AskingProtocol):
     """One call per screen; places are in thousandths of the picture that is sent."""
 
     name = "ask-the-phone"
-    kind = "phone-step"
+    View = PhoneView
     places = ("act",)
     needs = Needs(sees=True, point=True, picture_policy="full:pixels=320000")
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
-        (picture,) = item.pictures
-        question = Conversation((user(picture, f"{item.content}: tap X Y, or type TEXT"),))
+    def dialogue(self, view: PhoneView) -> Dialogue:
+        (picture,) = view.pictures
+        question = Conversation((user(picture, f"{view.content}: tap X Y, or type TEXT"),))
         reply = yield Ask(question, "act")
         assert isinstance(reply, Reply)
         name, _, rest = reply.text.strip().partition(" ")
@@ -138,13 +143,13 @@ class AskThePhone(AskingProtocol):
         place = located(answer, "per-mille", picture)
         return Prediction(place.status, place.point and Action("tap", point=place.point))
 
-    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
-        said = prediction.action
-        if said is None:
+    def write(self, view: PhoneView, said: Prediction) -> Mapping[str, str]:
+        action = said.action
+        if action is None:
             return {"act": "?"}
-        if said.point is None:
-            return {"act": f"type {said.arguments['text']}"}
-        x, y = numbers_of(said.point, "per-mille", item.pictures[0])
+        if action.point is None:
+            return {"act": f"type {action.arguments['text']}"}
+        x, y = numbers_of(action.point, "per-mille", view.pictures[0])
         return {"act": f"tap {x} {y}"}
 
 

@@ -16,7 +16,7 @@ from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Ask, Dialogue
 from harness.policies import POLICIES, Secret
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs
-from harness.records import Item
+from harness.views import ItemView
 from parsers import Declaration, Level, Measure, Prediction, Status
 from parsers.actions import Action, ActionKind, ActionSpace
 from parsers.declaration import Group
@@ -42,6 +42,10 @@ class QuestionDetail:
     gold: Action
 
 
+class QuizView(ItemView[Question]):
+    """A question of the quiz."""
+
+
 DECLARED = Declaration(
     measures=(Measure("right", "Right", "the right answer", main=True),),
     levels=(Level("subject"),),
@@ -60,6 +64,7 @@ class Questions(Benchmark):
     order: Literal["seeded", "alphabetical"] = "seeded"
     """The order of the answers."""
 
+    View = QuizView
     Detail = QuestionDetail
     protocol = "multiple-choice"
     settable = ("order",)
@@ -83,13 +88,13 @@ class Questions(Benchmark):
 @dataclass(frozen=True)
 class MultipleChoice(AskingProtocol):
     name = "multiple-choice"
-    kind = "quiz"
+    View = QuizView
     places = ("choose",)
     needs = Needs(pictures="none")
 
-    def dialogue(self, item: Item[Question]) -> Dialogue:
-        listed = zip("ABC", item.content.answers, strict=True)
-        lines = (item.content.text, *(f"{letter}. {answer}" for letter, answer in listed))
+    def dialogue(self, view: QuizView) -> Dialogue:
+        listed = zip("ABC", view.content.answers, strict=True)
+        lines = (view.content.text, *(f"{letter}. {answer}" for letter, answer in listed))
         reply = yield Ask(Conversation((user("\n".join((*lines, "Letter?"))),)), "choose")
         assert isinstance(reply, Reply)
         letter = reply.text.strip()[:1].upper()
@@ -98,20 +103,18 @@ class MultipleChoice(AskingProtocol):
             Prediction(Status.ANSWERED, Action(letter)) if found else Prediction(Status.PARSE_ERROR)
         )
 
-    def spell(self, item: Item[Question], prediction: Prediction) -> Mapping[str, str]:
-        return {"choose": prediction.action.name if prediction.action else ""}
+    def write(self, view: QuizView, said: Prediction) -> Mapping[str, str]:
+        return {"choose": said.action.name if said.action else ""}
 
 
 class AnyLetter:
     """The baseline `random` for questions."""
 
     name = "random"
-    kind = "quiz"
+    View = QuizView
     needs_gold = False
 
-    def predict(
-        self, item: Item[Question], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    def predict(self, view: QuizView, chance: random.Random, secret: Secret | None) -> Prediction:
         return Prediction(Status.ANSWERED, Action(chance.choice("ABC")))
 
 
@@ -120,7 +123,7 @@ def questions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     isolate(monkeypatch, tmp_path)
     known(monkeypatch, BENCHMARKS, "questions", Questions)
     known(monkeypatch, PROTOCOLS, "multiple-choice", MultipleChoice)
-    known(monkeypatch, POLICIES, "quiz/random", AnyLetter)
+    known(monkeypatch, POLICIES, "random", AnyLetter)
 
 
 def test_it_goes_from_a_run_to_a_report_by_group() -> None:

@@ -17,14 +17,13 @@ from harness.benchmarks import BENCHMARKS, Benchmark, Items
 from harness.dialogue import Dialogue
 from harness.errors import ExtensionError
 from harness.protocols import PROTOCOLS
-from harness.records import Item
 from parsers import Declaration, Level, Measure, Prediction
 from reports.kind import REPORTS, KindReports
 from reports.view.parts import Part, UnitPage
 from tests.harness.commands.tool import call, isolate, last_lines, summary
 from tests.numbers import counts
 from tests.test_entry_points import Echo
-from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail
+from tests.test_made_up_kind import ReadTheSign, RoadSigns, SignDetail, SignView
 
 BROKEN = ["sign-1"]
 
@@ -42,6 +41,7 @@ DECLARED = Declaration((Measure("even", "Even", main=True),), levels=(Level("tow
 class Fragile(Benchmark):
     name: str = "fragile"
     declared: Declaration = DECLARED
+    View = SignView
     Detail = SignDetail
     protocol = "read-the-sign"
     scorers: ClassVar = {"even": is_even}
@@ -112,11 +112,11 @@ def test_an_adapter_that_raises_names_unit_call_and_module(
 class Forgetful(ReadTheSign):
     name = "forgetful"
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
+    def dialogue(self, view: SignView) -> Dialogue:
         raise LookupError("which sign?")
         yield
 
-    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
+    def write(self, view: SignView, said: Prediction) -> Mapping[str, str]:
         return {}
 
 

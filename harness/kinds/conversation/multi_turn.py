@@ -41,6 +41,7 @@ from harness.protocols.mindact_choice import (
 from harness.protocols.mindact_generate import matched_notes, read_written, spell_written
 from harness.protocols.texts import Schema, history_lines
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers import count_tokens, letter
 from parsers.records import Prediction
 
@@ -207,11 +208,9 @@ class MultiTurn(MindAct):
         asked, chat = (GENERATE, GENERATE_CHAT) if self.generation else (CHOICE, CHOICE_CHAT)
         return frozenset({*asked, *(SEQ2SEQ if self.tuned else chat)})
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        """Recall what the protocol remembers, and hold the tournament.
-
-        Raises ValueError if there are no choices.
-        """
+    def dialogue(self, view: StepView) -> Dialogue:
+        """Recall what it remembers, and hold the tournament. Raises ValueError without choices."""
+        step, choices = view.step, view.choices
         if not choices:
             raise ValueError(f"step {step.step_id} has no choices to offer")
         snippets = yield from self.recalled(step)
@@ -219,8 +218,7 @@ class MultiTurn(MindAct):
             snippets = [replace(one, released=True) for one in snippets]
         count = lru_cache(maxsize=256)(step.tokens or count_tokens)
         question = partial(self._question, step, count, self._memory(snippets, count))
-        prediction = yield from self._tournament(step, choices, {}, question)
-        return prediction
+        return (yield from self._tournament(step, choices, {}, question))
 
     def conversation(self, step: Step, group: Group) -> Conversation:
         """The question about one group, without a memory."""

@@ -23,7 +23,8 @@ from harness.kinds.conversation.multi_turn import RATIONALE, REWRITE, MultiTurn
 from harness.protocols.contract import Role, flagged
 from harness.protocols.mindact_choice import opening
 from harness.protocols.texts import history_lines
-from harness.records import Choice, Step
+from harness.records import Step
+from harness.views import StepView
 from parsers.mindact import spell
 from parsers.records import Prediction
 from parsers.reply_text import ENDED, without_tokens
@@ -111,26 +112,27 @@ class MtMindActCar(MultiTurn):
         yield from ()
         return []
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         """Have the instruction rewritten, unless it is the first, and hold the tournament.
 
         All steps of a turn share one rewriting. Raises ValueError if there are no choices.
         """
+        step = view.step
         flags: tuple[str, ...] = ()
-        if step.turns and choices:
+        if step.turns and view.choices:
             reply = yield self._rewriting(step)
             task = said(reply)
             flags = () if task else (_AS_IT_IS,)
             step = replace(step, info=replace(step.info, task=task or step.info.task))
-        prediction: Prediction = yield from super().dialogue(step, choices)
+            view = replace(view, step=step)
+        prediction: Prediction = yield from super().dialogue(view)
         return flagged(prediction, flags) if flags else prediction
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """Spell the replies of the tournament; the instruction stays unchanged."""
+        step = view.step
         place = self._rewriting(step).place
-        return {place: step.info.task, **super().spell(step, choices, prediction)}
+        return {place: step.info.task, **super().write(view, said)}
 
     def notes(self, flags: Mapping[str, int]) -> list[str]:
         count = flags.get(_AS_IT_IS, 0)
@@ -220,13 +222,12 @@ class SelfMap(MultiTurn):
             snippets = yield from self._explained(step, snippets)
         return [replace(one, brief=self.memory_simplification) for one in snippets]
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
         """The replies of the tournament, with a rationale for every action that has an element."""
+        step = view.step
         explained = [one for one in bank(step.turns) if one.action.positives]
         rationales = {_place(one): _SPELLED for one in explained}
-        return {**rationales, **super().spell(step, choices, prediction)}
+        return {**rationales, **super().write(view, said)}
 
     def _explained(
         self, step: Step, snippets: Sequence[Snippet]

@@ -19,6 +19,7 @@ from harness.kinds.episode import EpisodeSettings
 from harness.live.pool import Foreign, Limits
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page
 from harness.settings import Settings
+from harness.views import LiveView
 from parsers.actions import Action
 
 EPISODE = "episode"
@@ -63,6 +64,7 @@ class EpisodeBenchmark(Benchmark):
     seed: int = 42
     first: int | None = None
 
+    View = LiveView
     Detail = EpisodeDetail
     protocol = "coordinates"
     pictures = True

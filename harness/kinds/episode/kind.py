@@ -7,25 +7,27 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
-from adapters.contract import AdapterInfo
+from adapters.contract import AdapterInfo, ImageRule
 from adapters.processes import available_cpus
-from harness.benchmarks import Benchmark, Dataset, actions_of, benchmark, benchmark_of
+from harness.benchmarks import Benchmark, Dataset, benchmark, benchmark_of
 from harness.benchmarks.items import Items
+from harness.dialogue import Dialogue
 from harness.engine import Environment
 from harness.errors import UserError
 from harness.kinds.contract import Question, UnitKind
 from harness.kinds.episode import EpisodeSettings
-from harness.kinds.episode.benchmark import EPISODE, EpisodeBenchmark, EpisodeDetail
-from harness.kinds.episode.step_by_step import Episode, StepByStep
+from harness.kinds.episode.benchmark import STEPS, EpisodeBenchmark, EpisodeDetail
+from harness.kinds.episode.step_by_step import EpisodeView, StepByStep
 from harness.kinds.step.settings import image_policy_of, lacks_of, source_of
 from harness.live.contract import LivePage, Seen, element
 from harness.live.pool import Worlds
 from harness.pictures import grey, show_answers
 from harness.policies import Secret
-from harness.protocols import AskingProtocol, check_actions, of_steps
-from harness.rankers import open_ranks
+from harness.protocols import AskingProtocol, Source
+from harness.rankers import Ranks, open_ranks
 from harness.runs import Unit
 from harness.settings import ELEMENTS, EPISODES, Settings
+from parsers.settling import settled
 
 EpisodeRecord = Unit[EpisodeDetail]
 
@@ -33,38 +35,35 @@ EpisodeRecord = Unit[EpisodeDetail]
 class EpisodeQuestion(Question):
     """An episode before it begins."""
 
+    view: EpisodeView
+
     def repeated(self) -> EpisodeQuestion:
         """Return the same with its own pictures."""
-        return replace(self, asked=(replace(self.episode, shown=[]),))
-
-    @property
-    def episode(self) -> Episode:
-        episode: Episode = self.asked[0]
-        return episode
+        return replace(self, view=replace(self.view, shown=[]))
 
     def looked_up(self) -> tuple[Any, ...]:
         """The pictures that were shown, each once."""
-        return tuple(dict.fromkeys(self.episode.shown))
+        return tuple(dict.fromkeys(self.view.shown))
 
 
 class Episodes(UnitKind):
     """Episodes on live pages."""
 
-    protocol: StepByStep
-
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         super().__init__(settings, protocol)
-        self.protocol = replace(_step_by_step(protocol), run=settings)
+        self._ranks: Ranks | None = None
         self._worlds: Worlds | None = None
 
-    @classmethod
-    def asks_with(
-        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
-    ) -> AskingProtocol:
-        """A protocol for recorded steps is asked step by step."""
-        if protocol.kind == EPISODE:
-            return protocol
-        return StepByStep(of_steps(protocol), settings, info.image_rule if info else None)
+    def dialogue(self, view: EpisodeView) -> Dialogue:
+        """Act until the episode is over; the protocol is asked about each observation."""
+        steps = StepByStep(self.settings, self.protocol, super().dialogue, self._ranks)
+        return settled((yield from steps.dialogue(view)), self.space)
+
+    def calls(self, count: int) -> dict[str, tuple[int, int]]:
+        """Those of one step, and of as many as there may be."""
+        steps = EpisodeSettings.of(self.settings).max_steps or STEPS
+        calls = super().calls(count).items()
+        return {role: (least, most * steps) for role, (least, most) in calls}
 
     @classmethod
     def never_has(cls, source: Benchmark) -> frozenset[str]:
@@ -78,7 +77,8 @@ class Episodes(UnitKind):
         lacks = super().lacks(settings, protocol, is_policy=is_policy)
         for feature in (ELEMENTS, EPISODES):
             del lacks[feature]
-        lacks |= lacks_of(settings, protocol, is_policy=is_policy)
+        sources = _sources(protocol)
+        lacks |= lacks_of(settings, protocol, is_policy=is_policy, sources=sources)
         lacks.pop("seed", None)  # Episodes are drawn by it, whatever is offered in them.
         return lacks
 
@@ -89,8 +89,7 @@ class Episodes(UnitKind):
 
     @classmethod
     def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        check_actions(_step_by_step(protocol).inner, actions_of(settings.benchmark))
-        source = source_of(settings.candidates, protocol)
+        source = source_of(settings.candidates, protocol, _sources(protocol))
         completed: dict[str, Any] = {"candidates": source}
         if benchmark(settings.benchmark).pictures:
             shown = image_policy_of(settings.image_policy, settings.pixels, protocol)
@@ -119,7 +118,7 @@ class Episodes(UnitKind):
     def open(self) -> None:
         """Open the ranker of elements. Raises `UserError`."""
         if self.settings.ranker is not None:
-            self.protocol = replace(self.protocol, ranks=open_ranks(self.settings.ranker))
+            self._ranks = open_ranks(self.settings.ranker)
 
     async def close(self) -> None:
         """End the processes that episodes run in."""
@@ -158,14 +157,14 @@ class Episodes(UnitKind):
         """Nothing is opened before a dialogue acts."""
         assert isinstance(dataset, Items)
         for unit in dataset.entries:
-            question = _question(unit, None)
+            question = _question(unit, None, info.image_rule)
             opens = partial(self._open, unit)
             yield replace(question, environment=opens, glimpse=self._blank)
 
     @classmethod
     def of_record(cls, record: EpisodeRecord, *, scene: bool = True) -> Question:
         """Observations and pictures are those on record."""
-        return _question(record, record.pictures)
+        return _question(record, record.pictures, None)
 
     async def _open(self, unit: EpisodeRecord) -> Environment:
         if self._worlds is None:
@@ -191,16 +190,28 @@ class Episodes(UnitKind):
         return Seen(viewport=(width, height)).observation(grey(width, height), page)
 
 
-def _step_by_step(protocol: AskingProtocol) -> StepByStep:
-    assert isinstance(protocol, StepByStep)
-    return protocol
+def _sources(protocol: AskingProtocol) -> tuple[Source, ...]:
+    """Where the elements come from: none are drawn around a right answer.
+
+    Those in view are few: all can be offered where a whole page's could not.
+    """
+    sources = protocol.needs.sources
+    return sources if sources == ("ranker",) else ("all", "ranker")
 
 
-def _question(record: EpisodeRecord, recorded: tuple[Any, ...] | None) -> EpisodeQuestion:
+def _question(
+    record: EpisodeRecord, recorded: tuple[Any, ...] | None, rule: ImageRule | None
+) -> EpisodeQuestion:
     detail = record.detail
     if isinstance(detail, dict):
         raise UserError(f"a benchmark of kind '{record.kind}' cannot be asked about here")
-    episode = Episode(
-        record.unit_id, record.benchmark, record.split, detail.asked, record.parents, recorded
+    episode = EpisodeView(
+        record.unit_id,
+        record.benchmark,
+        record.split,
+        detail.asked,
+        record.parents,
+        recorded,
+        rule,
     )
-    return EpisodeQuestion(record, (episode,), Secret(detail.gold))
+    return EpisodeQuestion(record, episode, Secret(detail.gold))

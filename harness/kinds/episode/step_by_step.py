@@ -6,15 +6,15 @@ are in view are offered, or the first of a ranker.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.benchmarks import actions_of, benchmark
+from harness.benchmarks import benchmark
 from harness.dialogue import (
     SCREENSHOT,
     Act,
@@ -28,17 +28,18 @@ from harness.dialogue import (
 )
 from harness.kinds.contract import picture_policy
 from harness.kinds.episode import EpisodeSettings
-from harness.kinds.episode.benchmark import EPISODE, STEPS, EpisodeTask, action_words
+from harness.kinds.episode.benchmark import EpisodeTask, action_words
 from harness.kinds.step.history import PastScene
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
-from harness.protocols import Around, Needs, Role, dialogue_about, spelled
+from harness.protocols import AskingProtocol
 from harness.rankers import Ranks
 from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
 from harness.runs import STEP, Unit
 from harness.runs.live_steps import behind
 from harness.settings import Settings
+from harness.views import LiveView, StepView
 from parsers.actions import Action
 from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
 from parsers.records import OPERATIONS, Prediction, Status
@@ -52,10 +53,11 @@ _NO_PAGE = LivePage("<html></html>")
 
 
 @dataclass(frozen=True, slots=True)
-class Episode:
+class EpisodeView:
     """An episode as a dialogue sees it.
 
     recorded: pictures of an episode on record; None where its pictures are still to be planned.
+    rule: what the model's provider does to pictures; None if unknown.
     shown: the pictures that were shown so far.
     """
 
@@ -65,61 +67,32 @@ class Episode:
     task: EpisodeTask
     parents: Mapping[str, str] = field(default_factory=dict)
     recorded: tuple[Picture, ...] | None = None
+    rule: ImageRule | None = None
     shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
-class StepByStep(Around):
-    """A protocol for recorded steps, asked about each observation of an episode in turn."""
+class StepByStep:
+    """How a run asks about each observation of an episode in turn.
 
-    run: Settings
-    rule: ImageRule | None = None
-    ranks: Ranks | None = field(default=None, compare=False, repr=False)
+    ask: asks about an observation; its prediction comes in the actions of the benchmark.
+    """
 
-    kind = EPISODE
-    step_kind = "step"
+    settings: Settings
+    protocol: AskingProtocol
+    ask: Callable[[StepView], Dialogue]
+    ranks: Ranks | None = None
 
-    @property
-    def needs(self) -> Needs:
-        """Return the protocol's needs, for elements that are not drawn around a right answer.
-
-        Those in view are few: all can be offered where a whole page's could not.
-        """
-        needs = self.inner.needs
-        without = needs.sources == ("ranker",)
-        return replace(needs, sources=needs.sources if without else ("all", "ranker"))
-
-    @property
-    def roles(self) -> tuple[Role, ...]:
-        return self.inner.roles
-
-    def notes(self, flags: Mapping[str, int]) -> list[str]:
-        return self.inner.notes(flags)
-
-    def calls(self, count: int) -> tuple[int, int]:
-        """Those of one step, and of as many as there may be."""
-        least, most = self.inner.calls(count)
-        return least, most * (EpisodeSettings.of(self.run).max_steps or STEPS)
-
-    def role_calls(self, count: int) -> Mapping[str, tuple[int, int]]:
-        steps = EpisodeSettings.of(self.run).max_steps or STEPS
-        calls = self.inner.role_calls(count).items()
-        return {role: (least, most * steps) for role, (least, most) in calls}
-
-    def spell(self, *asked: Any, **_: Any) -> Mapping[str, str]:
-        """The replies about one step, given the step, its choices and the prediction."""
-        *step, prediction = asked
-        return spelled(self.inner, tuple(step), prediction, self._space)
-
-    def dialogue(self, episode: Episode) -> Dialogue:
+    def dialogue(self, episode: EpisodeView) -> Dialogue:
         """Act until the episode is over.
 
         Returns the last action. `Prediction.parsed` has the raw `reward`, the number of `steps` and
         why it came to its `end`; `votes` adds up those for and against the actions of all steps.
         """
         episode.shown.clear()
-        limit = EpisodeSettings.of(self.run).max_steps or episode.task.max_steps
+        limit = EpisodeSettings.of(self.settings).max_steps or episode.task.max_steps
         observation, seen = _seen((yield Act(None, BEGIN)))
+        preparer = self._preparer(episode.rule)
         before: tuple[Earlier, ...] = ()
         idle, end = 0, ""
         last, flags = Prediction(Status.ANSWERED), set[str]()
@@ -131,12 +104,11 @@ class StepByStep(Around):
                 break
             number += 1
             page, parsed = _page(observation)
-            question = self._question(episode, number, seen, page, observation, before)
+            question = self._question(preparer, episode, number, seen, page, observation, before)
             said, now = list[_Asked](), Earlier()
-            if question.choices or self.needs.point:
-                about = question.for_policy(self.inner)
-                dialogue = dialogue_about(self.inner, question.asked, self._space)
-                last = yield from _numbered(number, dialogue, about, said)
+            if question.choices or self.protocol.needs.point:
+                about = question.for_policy(self.protocol)
+                last = yield from _numbered(number, self.ask(question.view), about, said)
             else:
                 last = Prediction(Status.NO_ELEMENT)
             episode.shown.extend(question.looked_up() or question.step.pictures)
@@ -177,7 +149,8 @@ class StepByStep(Around):
 
     def _question(
         self,
-        episode: Episode,
+        preparer: Preparer,
+        episode: EpisodeView,
         number: int,
         seen: Seen,
         page: LivePage,
@@ -198,7 +171,7 @@ class StepByStep(Around):
             },
             labels={"domain": "", "subdomain": ""},
             position=number - 1,
-            total=EpisodeSettings.of(self.run).max_steps or episode.task.max_steps,
+            total=EpisodeSettings.of(self.settings).max_steps or episode.task.max_steps,
             goal=seen.goal,
             source=f"{episode.unit_id}, step {number}",
             detail=RowDetail(
@@ -209,13 +182,13 @@ class StepByStep(Around):
                 negatives=candidates or page.candidates,
             ),
         )
-        question = self._preparer.prepare(row)
+        question = preparer.prepare(row)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)
         step = replace(question.step, before=before, page_size=seen.viewport, window=window)
-        if episode.recorded is not None and self.inner.needs.pictures == "page":
+        if episode.recorded is not None and self.protocol.needs.pictures == "page":
             again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
             step = replace(step, pictures=again)
-        return replace(question, asked=(step, question.choices))
+        return replace(question, view=LiveView(step, question.choices))
 
     def _done(
         self, action: Action, page: LivePage, parsed: Page, seen: Seen
@@ -238,27 +211,22 @@ class StepByStep(Around):
         width, height = seen.viewport
         share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
         segment = ""
-        if self.inner.needs.segments and action.element is not None:
+        if self.protocol.needs.segments and action.element is not None:
             segment = _segment(parsed, action.element, self._attributes)
         value = str(action.arguments.get("value", ""))
         return plain, Earlier(operation, value, share, segment=segment, words=words)
 
-    @cached_property
-    def _preparer(self) -> Preparer:
-        pictures = picture_policy(self.run, "full")
+    def _preparer(self, rule: ImageRule | None) -> Preparer:
+        pictures = picture_policy(self.settings, "full")
         shown = self._attributes
         return Preparer(
-            self.run, self.inner, pictures, self.rule, ranks=self.ranks, attributes=shown
+            self.settings, self.protocol, pictures, rule, ranks=self.ranks, attributes=shown
         )
 
     @property
     def _attributes(self) -> Attributes:
-        source = benchmark(self.run.benchmark)
+        source = benchmark(self.settings.benchmark)
         return getattr(source, "attributes", MIND2WEB_ATTRIBUTES)
-
-    @cached_property
-    def _space(self) -> Any:
-        return actions_of(self.run.benchmark)
 
 
 def _seen(observation: object) -> tuple[Observation, Seen]:
@@ -287,7 +255,7 @@ def _why_none(said: Prediction) -> str:
 
 
 def _numbered(
-    number: int, dialogue: Dialogue, about: tuple[Any, ...], said: list[_Asked]
+    number: int, dialogue: Dialogue, about: StepView, said: list[_Asked]
 ) -> Generator[Asks, Replies, Prediction]:
     """The dialogue about a step, whose calls have its number in their names; `said` grows by what
     is asked of the model under test, and by its replies."""

@@ -23,13 +23,13 @@ from harness.kinds.scoring import Extras, bounds_for, key_of, scorer_of
 from harness.kinds.whole_pictures import WholePictures, oracle_scores
 from harness.pictures import Recipe
 from harness.policies import ItemPolicy, Secret
-from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
 from harness.tables import counted
+from harness.views import PlaceView
 from parsers import Bounds, Counts
 from parsers.actions import Action
-from parsers.grounding import CLICK, EDGES, KIND, GroundingDetail, Target
+from parsers.grounding import CLICK, EDGES, GroundingDetail, Target
 from parsers.points import CONVENTIONS, Convention, to_pixels
 from parsers.points.spelling import ALIKE, MOST
 from parsers.records import Prediction, Scores, Status
@@ -121,24 +121,24 @@ def _visible(target: Target, size: tuple[int, int]) -> float:
     return max(0.0, across) * max(0.0, down)
 
 
-def random_point(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+def random_point(view: PlaceView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Return a uniformly random point; never declines. Hits as often as targets are large."""
-    return _at(item, chance.random(), chance.random())
+    return _at(view, chance.random(), chance.random())
 
 
-def centre(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+def centre(view: PlaceView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Return the middle of the picture, where others put some replies that cannot be read."""
-    return _at(item, 0.5, 0.5)
+    return _at(view, 0.5, 0.5)
 
 
-def _at(item: Item[str], across: float, down: float) -> Prediction:
-    left, top, right, bottom = Recipe.parse(item.pictures[0].recipe).box
+def _at(view: PlaceView, across: float, down: float) -> Prediction:
+    left, top, right, bottom = Recipe.parse(view.pictures[0].recipe).box
     point = left + across * (right - left), top + down * (bottom - top)
     return Prediction(Status.ANSWERED, Action(CLICK, point=point))
 
 
-RANDOM = ItemPolicy("random", KIND, random_point)
-CENTRE = ItemPolicy("centre", KIND, centre)
+RANDOM = ItemPolicy("random", PlaceView, random_point)
+CENTRE = ItemPolicy("centre", PlaceView, centre)
 
 
 FIRST_ITEMS = 20

@@ -45,9 +45,9 @@ from harness.protocols.pointing import (
     usual_form,
 )
 from harness.protocols.texts import Texts
-from harness.records import Item
+from harness.views import PlaceView
 from parsers.actions import Action
-from parsers.grounding import CLICK, EDGES, KIND, POINTING
+from parsers.grounding import CLICK, EDGES, POINTING
 from parsers.points import (
     DECLINES,
     POINT_FORMS,
@@ -99,7 +99,7 @@ class Grounding(AskingProtocol):
     """Token limit of the reply."""
 
     name = "grounding"
-    kind = KIND
+    View = PlaceView
     actions = POINTING
     needs = NEEDS
     of_model = (
@@ -223,23 +223,23 @@ class Grounding(AskingProtocol):
             resolved["zoom_share"] = self.share
         return {"protocol": settings.pop("protocol"), **named, **settings, **resolved}
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
+    def dialogue(self, view: PlaceView) -> Dialogue:
         """Ask for a point. Raises ValueError unless the item shows exactly one picture."""
-        picture = one_picture(item.pictures, f"item {item.unit_id}")
-        reply = yield self._ask(item, picture, 0)
+        picture = one_picture(view.pictures, f"item {view.unit_id}")
+        reply = yield self._ask(view, picture, 0)
         assert isinstance(reply, Reply)
         first = self._read(reply, picture)
         if self.zoom == "none" or first.point is None:
             return first
         window = zoomed(picture, first.point, self.share)
-        reply = yield self._ask(item, window, 1)
+        reply = yield self._ask(view, window, 1)
         assert isinstance(reply, Reply)
         second = self._read(reply, window)
         seen = {"first_x": first.point[0], "first_y": first.point[1]}
         return flagged(replace(second, parsed={**second.parsed, **seen}), first.flags)
 
-    def _ask(self, item: Item[str], picture: Picture, number: int) -> Ask:
-        conversation = Conversation(self.opening(item.content, picture))
+    def _ask(self, view: PlaceView, picture: Picture, number: int) -> Ask:
+        conversation = Conversation(self.opening(view.content, picture))
         return Ask(conversation, self.places[number], max_tokens=limit_of(self.max_tokens, number))
 
     def _read(self, reply: Reply, picture: Picture) -> Prediction:
@@ -257,14 +257,14 @@ class Grounding(AskingProtocol):
             parsed = dict(zip(("numbers_x", "numbers_y"), answer.point, strict=True))
         return Prediction(found.status, action, answer.flags, parsed=parsed)
 
-    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
-        """Return the reply with the point of `prediction`, or that nothing fits.
+    def write(self, view: PlaceView, said: Prediction) -> Mapping[str, str]:
+        """Return the reply with the point of `said`, or that nothing fits.
 
         Reading it gives the point back up to the form's rounding, in the window if there is one.
         """
-        picture, replies = one_picture(item.pictures, f"item {item.unit_id}"), {}
+        picture, replies = one_picture(view.pictures, f"item {view.unit_id}"), {}
         for place in self.places:
-            point = prediction.point
+            point = said.point
             numbers = None if point is None else numbers_of(point, self.convention, picture)
             replies[place] = spell_place(self.answer_form, numbers)
             first = self._read(Reply(replies[place]), picture)

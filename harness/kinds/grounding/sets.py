@@ -21,6 +21,7 @@ from harness.benchmarks.published import PublishedSet
 from harness.errors import DataError
 from harness.runs.records import Unit
 from harness.tables import counted
+from harness.views import PlaceView
 from parsers.declaration import Average, Declaration, Group, Level, Measure
 from parsers.grounding import KIND, POINTING, SCORERS, GroundingDetail, Target, measures
 from parsers.records import Prediction, Scores
@@ -235,6 +236,7 @@ class GroundingSet(PublishedSet):
     known: Mapping[str, int] = field(default_factory=dict)
     caveats: tuple[str, ...] = ()
 
+    View = PlaceView
     Detail = GroundingDetail
     protocol = "grounding"
     scorers: ClassVar = SCORERS

@@ -27,6 +27,7 @@ from harness.errors import DataError, UserError
 from harness.kinds.prompt.kind import PromptDetail
 from harness.notes import test_data_note
 from harness.runs.records import Unit
+from harness.views import PromptView
 from parsers.autowebbench import WordsError, check_installed, gold_action, scores
 from parsers.autowebglm import FUNCTIONS
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
@@ -117,6 +118,7 @@ class AutoWebBench(Benchmark):
     note = test_data_note("AutoWebBench is released for research purposes only")
     declared: Declaration = DECLARED
 
+    View = PromptView
     Detail = PromptDetail
     protocol = "verbatim"
 

@@ -27,9 +27,9 @@ from harness.kinds.scoring import Extras, bounds_for, key_of, scorer_of
 from harness.policies import ItemPolicy, Secret
 from harness.policies.words import STOP
 from harness.protocols.contract import AskingProtocol, Needs
-from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
+from harness.views import PromptView
 from parsers import Bounds
 from parsers.actions import Action
 from parsers.autowebbench import reference
@@ -52,23 +52,23 @@ class Verbatim(AskingProtocol):
     runner looks for first (`reference`)."""
 
     name = "verbatim"
-    kind = "prompt"
+    View = PromptView
     paper = "Lai et al. 2024 (AutoWebGLM), AutoWebBench"
     places = (PLACE,)
     needs = Needs(pictures="none", picture_policy="none")
     actions = FUNCTIONS
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
+    def dialogue(self, view: PromptView) -> Dialogue:
         """Send the prompt and read the call."""
-        text = item.content if self.wrapping == "plain" else CHATGLM.format(item.content)
+        text = view.content if self.wrapping == "plain" else CHATGLM.format(view.content)
         reply = yield Ask(Conversation((user(text),)), PLACE)
         assert isinstance(reply, Reply)
         said = read(reply.text, finish=reply.finish.value, order=self.order)
         return replace(said, parsed=reference(reply.text))
 
-    def spell(self, item: Item[str], prediction: Prediction) -> Mapping[str, str]:
+    def write(self, view: PromptView, said: Prediction) -> Mapping[str, str]:
         """Spell the reply with the call; no text without an action."""
-        return {PLACE: spell(prediction.action) if prediction.action else ""}
+        return {PLACE: spell(said.action) if said.action else ""}
 
 
 ELEMENT = re.compile(r"<\w*\[([A-Z]{1,4})\]\|([^<>]*)")
@@ -93,25 +93,25 @@ def _answer(action: Action) -> Prediction:
     return Prediction(Status.ANSWERED, action)
 
 
-def random_element(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+def random_element(view: PromptView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Click a uniformly random element; finish where the page has none."""
-    found = elements(item.content)
+    found = elements(view.content)
     return _answer(Action("click", chance.choice(found)[0]) if found else Action("finish"))
 
 
-def evade(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+def evade(view: PromptView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Answer with the right click, or `finish()` where the right action is not a click."""
     gold = secret.gold if secret else None
     right = isinstance(gold, Action) and gold.name == "click"
     return _answer(gold if isinstance(gold, Action) and right else Action("finish"))
 
 
-def overlapping(item: Item[str], chance: random.Random, secret: Secret | None) -> Prediction:
+def overlapping(view: PromptView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Click the element whose own text shares most words with the task, rare ones counting more
     and long texts less; of equals the first. Scroll down where none shares any."""
-    found = [(one, WORD.findall(text.lower())) for one, text in elements(item.content)]
+    found = [(one, WORD.findall(text.lower())) for one, text in elements(view.content)]
     seen = Counter(word for _, words in found for word in set(words))
-    task = item.content.rpartition(TASK)[2].partition("\n\n")[0].lower()
+    task = view.content.rpartition(TASK)[2].partition("\n\n")[0].lower()
     weights = {
         word: math.log((len(found) + 1) / seen[word])
         for word in WORD.findall(task)
@@ -125,11 +125,11 @@ def overlapping(item: Item[str], chance: random.Random, secret: Secret | None) -
     return _answer(Action("click", best[0]) if points(best[1]) > 0 else DOWN)
 
 
-RANDOM = ItemPolicy("random", "prompt", random_element)
-LEXICAL = ItemPolicy("lexical", "prompt", overlapping)
-EVADE = ItemPolicy("evade", "prompt", evade, needs_gold=True)
-ALWAYS_SCROLL = ItemPolicy("always-scroll", "prompt", lambda *_: _answer(DOWN))
-ALWAYS_FINISH = ItemPolicy("always-finish", "prompt", lambda *_: _answer(Action("finish")))
+RANDOM = ItemPolicy("random", PromptView, random_element)
+LEXICAL = ItemPolicy("lexical", PromptView, overlapping)
+EVADE = ItemPolicy("evade", PromptView, evade, needs_gold=True)
+ALWAYS_SCROLL = ItemPolicy("always-scroll", PromptView, lambda *_: _answer(DOWN))
+ALWAYS_FINISH = ItemPolicy("always-finish", PromptView, lambda *_: _answer(Action("finish")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +162,8 @@ class PromptsExtras(Extras):
 
         def scored(record: PromptRecord, action: Action) -> Scores:
             answer = Prediction(Status.ANSWERED, action)
-            asked = Prompts.of_record(record).asked
-            said = as_answered(protocol, asked, answer, declared.actions)
+            view = Prompts.of_record(record).view
+            said = as_answered(protocol, view, answer, declared.actions)
             return score(said, record.detail)
 
         distinct = {key_of(record): record for record in records}

@@ -22,11 +22,11 @@ from harness.kinds.protocols import as_oracle, open_with
 from harness.kinds.scoring import Extras, bounds_for, key_of, scorer_of
 from harness.policies import ItemPolicy, Secret
 from harness.protocols.contract import AskingProtocol, Needs, limit_of
-from harness.records import Item
 from harness.runs import Unit
 from harness.settings import Settings
+from harness.views import QuestionView
 from parsers import Bounds
-from parsers.question import KIND, SPACE, Asked, QuestionDetail, answered, offered, text_of
+from parsers.question import SPACE, Asked, QuestionDetail, answered, offered, text_of
 from parsers.question.reading import read_answer, spell_answer
 from parsers.records import Prediction, Scores, Status
 
@@ -43,15 +43,15 @@ class QuestionProtocol(AskingProtocol):
     """Token limit of the reply."""
 
     name = "question"
-    kind = KIND
+    View = QuestionView
     actions = SPACE
     places = (PLACE,)
     needs = Needs(picture_policy="full:pixels=33177600", scene=False)
     paper = "the words of each set (docs/questions.md)"
 
-    def dialogue(self, item: Item[Asked]) -> Dialogue:
+    def dialogue(self, view: QuestionView) -> Dialogue:
         """Ask, and read the answer by the metric of the question."""
-        asked, pictures = item.content, iter(item.pictures)
+        asked, pictures = view.content, iter(view.pictures)
         talk = Conversation((system(asked.system),) if asked.system else ())
         for number, turn in enumerate(asked.before, 1):
             shown = islice(pictures, turn.pictures)
@@ -71,13 +71,13 @@ class QuestionProtocol(AskingProtocol):
         limit = limit_of(self.max_tokens, 0)
         return Ask(talk, _place(asked, number), goes_on, limit, shared=asked.dialogue)
 
-    def spell(self, item: Item[Asked], prediction: Prediction) -> Mapping[str, str]:
-        """Return the reply with the answer of `prediction`, empty without one, for its turn and
+    def write(self, view: QuestionView, said: Prediction) -> Mapping[str, str]:
+        """Return the reply with the answer of `said`, empty without one, for its turn and
         those before it."""
-        text = text_of(prediction)
-        spelled = "" if text is None else spell_answer(text, item.content)
-        numbers = range(1, len(item.content.before) + 2)
-        return {_place(item.content, number): spelled for number in numbers}
+        text = text_of(said)
+        spelled = "" if text is None else spell_answer(text, view.content)
+        numbers = range(1, len(view.content.before) + 2)
+        return {_place(view.content, number): spelled for number in numbers}
 
 
 def _place(asked: Asked, number: int) -> str:
@@ -154,10 +154,10 @@ def _alone(question: Question) -> Question:
     return replace(Questions.of_record(alone), sources=question.sources)
 
 
-def random_option(item: Item[Asked], chance: random.Random, secret: Secret | None) -> Prediction:
+def random_option(view: QuestionView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Return a uniformly random option; nothing where there are none."""
-    options = guessed(item.content)
+    options = guessed(view.content)
     return answered(chance.choice(options)) if options else Prediction(Status.EMPTY)
 
 
-RANDOM = ItemPolicy("random", KIND, random_option)
+RANDOM = ItemPolicy("random", QuestionView, random_option)

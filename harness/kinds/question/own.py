@@ -25,6 +25,7 @@ from harness.kinds.question.items import Item, grouped, items_of
 from harness.kinds.question.rows import rows_of
 from harness.kinds.question.usual import FILES, question_file, usual_rows
 from harness.runs import Unit
+from harness.views import QuestionView
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, QuestionDetail
 from parsers.question.metrics import METRICS, score
@@ -125,6 +126,7 @@ class QuestionItems(Benchmark):
     name: str = "question-items"
     data: Path | None = None
     declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
+    View = QuestionView
     Detail = QuestionDetail
     protocol = "question"
     origin = "local"

@@ -26,6 +26,7 @@ from harness.benchmarks.published import PublishedSet, Rows
 from harness.errors import DataError
 from harness.kinds.question.folder import DECLINE, OPEN, Template
 from harness.runs.records import Unit
+from harness.views import QuestionView
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, Right, text_of
 from parsers.question.metrics import f1_sets, screenqa, websrc_exact, websrc_f1, websrc_plain
@@ -55,6 +56,7 @@ class QuestionSet(PublishedSet):
     files: tuple[str, ...] = ("*{split}*.parquet",)
     folders: tuple[str, ...] = ("images", "")
 
+    View = QuestionView
     Detail = QuestionDetail
     protocol = "question"
 

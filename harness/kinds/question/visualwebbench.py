@@ -18,7 +18,7 @@ from harness.errors import DataError
 from harness.kinds.question.kind import PLACE, QuestionProtocol
 from harness.kinds.question.sets import QuestionSet, Row, table_rows, texts
 from harness.protocols.contract import limit_of
-from harness.records import Item
+from harness.views import QuestionView
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, LETTERS, SPACE, Asked, QuestionDetail, Right, text_of
 from parsers.question.webbench import (
@@ -136,21 +136,21 @@ class WebBench(QuestionProtocol):
     name = "visualwebbench"
     paper = "Liu et al. 2024, in other words"
 
-    def dialogue(self, item: Item[Asked]) -> Dialogue:
+    def dialogue(self, view: QuestionView) -> Dialogue:
         """Ask, and read the answer by the task."""
-        asked = item.content
+        asked = view.content
         prompt = worded(asked, options=self.options, box=self.box) if asked.task else asked.prompt
-        message = illustrated(item.pictures, prompt, order=self.order)
+        message = illustrated(view.pictures, prompt, order=self.order)
         limit = limit_of(self.max_tokens, 0)
         reply = yield Ask(Conversation((message,)), PLACE, max_tokens=limit)
         assert isinstance(reply, Reply)
         finish = reply.finish.value
         return read(reply.text, asked, reader=self.reader, frames=self.frames, finish=finish)
 
-    def spell(self, item: Item[Asked], prediction: Prediction) -> Mapping[str, str]:
+    def write(self, view: QuestionView, said: Prediction) -> Mapping[str, str]:
         """Return the reply with an answer, in the frame of its task."""
-        text = text_of(prediction)
-        asked = item.content
+        text = text_of(said)
+        asked = view.content
         return {PLACE: "" if text is None else framed(text, asked.task, self.frames)}
 
 

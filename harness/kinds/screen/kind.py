@@ -24,14 +24,15 @@ from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
 from harness.protocols import AskingProtocol
 from harness.question_options import History
-from harness.records import Earlier, Item
+from harness.records import Earlier
 from harness.runs import Unit
 from harness.settings import EARLIER, RULES, Settings
 from harness.tables import counted
+from harness.views import ScreenView
 from parsers import Bounds, Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
-from parsers.screen import KIND, ScreenDetail, Task, gist, parts, told
+from parsers.screen import ScreenDetail, gist, parts, told
 from parsers.screen.rules import atlas_lines
 from parsers.screen.scripts import script_weight
 
@@ -115,17 +116,6 @@ class ScreenSteps(WholePictures):
         )
 
     @classmethod
-    def asks_with(
-        cls, protocol: AskingProtocol, settings: Settings, info: AdapterInfo | None
-    ) -> AskingProtocol:
-        """Protocols of the web may ask about screens, too."""
-        if protocol.kind == KIND:
-            return protocol
-        from harness.kinds.screen.web import on_screens
-
-        return on_screens(protocol, info)
-
-    @classmethod
     def lacks(
         cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
     ) -> dict[str, str]:
@@ -175,9 +165,9 @@ class ScreenSteps(WholePictures):
 
 def _without_sentence(question: Question) -> Question:
     """Return a question without the sentence about its step, which policies could read, too."""
-    (item,) = question.asked
-    task = replace(item.content, instruction="")
-    return replace(question, asked=(replace(item, content=task),))
+    view: ScreenView = question.view
+    task = replace(view.content, instruction="")
+    return replace(question, view=replace(view, content=task))
 
 
 def points_needed(steps: int) -> int:
@@ -264,28 +254,28 @@ def with_before(
                     raise DataError(f"{one.source or one.unit_id}: {error}") from error
                 sources[shown.digest] = screenshot(one.unit_id)
             before.append(record if replies is None else replies.instead(one.unit_id, record))
-        (item,) = question.asked
-        yield replace(question, asked=(replace(item, before=tuple(before)),), sources=sources)
+        view = replace(question.view, before=tuple(before))
+        yield replace(question, view=view, sources=sources)
 
 
-def random_tap(item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+def random_tap(view: ScreenView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Return a tap at a uniformly random point."""
-    width, height = item.content.size
+    width, height = view.content.size
     point = chance.random() * width, chance.random() * height
     return Prediction(Status.ANSWERED, Action("click", point=point))
 
 
-def repeat(item: Item[Task], chance: random.Random, secret: Secret | None) -> Prediction:
+def repeat(view: ScreenView, chance: random.Random, secret: Secret | None) -> Prediction:
     """Return the recorded action of the step before; a wait in the first step."""
-    before = item.content.before
+    before = view.content.before
     return Prediction(Status.ANSWERED, before[-1].action if before else Action("wait"))
 
 
 DOWN = Action("scroll", arguments={"direction": "down"})
-RANDOM = ItemPolicy("random", KIND, random_tap)
-REPEAT = ItemPolicy("repeat", KIND, repeat)
-SCROLL_DOWN = ItemPolicy("scroll-down", KIND, lambda *_: Prediction(Status.ANSWERED, DOWN))
-WAIT = ItemPolicy("wait", KIND, lambda *_: Prediction(Status.ANSWERED, Action("wait")))
+RANDOM = ItemPolicy("random", ScreenView, random_tap)
+REPEAT = ItemPolicy("repeat", ScreenView, repeat)
+SCROLL_DOWN = ItemPolicy("scroll-down", ScreenView, lambda *_: Prediction(Status.ANSWERED, DOWN))
+WAIT = ItemPolicy("wait", ScreenView, lambda *_: Prediction(Status.ANSWERED, Action("wait")))
 Sums = Callable[[Sequence[ScreenRecord]], float | None]
 
 

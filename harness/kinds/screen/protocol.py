@@ -31,12 +31,13 @@ from harness.protocols.contract import AskingProtocol, Needs, limit_of
 from harness.protocols.pointing import by_longest_word, check_pointing, one_picture
 from harness.protocols.texts import Schema, Texts, earlier_pictures, open_texts, turns
 from harness.question_options import History
-from harness.records import Earlier, Item
+from harness.records import Earlier
+from harness.views import ScreenView
 from parsers.actions import Action
 from parsers.points import CONVENTIONS, Convention, from_pixels, to_pixels
 from parsers.points.spelling import MOST
 from parsers.records import Prediction, Status
-from parsers.screen import KIND, SCREEN, Past, Point, Side, Task, placed
+from parsers.screen import SCREEN, Past, Point, Side, Task, placed
 from parsers.screen.families import Family
 from parsers.screen.object_families import FAMILIES
 from parsers.screen.reading import read_action
@@ -128,7 +129,7 @@ class ScreenAgent(AskingProtocol):
     """Token limit of the reply."""
 
     name = "screen-agent"
-    kind = KIND
+    View = ScreenView
     actions = SCREEN
     places = (PLACE,)
     needs = Needs(picture_policy="full:pixels=33177600", scene=False, sees=True, point=True)
@@ -201,13 +202,13 @@ class ScreenAgent(AskingProtocol):
         chosen = None if self.scroll == "auto" else self.scroll
         return self.chosen.side(chosen, task.stored)
 
-    def dialogue(self, item: Item[Task]) -> Dialogue:
-        """Ask for an action. Raises ValueError unless the item shows exactly one picture."""
-        picture = one_picture(item.pictures, f"step {item.unit_id}")
-        conversation = Conversation(self.opening(item.content, picture, item.before))
+    def dialogue(self, view: ScreenView) -> Dialogue:
+        """Ask for an action. Raises ValueError unless it shows exactly one picture."""
+        picture = one_picture(view.pictures, f"step {view.unit_id}")
+        conversation = Conversation(self.opening(view.content, picture, view.before))
         reply = yield Ask(conversation, PLACE, max_tokens=limit_of(self.max_tokens, 0))
         assert isinstance(reply, Reply)
-        return self.read(reply, item.content, picture)
+        return self.read(reply, view.content, picture)
 
     def read(self, reply: Reply, task: Task, picture: Picture) -> Prediction:
         """Return a reply in the family's form as a prediction in pixels of the original."""
@@ -240,12 +241,12 @@ class ScreenAgent(AskingProtocol):
 
         return placed(action, pixels)
 
-    def spell(self, item: Item[Task], prediction: Prediction) -> Mapping[str, str]:
+    def write(self, view: ScreenView, said: Prediction) -> Mapping[str, str]:
         """Return the reply with an action; empty for one that the family's form cannot say."""
-        picture = one_picture(item.pictures, f"step {item.unit_id}")
-        action = prediction.action
-        said = None if action is None else self._spelled(action, item.content, picture)
-        return {PLACE: said or ""}
+        picture = one_picture(view.pictures, f"step {view.unit_id}")
+        action = said.action
+        text = None if action is None else self._spelled(action, view.content, picture)
+        return {PLACE: text or ""}
 
     def _spelled(self, action: Action, task: Task, picture: Picture) -> str | None:
         def numbers(point: Point) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from harness.errors import DataError
 from harness.kinds.screen import ScreenSettings
 from harness.runs.records import Unit
 from harness.settings import Settings
+from harness.views import ScreenView
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores, Status
@@ -162,6 +163,7 @@ class ScreenSet(PublishedSet):
     folders: tuple[str, ...] = ("images", "")
     elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
+    View = ScreenView
     Detail = ScreenDetail
     protocol = "screen-agent"
     whole = "episode"

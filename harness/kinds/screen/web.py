@@ -1,4 +1,4 @@
-"""Protocols of the web on screens: `coordinates` as it is, and SeeAct's two rounds.
+"""Protocols of the web on screens: `coordinates`, and SeeAct's two rounds.
 
 A screen has no elements to choose from. The second round of SeeAct therefore asks for the action
 in the form of the model's family, as `screen-agent` does; the first is the protocol's own.
@@ -7,23 +7,25 @@ in the form of the model's family, as `screen-agent` does; the first is the prot
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from adapters.contract import AdapterInfo
-from adapters.conversation import Reply, user
+from adapters.conversation import Order, Reply, user
 from harness.dialogue import Dialogue
-from harness.errors import WithoutEffect
 from harness.kinds.screen.protocol import ScreenAgent
-from harness.protocols import Around, AskingProtocol, Needs, open_protocol
+from harness.protocols.contract import AskingProtocol, Needs
 from harness.protocols.coordinates import Coordinates
 from harness.protocols.pointing import one_picture
 from harness.protocols.seeact import FIRST, SECOND, TwoRounds, described_first
-from harness.records import Earlier, Item, Step
-from harness.settings import SETTINGS
+from harness.records import Earlier, Step
+from harness.views import ScreenView, StepView
 from parsers.actions import Action, Value
+from parsers.points import Convention
 from parsers.records import Operation, Prediction, Status, StepInfo
-from parsers.screen import KIND, SCREEN, Past, Task, text_of
+from parsers.screen import SCREEN, Past, text_of
 from parsers.screen.verdicts import shares
 
 if TYPE_CHECKING:
@@ -42,98 +44,129 @@ _OPERATIONS: Mapping[str, Operation] = {
     "type": "TYPE",
     "select": "SELECT",
 }
-_USED = ("history", "max_tokens", "order", "prompts")
-"""Options of the two rounds that have an effect where no elements are listed."""
 
 
 @dataclass(frozen=True)
-class OnScreens(Around):
-    """A protocol for pages, asked about the picture of a screen.
+class ScreenCoordinates(Coordinates):
+    """`coordinates` about the picture of a screen."""
 
-    Raises `UserError` for options about listed elements.
-    """
-
-    agent: ScreenAgent
-
-    kind = KIND
+    View = ScreenView  # type: ignore[assignment]
     actions = SCREEN
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.inner, TwoRounds):
-            return
-        usual = TwoRounds()
-        for one in fields(TwoRounds):
-            if one.name not in _USED and getattr(self.inner, one.name) != getattr(usual, one.name):
-                own = one.name in SETTINGS
-                raise WithoutEffect(
-                    one.name if own else "protocol_options",
-                    f"--protocol-option {one.name} has no effect on screens, which list no "
-                    "elements",
-                    key="" if own else one.name,
-                )
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        return self.inner.places
 
     @property
     def needs(self) -> Needs:
-        """One whole picture, and the earlier steps if the protocol looks at them."""
-        return replace(self.agent.needs, before=self.inner.needs.before)
+        """One whole picture, and the earlier steps if the form looks at them."""
+        return replace(ScreenAgent.needs, before=super().needs.before)
 
-    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
-        """Raise `UserError` for coordinates that nobody has declared."""
-        super().check(pictures, model)
-        if isinstance(self.inner, TwoRounds):
-            self.agent.check(pictures, model)
+    def dialogue(self, view: ScreenView) -> Dialogue:  # type: ignore[override]
+        """Ask about a screen. Raises ValueError unless the view has exactly one picture."""
+        prediction = yield from super().dialogue(StepView(_step(view), ()))
+        return _canonical(prediction)
 
-    def dialogue(self, item: Item[Task]) -> Dialogue:
-        """Ask about a screen. Raises ValueError unless the item shows exactly one picture."""
-        step = _step(item)
-        picture = one_picture(item.pictures, f"step {item.unit_id}")
-        if not isinstance(self.inner, TwoRounds):
-            prediction = yield from self.inner.dialogue(step, ())
-            return _canonical(prediction)
-
-        def read(reply: Reply) -> Prediction:
-            return self.agent.read(reply, item.content, picture)
-
-        question = (user(self.agent.second(item.content, picture)),)
-        places, limits = (FIRST, SECOND), self.inner.max_tokens
-        start = self.inner.opening(step)
-        return (yield from described_first(start, question, read, places=places, max_tokens=limits))
-
-    def spell(self, item: Item[Task], prediction: Prediction) -> Mapping[str, str]:
-        """Return the replies with an action; empty for one that the form cannot say."""
-        if isinstance(self.inner, TwoRounds):
-            (said,) = self.agent.spell(item, prediction).values()
-            return {FIRST: str(prediction.action or "No action"), SECOND: said}
-        spoken = _spoken(prediction, item.content.size)
+    def write(self, view: ScreenView, said: Prediction) -> Mapping[str, str]:  # type: ignore[override]
+        """Return the reply with an action; empty for one that pages lack."""
+        spoken = _spoken(said, view.content.size)
         if spoken is None:
             return dict.fromkeys(self.places, "")
-        return self.inner.spell(_step(item), (), spoken)
+        return super().write(StepView(_step(view), ()), spoken)
 
 
-def on_screens(protocol: AskingProtocol, info: AdapterInfo | None) -> AskingProtocol:
-    """Return a protocol of the web as it asks about screens; others as they are."""
-    if not isinstance(protocol, Coordinates) and type(protocol) is not TwoRounds:
-        return protocol
-    agent = open_protocol(ScreenAgent.name, {}, {}, model=info)
-    assert isinstance(agent, ScreenAgent)
-    return OnScreens(protocol, agent)
+@dataclass(frozen=True)
+class ScreenRounds(AskingProtocol):
+    """Describe the next action, then write it in the form of the model's family."""
+
+    family: str = "auto"
+    """Form of the second reply; `auto` chooses by the model's name."""
+    coordinates: Convention | None = None
+    """Meaning of the model's numbers; None takes the adapter's declaration, else the family's."""
+    scroll: Literal["content", "finger", "auto"] = "auto"
+    """What the model's words for directions name; `auto` takes the family's."""
+    history: int | str | None = None
+    """What is shown of earlier steps (`History`); None: all actions."""
+    max_tokens: tuple[int, ...] = ()
+    """Token limits of the replies by round, the last one for all later rounds."""
+    order: Order = "picture-first"
+    """Where the picture stands."""
+    prompts: Path | None = None
+    """File with texts that replace those of the first round."""
+
+    name = TwoRounds.name
+    paper = TwoRounds.paper
+    View = ScreenView
+    actions = SCREEN
+    places = (FIRST, SECOND)
+    needs = ScreenAgent.needs
+    of_model = ScreenAgent.of_model
+
+    def __post_init__(self) -> None:
+        """Raise `UserError` for an unknown family, and for a wrong prompt file."""
+        self.first, self.agent  # noqa: B018
+
+    @cached_property
+    def first(self) -> TwoRounds:
+        """The protocol of pages, which asks in the first round."""
+        return TwoRounds(
+            prompts=self.prompts,
+            history=self.history,
+            max_tokens=self.max_tokens,
+            order=self.order,
+        )
+
+    @cached_property
+    def agent(self) -> ScreenAgent:
+        """The protocol of screens, which asks in the second round."""
+        return ScreenAgent(family=self.family, coordinates=self.coordinates, scroll=self.scroll)
+
+    @classmethod
+    def for_model(cls, values: Mapping[str, object], model: AdapterInfo) -> Mapping[str, object]:
+        """Add the family of the model's name, and what its numbers mean."""
+        return ScreenAgent.for_model(values, model)
+
+    def check(self, pictures: PicturePolicy, model: AdapterInfo) -> None:
+        """Raise `UserError` for coordinates and words for directions that nobody has declared."""
+        self.agent.check(pictures, model)
+
+    def settings(self) -> dict[str, object]:
+        """Return the fields with `auto` resolved, the texts by name and digest."""
+        settings, first, agent = super().settings(), self.first.settings(), self.agent.settings()
+        del settings["prompts"]
+        texts = {key: first[key] for key in ("prompts", "prompts_sha256")}
+        resolved = {key: agent[key] for key in self.of_model}
+        return {"protocol": settings.pop("protocol"), **texts, **settings, **resolved}
+
+    def dialogue(self, view: ScreenView) -> Dialogue:
+        """Ask about a screen. Raises ValueError unless the view has exactly one picture."""
+        picture = one_picture(view.pictures, f"step {view.unit_id}")
+
+        def read(reply: Reply) -> Prediction:
+            return self.agent.read(reply, view.content, picture)
+
+        rounds = described_first(
+            self.first.opening(_step(view)),
+            (user(self.agent.second(view.content, picture)),),
+            read,
+            places=(FIRST, SECOND),
+            max_tokens=self.max_tokens,
+        )
+        return (yield from rounds)
+
+    def write(self, view: ScreenView, said: Prediction) -> Mapping[str, str]:
+        """Return both replies; the second is empty for an action that the form cannot say."""
+        (second,) = self.agent.write(view, said).values()
+        return {FIRST: str(said.action or "No action"), SECOND: second}
 
 
-def _step(item: Item[Task]) -> Step:
+def _step(view: ScreenView) -> Step:
     """A screen as protocols of the web see it: a page without elements."""
-    task = item.content
-    known = {one.index: one for one in item.before}
+    task = view.content
+    known = {one.index: one for one in view.before}
     before = [
         _earlier(known.get(place, Earlier(index=place)), past, task.size)
         for place, past in enumerate(task.before)
     ]
     info = StepInfo(
-        task_id=item.unit_id,
-        action_uid=item.unit_id,
+        task_id=view.unit_id,
+        action_uid=view.unit_id,
         index=len(before),
         total_steps=len(before) + 1,
         benchmark="",
@@ -144,10 +177,10 @@ def _step(item: Item[Task]) -> Step:
         task=task.goal,
     )
     return Step(
-        item.unit_id,
+        view.unit_id,
         info,
         history=tuple(one.words for one in before),
-        pictures=item.pictures,
+        pictures=view.pictures,
         before=tuple(before),
         page_size=task.size,
     )

@@ -20,6 +20,7 @@ from harness.protocols import AskingProtocol
 from harness.runs import StepUnit
 from harness.settings import Settings
 from harness.tables import counted
+from harness.views import StepView
 from parsers import Bounds, Counts, ScoringRules, score
 from parsers.actions import Action, ActionSpace
 from parsers.records import Prediction, Scores, Status
@@ -234,7 +235,8 @@ def _asked(
     if not choices:
         return _answer(next(iter(gold.elements), None), gold.operation, gold.value)
     step = replace(step_of(record), shuffle=shuffle, scene=RecordedScene(choices))
+    view = StepView(step, choices)
     secret = Secret(gold, gold.shown)
     chance = chance_for(0, record.repeat, record.unit_id, "oracle")
-    right = Oracle().predict(step, choices, chance, secret)
-    return as_answered(protocol, (step, choices), right, space)
+    right = Oracle().predict(view, chance, secret)
+    return as_answered(protocol, view, right, space)

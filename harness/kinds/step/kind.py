@@ -41,7 +41,7 @@ from harness.kinds.step.settings import (
     source_of,
 )
 from harness.pictures import PicturePolicy, plan
-from harness.protocols import AskingProtocol, StepProtocol, of_steps, text_first
+from harness.protocols import AskingProtocol, text_first
 from harness.records import UNREADABLE
 from harness.runs import StepUnit
 from harness.settings import EPISODES, RULES, SETTINGS, Settings, written
@@ -61,11 +61,10 @@ class RecordedSteps(UnitKind):
     """
 
     extras = StepsExtras()
-    protocol: StepProtocol
 
     def __init__(self, settings: Settings, protocol: AskingProtocol) -> None:
         self.settings = settings
-        self.protocol = of_steps(protocol)
+        self.protocol = protocol
         self.pictures = pictures_of(settings, self.protocol)
         self.ranks: Ranks | None = None
 
@@ -103,7 +102,7 @@ class RecordedSteps(UnitKind):
         cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
     ) -> dict[str, str]:
         """The choice of candidates decides which options have an effect."""
-        check_stored(settings.benchmark, settings.candidates, of_steps(protocol))
+        check_stored(settings.benchmark, settings.candidates, protocol)
         where = f"on {settings.benchmark}, which has recorded steps; leave it out"
         return {EPISODES: where, RULES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
 
@@ -115,7 +114,7 @@ class RecordedSteps(UnitKind):
             "image_policy": image_policy_of(settings.image_policy, settings.pixels, protocol),
         }
         f1 = step_benchmark(settings.benchmark).f1_of_written
-        if f1 is not None and of_steps(protocol).written and "f1" not in settings.given:
+        if f1 is not None and protocol.written and "f1" not in settings.given:
             completed["f1"] = f1
         if source == "ranker":
             completed |= {

@@ -21,7 +21,7 @@ from harness.candidates import (
 from harness.errors import UserError
 from harness.kinds.step.scene import RecordedScene
 from harness.page import Box, Page, PageError
-from harness.protocols import StepProtocol
+from harness.protocols import AskingProtocol
 from harness.records import (
     NO_POSITIVE,
     NO_SCREENSHOT,
@@ -106,7 +106,7 @@ class Lister:
     """
 
     def __init__(
-        self, settings: Settings, protocol: StepProtocol, ranks: Ranks | None, *, texts: bool
+        self, settings: Settings, protocol: AskingProtocol, ranks: Ranks | None, *, texts: bool
     ) -> None:
         self._settings = settings
         self._protocol = protocol

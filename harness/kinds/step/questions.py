@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
@@ -29,10 +29,11 @@ from harness.pictures import (
     stored_picture,
 )
 from harness.policies import Secret
-from harness.protocols import AskingProtocol, StepProtocol
+from harness.protocols import AskingProtocol
 from harness.records import UNREADABLE, Choice, Earlier, Row, RowDetail, Scene, Step
 from harness.runs import StepUnit
 from harness.settings import Settings
+from harness.views import StepView
 from parsers.records import Prediction, Status
 
 if TYPE_CHECKING:
@@ -47,15 +48,15 @@ NOT_OFFERED = Prediction(Status.NOT_OFFERED)
 class StepQuestion(Question):
     """Everything about one step before it is asked; only the step's `scene` may hold the page."""
 
+    view: StepView
+
     @property
     def step(self) -> Step:
-        step: Step = self.asked[0]
-        return step
+        return self.view.step
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        choices: tuple[Choice, ...] = self.asked[1]
-        return choices
+        return self.view.choices
 
     @property
     def count(self) -> int:
@@ -68,12 +69,12 @@ class StepQuestion(Question):
 
     def shuffled(self, number: int) -> StepQuestion:
         """The question with candidates dealt out anew, for protocols that do so."""
-        return replace(self, asked=(replace(self.step, shuffle=number), self.choices))
+        return replace(self, view=replace(self.view, step=replace(self.step, shuffle=number)))
 
-    def for_policy(self, protocol: AskingProtocol) -> tuple[Any, ...]:
+    def for_policy(self, protocol: AskingProtocol) -> StepView:
         """The step with no more previous actions than the protocol shows."""
         history = latest(self.step.history, protocol.history_shown.actions)
-        return replace(self.step, history=history), self.choices
+        return replace(self.view, step=replace(self.step, history=history))
 
     def looked_up(self) -> tuple[Picture, ...]:
         """The crops that the dialogue has requested from the scene."""
@@ -96,7 +97,7 @@ class Preparer:
     def __init__(
         self,
         settings: Settings,
-        protocol: StepProtocol,
+        protocol: AskingProtocol,
         pictures: PicturePolicy,
         rule: ImageRule | None = None,
         *,
@@ -149,7 +150,7 @@ class Preparer:
                 raise DataError(f"{error}; {hint}") from error
             known = blank(entry) if isinstance(row, DataError) else row
             unit = unreadable(known, str(error))
-            return StepQuestion(unit, (step_of(unit), ()), Secret(unit.detail.gold))
+            return StepQuestion(unit, StepView(step_of(unit), ()), Secret(unit.detail.gold))
         return question
 
     def prepare(self, row: Row) -> StepQuestion:
@@ -192,7 +193,7 @@ class Preparer:
         gold = unit.detail.gold
         question = StepQuestion(
             unit,
-            (step, unit.detail.choices),
+            StepView(step, unit.detail.choices),
             Secret(replace(gold, shown=None), gold.shown),
             sources,
         )
@@ -247,7 +248,7 @@ def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
     if scene:
         step = replace(step, scene=RecordedScene(choices))
     gold = record.detail.gold
-    return StepQuestion(record, (step, choices), Secret(gold, gold.shown))
+    return StepQuestion(record, StepView(step, choices), Secret(gold, gold.shown))
 
 
 def _sources(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.benchmarks import step_benchmark
 from harness.errors import UserError, WithoutEffect
 from harness.kinds.contract import picture_policy
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Source, StepProtocol
+from harness.protocols import AskingProtocol, Source
 from harness.settings import Settings, written
 
 
-def source_of(candidates: Source | None, protocol: AskingProtocol) -> Source:
-    """Where the candidates come from. Raises `UserError` for a source the protocol cannot use."""
-    sources = protocol.needs.sources
+def source_of(
+    candidates: Source | None, protocol: AskingProtocol, sources: Sequence[Source] = ()
+) -> Source:
+    """Where the candidates come from; `sources` are other ones than those that the protocol names.
+
+    Raises `UserError` for a source that cannot be used.
+    """
+    sources = sources or protocol.needs.sources
     source = candidates or sources[0]
     if source not in sources:
         raise UserError(
@@ -32,7 +39,7 @@ def image_policy_of(policy: str | None, pixels: object, protocol: AskingProtocol
     return policy or needs.picture_policy
 
 
-def pictures_of(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
+def pictures_of(settings: Settings, protocol: AskingProtocol) -> PicturePolicy:
     """The screenshot policy of completed settings.
 
     Raises `UserError` for pictures that the benchmark or the protocol has no use for.
@@ -44,7 +51,7 @@ def pictures_of(settings: Settings, protocol: StepProtocol) -> PicturePolicy:
     return policy
 
 
-def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PicturePolicy) -> None:
+def _check_pictures(settings: Settings, protocol: AskingProtocol, policy: PicturePolicy) -> None:
     name = settings.benchmark
     has = step_benchmark(name).screenshots
     if has:
@@ -59,7 +66,7 @@ def _check_pictures(settings: Settings, protocol: StepProtocol, policy: PictureP
         check_seen(name, protocol, policy)
 
 
-def check_seen(name: str, protocol: StepProtocol, policy: PicturePolicy, here: str = "") -> None:
+def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here: str = "") -> None:
     """Raise `UserError` if pictures would be shown of a benchmark that has none here.
 
     here: where there are none, in words.
@@ -73,7 +80,7 @@ def check_seen(name: str, protocol: StepProtocol, policy: PicturePolicy, here: s
     )
 
 
-def check_stored(name: str, candidates: Source | None, protocol: StepProtocol) -> None:
+def check_stored(name: str, candidates: Source | None, protocol: AskingProtocol) -> None:
     """Reject candidates and protocols that do not fit a data set that stores its questions."""
     fixes = step_benchmark(name).fixes
     if "prompts" in fixes and not protocol.can_be_stored:
@@ -88,7 +95,7 @@ def check_stored(name: str, candidates: Source | None, protocol: StepProtocol) -
 
 
 def check_history(
-    settings: Settings, protocol: StepProtocol, pictures: PicturePolicy, *, replied: bool
+    settings: Settings, protocol: AskingProtocol, pictures: PicturePolicy, *, replied: bool
 ) -> None:
     """Raise `UserError` for earlier steps that cannot be shown as `--history` asks.
 
@@ -106,7 +113,7 @@ def check_history(
         raise UserError(f"{given}: the questions of {settings.benchmark} are stored")
 
 
-def check_letters(settings: Settings, protocol: StepProtocol, count: int) -> None:
+def check_letters(settings: Settings, protocol: AskingProtocol, count: int) -> None:
     """Raise `UserError` if the protocol has no letters for so many candidates."""
     if settings.candidates == "all":
         return
@@ -119,12 +126,18 @@ def check_letters(settings: Settings, protocol: StepProtocol, count: int) -> Non
         raise UserError(f"{option} are too many: {error}") from error
 
 
-def lacks_of(settings: Settings, protocol: AskingProtocol, *, is_policy: bool) -> dict[str, str]:
+def lacks_of(
+    settings: Settings,
+    protocol: AskingProtocol,
+    *,
+    is_policy: bool,
+    sources: Sequence[Source] = (),
+) -> dict[str, str]:
     """Return the features that settings may need and a way to offer elements lacks.
 
     See `UnitKind.lacks`: which candidates there are decides what has an effect.
     """
-    source = source_of(settings.candidates, protocol)
+    source = source_of(settings.candidates, protocol, sources)
     name, needs = protocol.name, protocol.needs
     lacks: dict[str, str] = {}
     if source != "snapshot":

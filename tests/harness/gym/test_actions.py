@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from harness.gym.actions import ActionStrings
 from harness.gym.recorded import RecordedEnv
 from harness.records import Choice
+from harness.views import StepView
 from parsers.records import Prediction, Status
 from tests.harness.gym.made_up import made, recorded
 
@@ -133,4 +134,4 @@ def test_more_candidates_than_letters_have_none() -> None:
     assert protocol.letters(702).choices == ("",) * 702
     choices = [Choice("", str(number), "a", "") for number in range(702)]
     said = Prediction.of(Status.ANSWERED, element="7", operation="CLICK")
-    assert protocol.spell(None, choices, said)  # type: ignore[arg-type]
+    assert protocol.write(StepView(None, choices), said)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import pytest
 import harness
 from harness.gym.command import episodes_of, summary
 from harness.policies import Oracle, policy_named
+from harness.views import StepView
 from reports import prefix_table
 from tests.harness.commands.tool import call
 from tests.harness.gym.made_up import actions, made, recorded
@@ -36,7 +37,7 @@ def test_a_baseline_scores_what_it_scores_in_a_run(
     here = {name: value for name, value in settings.items() if name != "protocol"}
     played = [
         record
-        for records in episodes_of(made(**here), policy_named(model, "step"))
+        for records in episodes_of(made(**here), policy_named(model, StepView))
         for record in records
     ]
     stored = {record.unit_id: record for record in run.records()}
@@ -77,7 +78,7 @@ def test_a_strict_game_goes_as_far_as_the_report_of_a_whole_run_says(
     }
     run = harness.evaluate("lexical", out=str(tmp_path / "run"), progress="off", **usual)
     strict = made(split="test", distractors=2, on_invalid=on_invalid, transition="strict")
-    games = list(episodes_of(strict, policy_named("lexical", "step")))
+    games = list(episodes_of(strict, policy_named("lexical", StepView)))
     whole = prefix_table(run.path).iloc[0]
     counted = [[one for one in game if strict.rules.counts(one)] for game in games]
     assert sum(map(len, counted)) == whole["reached"]
@@ -90,13 +91,10 @@ def test_a_strict_game_tells_how_far_it_got(tmp_path: Path) -> None:
     class Half(Oracle):
         """Right but for the second step."""
 
-        def predict(self, *asked: Any) -> Any:
-            said = super().predict(*asked)
-            return (
-                said
-                if asked[0].info.index != 1
-                else policy_named("always-click", "step").predict(*asked)
-            )
+        def predict(self, view: StepView, *more: Any) -> Any:
+            if view.step.info.index == 1:
+                return policy_named("always-click", StepView).predict(view, *more)
+            return super().predict(view, *more)
 
     env = made(**recorded(tmp_path), candidates="all", transition="strict")
     episodes = list(episodes_of(env, Half()))

@@ -20,7 +20,7 @@ from harness.ocr.eyes import Eyes, Line
 from harness.ocr.matching import answer, best, nearest_letter, option
 from harness.ocr.policies import ReadsQuestions, ReadsScreens, ReadsSteps, ReadsTargets
 from harness.policies import chance_for, policies_for, policy_named
-from harness.records import Item
+from harness.views import PlaceView, QuestionView, ScreenView, StepView
 from parsers.actions import Action
 from parsers.question import Asked, text_of
 from parsers.records import Status
@@ -93,9 +93,9 @@ def test_answers_stand_next_to_their_label() -> None:
 
 def test_a_grounding_item_is_the_middle_of_a_line() -> None:
     policy, lines = ReadsTargets(), [line("Basket", 100, 50)]
-    found = policy.predict(Item("x", "the basket"), CHANCE, None, lines)
+    found = policy.predict(PlaceView("x", "the basket"), CHANCE, None, lines)
     assert found.point == (150, 60)
-    assert policy.predict(Item("x", "the logo"), CHANCE, None, lines).status is Status.NONE
+    assert policy.predict(PlaceView("x", "the logo"), CHANCE, None, lines).status is Status.NONE
 
 
 @pytest.mark.parametrize(
@@ -113,19 +113,19 @@ def test_a_grounding_item_is_the_middle_of_a_line() -> None:
 def test_a_screen_step_does_what_its_sentence_says(sentence: str, action: Action) -> None:
     task = Task(goal="Look around", instruction=sentence, size=(412, 915))
     lines = column("Home", "Stores")
-    assert ReadsScreens().predict(Item("x", task), CHANCE, None, lines).action == action
+    assert ReadsScreens().predict(ScreenView("x", task), CHANCE, None, lines).action == action
 
 
 def test_a_goal_is_followed_past_what_was_typed() -> None:
     typed = Past(Action("type", arguments={"text": "stores"}))
     task = Task(goal="Find stores near Oslo", size=(412, 915), before=(typed,))
-    found = ReadsScreens().predict(Item("x", task), CHANCE, None, column("Stores", "Oslo"))
+    found = ReadsScreens().predict(ScreenView("x", task), CHANCE, None, column("Stores", "Oslo"))
     assert found.point == (50, 50)
 
 
 def test_questions_by_letter_by_option_and_in_words() -> None:
     def said(asked: Asked, lines: Sequence[Line]) -> str | None:
-        return text_of(ReadsQuestions().predict(Item("x", asked), CHANCE, None, lines))
+        return text_of(ReadsQuestions().predict(QuestionView("x", asked), CHANCE, None, lines))
 
     lines = column("Opening hours", "9 to 5")
     named = Asked(prompt="?", question="Which?", options=("Basket", "Hours"), metric="choice")
@@ -140,7 +140,7 @@ def test_questions_by_letter_by_option_and_in_words() -> None:
 
 def test_questions_about_boxes_and_tables() -> None:
     def said(asked: Asked, lines: Sequence[Line]) -> str | None:
-        item = Item("x", asked, (Picture("d", "stored", 1000, 500),))
+        item = QuestionView("x", asked, (Picture("d", "stored", 1000, 500),))
         return text_of(ReadsQuestions().predict(item, CHANCE, None, lines))
 
     shop = [line("Home", 0, 0), line("Teapot", 500, 0), line("9 reviews", 500, 30)]
@@ -215,10 +215,10 @@ def test_a_call_without_a_picture_ends_the_run_in_one_line(tmp_path: Path) -> No
         )
 
 
-def test_every_kind_with_pictures_has_the_policy() -> None:
-    for kind in ("step", "grounding", "question", "screen-step"):
-        assert vars(type(policy_named("ocr", kind)))["__module__"] == "harness.ocr.policies"
-        assert "ocr" in policies_for(kind)
+def test_every_view_with_pictures_has_the_policy() -> None:
+    for View in (StepView, PlaceView, QuestionView, ScreenView):
+        assert policy_named("ocr", View).View is View
+        assert "ocr" in policies_for(View)
 
 
 class Bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,7 +13,8 @@ from adapters.conversation import Conversation, Picture, user
 from harness.policies import RandomPolicy, Secret
 from harness.policies.as_model import PolicyAdapter
 from harness.protocols.seeact import TwoRounds
-from harness.records import Choice, Step
+from harness.records import Step
+from harness.views import StepView
 from parsers.records import Gold, Prediction, Status
 from tests.harness.protocols.examples import choices, step, talk
 
@@ -31,9 +31,10 @@ class Spy:
     name: str = "spy"
     given: list[tuple[Step, Secret | None]] = field(default_factory=list)
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    View = StepView
+
+    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
+        step, choices = view.step, view.choices
         self.given.append((step, secret))
         return Prediction.of(
             Status.ANSWERED, choices[2].letter, choices[2].id, operation="TYPE", value="x"
@@ -62,16 +63,16 @@ def test_the_answer_goes_only_to_policies_that_declare_it(needs_gold: bool) -> N
     spy = Spy(needs_gold)
     adapter = PolicyAdapter(spy, PROTOCOL, seed=42)
     assert adapter.needs_gold is needs_gold
-    adapter.announce(step().step_id, (step(), LISTED), SECRET)
+    adapter.announce(step().step_id, StepView(step(), LISTED), SECRET)
     ask(adapter, "round-1")
     assert spy.given == [(step(), SECRET if needs_gold else None)]
 
 
 def test_both_replies_speak_the_format_of_the_protocol() -> None:
     adapter = PolicyAdapter(Spy(False), PROTOCOL, seed=42)
-    adapter.announce(step().step_id, (step(), LISTED), None)
+    adapter.announce(step().step_id, StepView(step(), LISTED), None)
     replies = [ask(adapter, place) for place in PROTOCOL.places]
-    _, prediction = talk(PROTOCOL.dialogue(step(), LISTED), replies)
+    _, prediction = talk(PROTOCOL.dialogue(StepView(step(), LISTED)), replies)
     assert (prediction.element, prediction.operation, prediction.value) == ("n2", "TYPE", "x")
 
 
@@ -79,7 +80,7 @@ def test_an_unknown_or_forgotten_step_is_fatal() -> None:
     adapter = PolicyAdapter(Spy(False), PROTOCOL, seed=42)
     with pytest.raises(Fatal, match="does not know"):
         ask(adapter, "round-1")
-    adapter.announce(step().step_id, (step(), LISTED), None)
+    adapter.announce(step().step_id, StepView(step(), LISTED), None)
     adapter.forget("task_step")
     with pytest.raises(Fatal, match="does not know"):
         ask(adapter, "round-1")
@@ -91,7 +92,7 @@ def test_answers_depend_on_step_seed_and_repeat_and_not_on_the_order_of_question
     def answers(seed: int, order: list[Step], repeat: int = 0) -> dict[str, str]:
         adapter = PolicyAdapter(RandomPolicy(), PROTOCOL, seed)
         for about in order:
-            adapter.announce(about.step_id, (about, LISTED), None)
+            adapter.announce(about.step_id, StepView(about, LISTED), None)
         return {s.step_id: ask(adapter, "round-2", s.step_id, repeat) for s in order}
 
     first = answers(1, steps)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.policies.lexical import Lexical
 from harness.records import Choice
+from harness.views import StepView
 from parsers.records import OPERATIONS, Prediction, Status
 from tests.clock import linear_time
 from tests.harness.protocols.examples import choices, step
@@ -17,7 +18,7 @@ from tests.harness.protocols.examples import choices, step
 
 def predict(task: str, texts: list[str], history: tuple[str, ...] = ()) -> Prediction:
     return Lexical().predict(
-        step(task=task, history=history), choices(None, *texts), random.Random(0), None
+        StepView(step(task=task, history=history), choices(None, *texts)), random.Random(0), None
     )
 
 
@@ -112,7 +113,7 @@ def test_letter_and_element_belong_together_whatever_the_letters() -> None:
         Choice("C", "x", "a", "<a id=0> Jobs </a>"),
         Choice("B", "y", "a", "<a id=1> Home </a>"),
     )
-    answer = Lexical().predict(step(task="Find jobs"), listed, random.Random(0), None)
+    answer = Lexical().predict(StepView(step(task="Find jobs"), listed), random.Random(0), None)
     assert (answer.letter, answer.element) == ("C", "x")
 
 
@@ -151,7 +152,7 @@ def test_any_text_gives_one_and_the_same_listed_answer(
     offered = tuple(Choice(chr(65 + i), f"n{i}", tag, text) for i, (tag, text) in enumerate(listed))
     about = step(task=task, history=history)
     answer, again = (
-        Lexical().predict(about, offered, random.Random(seed), None) for seed in (1, 2)
+        Lexical().predict(StepView(about, offered), random.Random(seed), None) for seed in (1, 2)
     )
     assert answer == again
     assert answer.status is Status.ANSWERED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,11 +11,12 @@ from hypothesis import strategies as st
 from adapters.contract import AdapterInfo
 from harness.errors import UserError
 from harness.pictures import PicturePolicy, Screenshot, plan
-from harness.protocols import dialogue_about, open_protocol, spelled
+from harness.protocols import ask, open_protocol, written_as
 from harness.protocols.action_strings import ActionStrings
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.protocols.registry import check_actions
 from harness.records import Choice, Step, Window
+from harness.views import StepView
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.browsergym import HIGH_LEVEL, answer_in, read, spell
 from parsers.live import BROWSER_ACTIONS, LIVE_ACTIONS
@@ -32,9 +32,9 @@ HALF = plan(PicturePolicy.parse("full:pixels=1600000"), Screenshot("d" * 64, 128
 """A page at half its size."""
 
 
-def asked(at: Step, pool: Sequence[Choice], protocol: ActionStrings = PROTOCOL) -> str:
+def asked(at: Step, pool: tuple[Choice, ...], protocol: ActionStrings = PROTOCOL) -> str:
     """The user's message."""
-    (ask,), _ = talk(protocol.dialogue(at, pool), [""])
+    (ask,), _ = talk(protocol.dialogue(StepView(at, pool)), [""])
     first, message = ask.conversation.messages
     assert (first.role, message.role) == ("system", "user")
     return message.text
@@ -42,7 +42,7 @@ def asked(at: Step, pool: Sequence[Choice], protocol: ActionStrings = PROTOCOL) 
 
 def said(reply: str, at: Step | None = None, protocol: ActionStrings = PROTOCOL) -> Prediction:
     there, pool = question(3)
-    _, found = talk(protocol.dialogue(at or there, pool), [reply])
+    _, found = talk(protocol.dialogue(StepView(at or there, pool)), [reply])
     return found
 
 
@@ -98,7 +98,7 @@ def test_the_page_can_be_html_or_a_picture_or_nothing_at_all() -> None:
 def test_replies(reply: str, status: Status, element: str | None) -> None:
     _, pool = question(3)
     at, _ = question(3)
-    _, found = talk(dialogue_about(PROTOCOL, (at, pool), None), [reply])
+    _, found = talk(ask(PROTOCOL, StepView(at, pool), None), [reply])
     assert (found.status, found.element) == (status, element)
 
 
@@ -122,17 +122,17 @@ def test_replies(reply: str, status: Status, element: str | None) -> None:
 )
 def test_what_calls_are_in_a_browser(reply: str, expected: Action) -> None:
     at, pool = question(3)
-    _, found = talk(dialogue_about(PROTOCOL, (at, pool), BROWSER_ACTIONS), [reply])
+    _, found = talk(ask(PROTOCOL, StepView(at, pool), BROWSER_ACTIONS), [reply])
     assert (found.status, found.action, found.flags) == (Status.ANSWERED, expected, ())
-    again = spelled(PROTOCOL, (at, pool), found, BROWSER_ACTIONS)
-    _, found = talk(dialogue_about(PROTOCOL, (at, pool), BROWSER_ACTIONS), [again["act"]])
+    again = written_as(PROTOCOL, StepView(at, pool), found, BROWSER_ACTIONS)
+    _, found = talk(ask(PROTOCOL, StepView(at, pool), BROWSER_ACTIONS), [again["act"]])
     assert found.action == expected
 
 
 def test_tabs_are_not_there_where_a_benchmark_has_none() -> None:
     at, pool = question(3)
     for space in (LIVE_ACTIONS, MIND2WEB_ACTIONS):
-        _, found = talk(dialogue_about(PROTOCOL, (at, pool), space), ["new_tab()"])
+        _, found = talk(ask(PROTOCOL, StepView(at, pool), space), ["new_tab()"])
         assert (found.status, found.flags) == (Status.NO_ELEMENT, ("other_action",))
     for space in (LIVE_ACTIONS, BROWSER_ACTIONS, MIND2WEB_ACTIONS):
         check_actions(PROTOCOL, space)
@@ -147,7 +147,7 @@ def test_points_are_those_of_the_picture() -> None:
     assert drag == Action("mouse_drag_and_drop", None, (2, 4), {"to_x": 6, "to_y": 8})
     assert said("mouse_click(700, 3)", at).status is Status.OUT_OF_RANGE
     pool = question(3)[1]
-    again = PROTOCOL.spell(at, pool, found)["act"]
+    again = PROTOCOL.write(StepView(at, pool), found)["act"]
     assert again == "<action>\nmouse_click(320.0, 500.0)\n</action>"
 
 
@@ -216,5 +216,5 @@ def test_no_reply_raises(text: str) -> None:
         f"click({text})",
         f"<action>fill('n1', {text})</action>",
     ):
-        _, found = talk(dialogue_about(PROTOCOL, (at, pool), BROWSER_ACTIONS), [reply])
+        _, found = talk(ask(PROTOCOL, StepView(at, pool), BROWSER_ACTIONS), [reply])
         assert isinstance(found, Prediction)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +13,10 @@ from hypothesis import strategies as st
 from adapters.conversation import Finish, Reply
 from harness.errors import UserError
 from harness.page import Page
-from harness.protocols import dialogue_about, open_protocol, spelled
+from harness.protocols import ask, open_protocol, written_as
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.records import Choice, Earlier, Step
+from harness.views import StepView
 from parsers import MIND2WEB, OPERATIONS, Operation
 from parsers.actions import Action, ActionKind, Argument, Value
 from parsers.autowebglm import FUNCTIONS
@@ -32,9 +32,9 @@ EARLIER = (
 )
 
 
-def asked(at: Step, pool: Sequence[Choice], protocol: AutoWebGLM = PROTOCOL) -> str:
+def asked(at: Step, pool: tuple[Choice, ...], protocol: AutoWebGLM = PROTOCOL) -> str:
     """The one message."""
-    (ask,), _ = talk(protocol.dialogue(at, pool), [""])
+    (ask,), _ = talk(protocol.dialogue(StepView(at, pool)), [""])
     (message,) = ask.conversation.messages
     assert message.role == "user"
     return message.text
@@ -43,7 +43,7 @@ def asked(at: Step, pool: Sequence[Choice], protocol: AutoWebGLM = PROTOCOL) -> 
 def came_to(said: str | Reply, count: int = 4) -> Prediction:
     """What a reply about links `n0`, `n1`, ... comes to among Mind2Web's actions."""
     at, pool = question(count)
-    _, found = talk(dialogue_about(PROTOCOL, (at, pool), MIND2WEB.actions), [said])
+    _, found = talk(ask(PROTOCOL, StepView(at, pool), MIND2WEB.actions), [said])
     return found
 
 
@@ -73,7 +73,8 @@ def test_the_question_has_the_parts_of_autowebbench_in_their_order() -> None:
 def test_ids_follow_the_page_and_not_the_ranking() -> None:
     at, pool = question(30)
     text = asked(at, pool)
-    assert text == asked(at, pool[::-1]) == asked(at, sorted(pool, key=lambda c: c.id))
+    by_id = tuple(sorted(pool, key=lambda c: c.id))
+    assert text == asked(at, pool[::-1]) == asked(at, by_id)
     shown = re.findall(r"<a\[([A-Z]+)\]\|[^<>]* (\d+) >", text)
     assert [(shown[n], n) for n in (0, 25, 26, 29)] == [
         (("A", "0"), 0),
@@ -172,7 +173,7 @@ def test_of_several_calls_the_reference_takes_its_first_function() -> None:
         ("reference", Action("click", "n1")),
     ):
         protocol = open_protocol("autowebglm", {}, {"order": order})
-        _, found = talk(protocol.dialogue(at, pool), [said])
+        _, found = talk(protocol.dialogue(StepView(at, pool)), [said])
         assert found.action == wanted
 
 
@@ -190,10 +191,10 @@ def test_spelled_predictions_are_read_back(
     value = "" if operation == "CLICK" else value
     element = pool[picked % count].id
     wanted = Prediction.of(Status.ANSWERED, element=element, operation=operation, value=value)
-    told = spelled(PROTOCOL, (at, pool), wanted, MIND2WEB.actions)
+    told = written_as(PROTOCOL, StepView(at, pool), wanted, MIND2WEB.actions)
     assert set(told) == set(PROTOCOL.places)
     for scene in (at.scene, Recorded(pool), None):
-        dialogue = dialogue_about(PROTOCOL, (replace(at, scene=scene), pool), MIND2WEB.actions)
+        dialogue = ask(PROTOCOL, StepView(replace(at, scene=scene), pool), MIND2WEB.actions)
         _, found = talk(dialogue, told.values())
         assert found == wanted
 
@@ -213,7 +214,9 @@ def test_every_function_is_spelled_and_read_back(data: st.DataObject, kind: Acti
     element = data.draw(st.sampled_from([c.id for c in pool])) if kind.places else None
     arguments = {name: data.draw(values_of(one)) for name, one in kind.values.items()}
     wanted = Prediction(Status.ANSWERED, Action(kind.name, element, arguments=arguments))
-    _, found = talk(PROTOCOL.dialogue(at, pool), PROTOCOL.spell(at, pool, wanted).values())
+    _, found = talk(
+        PROTOCOL.dialogue(StepView(at, pool)), PROTOCOL.write(StepView(at, pool), wanted).values()
+    )
     assert found == wanted
 
 
@@ -224,7 +227,9 @@ def test_what_no_call_can_say_ends_the_task() -> None:
         Prediction.of(Status.NONE, operation="CLICK"),
         Prediction.of(Status.ANSWERED, element="elsewhere", operation="CLICK"),
     ):
-        assert spelled(PROTOCOL, (at, pool), said, MIND2WEB.actions) == {"act": "finish()"}
+        assert written_as(PROTOCOL, StepView(at, pool), said, MIND2WEB.actions) == {
+            "act": "finish()"
+        }
 
 
 def test_a_model_that_repeats_the_question_has_not_answered() -> None:
@@ -235,7 +240,7 @@ def test_a_model_that_repeats_the_question_has_not_answered() -> None:
 
 def test_a_step_without_choices_is_an_error() -> None:
     with pytest.raises(ValueError, match="has no choices"):
-        next(PROTOCOL.dialogue(step(), ()))
+        next(PROTOCOL.dialogue(StepView(step(), ())))
 
 
 def test_a_prompt_file_needs_the_page_and_the_task(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from harness.protocols.coordinates import (
 )
 from harness.protocols.pointing import usual_form
 from harness.records import Choice, Earlier, Step
+from harness.views import StepView
 from parsers import OPERATIONS, Operation, ScoringRules, score
 from parsers.points import CONVENTIONS, FIRST, FORMS, Convention, Form
 from parsers.records import Gold, Prediction, Status
@@ -49,7 +50,7 @@ NESTED = (
 
 
 def ask(protocol: Coordinates, reply: str, asked: Step | None = None) -> Prediction:
-    _, found = talk(protocol.dialogue(asked or step(pictures=shown()), NESTED), [reply])
+    _, found = talk(protocol.dialogue(StepView(asked or step(pictures=shown()), NESTED)), [reply])
     return found
 
 
@@ -124,28 +125,30 @@ def test_an_element_that_has_no_box_is_spelled_as_none() -> None:
     asked = step(pictures=shown())
     for node_id in ("gone", "flat", "unknown"):
         wanted = Prediction.of(Status.ANSWERED, element=node_id, operation="CLICK")
-        told = protocol.spell(asked, NESTED, wanted)
+        told = protocol.write(StepView(asked, NESTED), wanted)
         assert ask(protocol, told["answer"]) == Prediction.of(Status.NONE, operation="CLICK")
 
 
 def test_the_middle_of_an_element_is_pointed_at() -> None:
     protocol = Coordinates()
     wanted = Prediction.of(Status.ANSWERED, element="link", operation="TYPE", value="Ohio")
-    told = protocol.spell(step(pictures=shown()), NESTED, wanted)
+    told = protocol.write(StepView(step(pictures=shown()), NESTED), wanted)
     assert told == {"answer": "ELEMENT: 60, 505\n\nACTION: TYPE\n\nVALUE: Ohio"}
 
 
 @pytest.mark.parametrize("pictures", [(), shown("tiles")])
 def test_a_point_needs_exactly_one_picture(pictures: Sequence[Picture]) -> None:
     with pytest.raises(ValueError, match="exactly one"):
-        talk(Coordinates().dialogue(step(pictures=pictures), NESTED), [])
+        talk(Coordinates().dialogue(StepView(step(pictures=pictures), NESTED)), [])
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("coordinates", CONVENTIONS)
 def test_what_is_asked_says_what_numbers_mean(form: Form, coordinates: Convention) -> None:
     protocol = Coordinates(form=form, coordinates=coordinates)
-    asked, _ = talk(protocol.dialogue(step(history=HISTORY, pictures=shown()), NESTED), ["x"])
+    asked, _ = talk(
+        protocol.dialogue(StepView(step(history=HISTORY, pictures=shown()), NESTED)), ["x"]
+    )
     text = asked[0].conversation.messages[-1].text
     assert "Book a table for 5" in text
     if form == "seeclick":
@@ -166,7 +169,7 @@ def test_seeclick_is_asked_as_it_was_trained() -> None:
         Earlier("CLICK", "", (0.333, 0.006)),
     )
     step_now = replace(step(history=HISTORY, pictures=shown()), before=earlier)
-    asked, _ = talk(Coordinates(form="seeclick").dialogue(step_now, NESTED), ["x"])
+    asked, _ = talk(Coordinates(form="seeclick").dialogue(StepView(step_now, NESTED)), ["x"])
     (message,) = asked[0].conversation.messages
     assert message.text.startswith("Please generate the next move according to the ui screenshot")
     _, _, told = message.text.partition("Previous actions: ")
@@ -176,7 +179,9 @@ def test_seeclick_is_asked_as_it_was_trained() -> None:
         'Step2: {"action_type": 3, "click_point": (0.00,1.00), "value": "Ada"}. '
         'Step3: {"action_type": 4, "click_point": (0.33,0.01)}. '
     )
-    alone, _ = talk(Coordinates(form="seeclick").dialogue(step(pictures=shown()), NESTED), ["x"])
+    alone, _ = talk(
+        Coordinates(form="seeclick").dialogue(StepView(step(pictures=shown()), NESTED)), ["x"]
+    )
     assert alone[0].conversation.messages[0].text.endswith("Previous actions: ")
 
 
@@ -262,12 +267,12 @@ def test_what_is_spelled_is_read_back_up_to_the_rounding_of_the_form(
     asked = step(pictures=shown())
     value = "" if operation == "CLICK" else value
     wanted = Prediction.of(Status.ANSWERED, point=point, operation=operation, value=value)
-    near = ask(protocol, protocol.spell(asked, NESTED, wanted)["answer"])
+    near = ask(protocol, protocol.write(StepView(asked, NESTED), wanted)["answer"])
     steps = {"absolute": (2.0, 2.0), "unit": (12.8, 50.0), "per-mille": (1.28, 5.0)}
     steps["per-999"] = (1280 / 999, 5000 / 999)
     assert near.point is not None
     for found, meant, grain in zip(near.point, point, steps[coordinates], strict=True):
         assert abs(found - meant) <= grain / 2 + 1e-6
-    again = ask(protocol, protocol.spell(asked, NESTED, near)["answer"])
+    again = ask(protocol, protocol.write(StepView(asked, NESTED), near)["answer"])
     assert again == near
     assert (near.operation, near.value, near.flags) == (operation, value, ())

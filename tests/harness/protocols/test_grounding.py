@@ -21,7 +21,7 @@ from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, Recipe, zoomed
 from harness.protocols import open_protocol
 from harness.protocols.pointing import usual_form
-from harness.records import Item
+from harness.views import PlaceView
 from parsers.actions import Action
 from parsers.grounding import CLICK, POINTING, GroundingDetail, Target, hit
 from parsers.points import CONVENTIONS, FORMS, Convention, Form
@@ -31,12 +31,12 @@ from tests.families import FAMILIES, Family
 from tests.grounding import item, shown
 from tests.harness.protocols.examples import talk
 
-HALF = Item("search", "the search field", (shown((1920, 1080), "full:pixels=518400"),))
+HALF = PlaceView("search", "the search field", (shown((1920, 1080), "full:pixels=518400"),))
 """1920 x 1080, shown at half its size."""
 
 
 def ask(
-    protocol: Grounding, *replies: str, about: Item[str] = HALF
+    protocol: Grounding, *replies: str, about: PlaceView = HALF
 ) -> tuple[list[Ask], Prediction]:
     asked, found = talk(protocol.dialogue(about), list(replies))
     return asked, found
@@ -80,7 +80,7 @@ def test_what_is_asked_says_what_numbers_mean(form: Form, coordinates: Conventio
     phrase = {"absolute": "960 pixels wide and 540", "unit": "0 and 1", "per-mille": "1000"}
     assert phrase.get(coordinates, "999") in text
     assert "the search field" in text
-    none = protocol.spell(HALF, Prediction(Status.NONE))["answer"]
+    none = protocol.write(HALF, Prediction(Status.NONE))["answer"]
     unoffered = replace(protocol, refusals="unoffered").opening("x", HALF.pictures[0])
     assert (none in text) == (refusals == "offered") and none not in unoffered[-1].text
 
@@ -238,7 +238,7 @@ def test_what_is_spelled_is_read_back(form: Form, coordinates: Convention, zoom:
     about = item((1920, 1080))
     for point in ((0.0, 0.0), (1432.0, 340.0), (1920.0, 1080.0)):
         wanted = Prediction(Status.ANSWERED, Action(CLICK, point=point))
-        replies = protocol.spell(about, wanted)
+        replies = protocol.write(about, wanted)
         assert tuple(replies) == protocol.places
         _, found = ask(protocol, *replies.values(), about=about)
         assert found.status is Status.ANSWERED and found.point is not None

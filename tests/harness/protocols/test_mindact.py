@@ -19,6 +19,7 @@ from harness.protocols.mindact import MindAct
 from harness.protocols.mindact_choice import MindActChoice, Seq2Seq
 from harness.protocols.mindact_generate import MindActGenerate
 from harness.records import Step
+from harness.views import StepView
 from parsers import Gold, Prediction, ScoringRules, Status, read_answer, score
 from parsers.mind2web import MIND2WEB_ACTIONS
 from parsers.settling import settled
@@ -28,7 +29,9 @@ from tests.harness.protocols.scenes import hold, question
 
 def first(protocol: MindAct, count: int = 5, history: tuple[str, ...] = HISTORY) -> Ask:
     step, pool = question(count)
-    asked, _ = hold(protocol.dialogue(replace(step, history=history), pool), lambda _: "A.")
+    asked, _ = hold(
+        protocol.dialogue(StepView(replace(step, history=history), pool)), lambda _: "A."
+    )
     return asked[0][0]
 
 
@@ -94,7 +97,7 @@ def answered(step: Step, wanted: str, reply: str) -> Prediction:
         letters = [line[0] for line in lines if f"> {wanted} </a>" in line and line[1:3] == ". "]
         return reply.replace("@", letters[0]) if letters else "Answer: A."
 
-    return hold(MindActChoice().dialogue(step, pool), answer)[1]
+    return hold(MindActChoice().dialogue(StepView(step, pool)), answer)[1]
 
 
 def test_operation_and_value_come_with_the_winner() -> None:
@@ -105,20 +108,25 @@ def test_operation_and_value_come_with_the_winner() -> None:
 
 def test_unreadable_and_out_of_range_groups_are_rejected_and_flagged() -> None:
     step, pool = question(12)
-    _, beyond = hold(MindActChoice().dialogue(step, pool), lambda _: "Answer: M.\nAction: CLICK")
+    _, beyond = hold(
+        MindActChoice().dialogue(StepView(step, pool)), lambda _: "Answer: M.\nAction: CLICK"
+    )
     assert (beyond.status, beyond.element) == (Status.OUT_OF_RANGE, None)
     assert beyond.operation is None
     flagged = answered(step, "Menu 3", "Answer: @.\nAction: CLICK")
     assert flagged.flags == ()
     _, filtered = hold(
-        MindActChoice().dialogue(step, pool), lambda _: Reply("Answer: B.", Finish.CONTENT_FILTER)
+        MindActChoice().dialogue(StepView(step, pool)),
+        lambda _: Reply("Answer: B.", Finish.CONTENT_FILTER),
     )
     assert filtered.status is Status.CONTENT_FILTER
 
 
 def test_a_step_without_a_winner_scores_zero_on_everything() -> None:
     step, pool = question(6)
-    asked, found = hold(MindActChoice().dialogue(step, pool), lambda _: "Answer: A.\nAction: CLICK")
+    asked, found = hold(
+        MindActChoice().dialogue(StepView(step, pool)), lambda _: "Answer: A.\nAction: CLICK"
+    )
     # Five are rejected; the sixth is left over and never asked about.
     assert [len(group) for group in asked] == [1]
     left_over = MindActChoice().queue(step, pool)[-1]
@@ -132,17 +140,19 @@ def test_a_model_that_knows_the_left_over_candidate_still_reaches_it() -> None:
     wanted = Prediction.of(
         Status.ANSWERED, element=MindActChoice().queue(step, pool)[-1], operation="CLICK"
     )
-    told = MindActChoice().spell(step, pool, wanted)
+    told = MindActChoice().write(StepView(step, pool), wanted)
     assert sorted(told) == ["group-1", "group-2"]
-    _, found = hold(MindActChoice().dialogue(step, pool), lambda ask: told[ask.place])
+    _, found = hold(MindActChoice().dialogue(StepView(step, pool)), lambda ask: told[ask.place])
     assert found.element == wanted.element
 
 
 def test_the_reference_reader_takes_other_forms_for_none() -> None:
     step, pool = question(5)
     said = "**Answer:** B.\nAction: CLICK"
-    _, strict = hold(MindActChoice().dialogue(step, pool), lambda _: said)
-    _, reference = hold(MindActChoice(reader="reference").dialogue(step, pool), lambda _: said)
+    _, strict = hold(MindActChoice().dialogue(StepView(step, pool)), lambda _: said)
+    _, reference = hold(
+        MindActChoice(reader="reference").dialogue(StepView(step, pool)), lambda _: said
+    )
     assert (strict.element, reference.status) == ("n0", Status.NONE)
 
 
@@ -175,7 +185,7 @@ def test_the_reference_reader_scores_what_is_written_as_mindact_s_own_code(
     counted = 0
     for name, action, value, gold in parts:
         reply = "\n".join(part for part in (name, action, value) if part)
-        _, found = hold(way.dialogue(step, pool), lambda _, reply=reply: reply)  # type: ignore[misc]
+        _, found = hold(way.dialogue(StepView(step, pool)), lambda _, reply=reply: reply)  # type: ignore[misc]
         if name in ("A.", "Answer: A.", "None"):
             assert found.element is None
             continue
@@ -206,13 +216,13 @@ def f1_of_their_code(reply: str, gold: Gold, *, without_marks: bool) -> float:
 
 
 def test_other_readers_leave_out_the_value_of_a_click_or_without_an_action() -> None:
-    step, pool = question(5)
+    view = StepView(*question(5))
     for said, gold in (
         ("Answer: B.\nAction: CLICK\nValue: Ohio", Gold("CLICK", "", ("n0",))),
         ("Answer: B.\nValue: Ohio", Gold("TYPE", "Ohio", ("n0",))),
     ):
         found = [
-            hold(MindActChoice(reader=reader).dialogue(step, pool), lambda _, said=said: said)[1]  # type: ignore[misc]
+            hold(MindActChoice(reader=reader).dialogue(view), lambda _, said=said: said)[1]  # type: ignore[misc]
             for reader in ("strict", "reference")
         ]
         ours, theirs = (score(one, gold)["operation_f1.mind2web"] for one in found)
@@ -222,14 +232,15 @@ def test_other_readers_leave_out_the_value_of_a_click_or_without_an_action() -> 
 def test_a_written_element_that_matches_nothing_is_flagged() -> None:
     step, pool = question(5)
     _, found = hold(
-        MindActGenerate().dialogue(step, pool), lambda _: "Element: checkout\nAction: CLICK"
+        MindActGenerate().dialogue(StepView(step, pool)),
+        lambda _: "Element: checkout\nAction: CLICK",
     )
     assert (found.status, found.flags) == (Status.NO_ELEMENT, ("match-none",))
 
 
 def test_classification_asks_nobody_and_takes_rank_0() -> None:
     step, pool = question(9)
-    asked, found = hold(Classify().dialogue(step, tuple(reversed(pool))), lambda _: "")
+    asked, found = hold(Classify().dialogue(StepView(step, tuple(reversed(pool)))), lambda _: "")
     assert asked == []
     assert found == Prediction.of(Status.ANSWERED, element="n8", flags=("element-only",))
     assert score(found, Gold("CLICK", "", ("n8",)))["element"]
@@ -273,6 +284,6 @@ def test_a_prompt_pack_replaces_the_texts_and_empty_examples_are_left_out(tmp_pa
 
 def test_page_text_with_placeholders_is_passed_on_as_it_is() -> None:
     step, pool = question(5, task="Say {choices} and {page}")
-    asked, _ = hold(MindActChoice().dialogue(step, pool), lambda _: "A.")
+    asked, _ = hold(MindActChoice().dialogue(StepView(step, pool)), lambda _: "A.")
     text = asked[0][0].conversation.messages[-1].text
     assert text.count("Say {choices} and {page}") == 1

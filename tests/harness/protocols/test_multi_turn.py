@@ -24,6 +24,7 @@ from harness.protocols import open_protocol
 from harness.rankers import open_ranks
 from harness.records import Choice, Step
 from harness.settings import Settings
+from harness.views import StepView
 from parsers import Prediction, Status, count_tokens
 from tests.conversations import after, past, turn
 from tests.harness.protocols.scenes import question
@@ -79,8 +80,8 @@ class Talk:
         self.embeds: list[Embed] = []
         self._replies = replies
 
-    def __call__(self, protocol: MultiTurn, asked: tuple[Step, Sequence[Choice]]) -> Prediction:
-        return hold(protocol.dialogue(*asked), self.answer, embed=self.embed)
+    def __call__(self, protocol: MultiTurn, asked: tuple[Step, tuple[Choice, ...]]) -> Prediction:
+        return hold(protocol.dialogue(StepView(*asked)), self.answer, embed=self.embed)
 
     def answer(self, ask: Ask) -> Reply:
         self.asks.append(ask)

@@ -17,6 +17,7 @@ from harness.protocols.groups import group_of
 from harness.protocols.mindact_choice import Seq2Seq
 from harness.protocols.seeact_choice import SeeActChoice
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers import score
 from parsers.records import Gold, StepInfo
 from tests.harness.page import recorded
@@ -75,7 +76,9 @@ def question() -> tuple[Step, tuple[Choice, ...]]:
 def test_the_ranked_candidates_are_cut_cropped_and_listed_as_in_the_release(
     question: tuple[Step, tuple[Choice, ...]], expected: dict[str, Any]
 ) -> None:
-    asked, _ = hold(SeeActChoice(eager=True).dialogue(*question), lambda _: "ELEMENT: None")
+    asked, _ = hold(
+        SeeActChoice(eager=True).dialogue(StepView(*question)), lambda _: "ELEMENT: None"
+    )
     assert [len(group) for group in asked] == [3, 3]
     stored = recorded.batches()
     for ask, batch, query in zip(asked[1], expected["batches"], stored, strict=True):
@@ -103,7 +106,7 @@ def test_the_released_replies_score_as_they_must(
     step, pool = question
     if not live:
         step = replace(step, scene=RecordedScene(pool))
-    asked, prediction = hold(SeeActChoice(eager=eager).dialogue(step, pool), answer)
+    asked, prediction = hold(SeeActChoice(eager=eager).dialogue(StepView(step, pool)), answer)
     assert sum(len(group) for group in asked) == (6 if eager else 2)
     first = expected["batches"][0]
     assert (prediction.letter, prediction.element) == (first["answer_letter"], first["chosen_id"])

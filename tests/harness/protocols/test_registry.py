@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +9,11 @@ from typing import Any, Literal
 import pytest
 
 from adapters import AdapterInfo
+from harness.benchmarks import BENCHMARKS, declared
 from harness.dialogue import Dialogue
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
+from harness.policies import policies_for
 from harness.protocols import (
     PROTOCOLS,
     SHARED,
@@ -21,7 +22,7 @@ from harness.protocols import (
     settled_settings,
 )
 from harness.protocols.seeact import TwoRounds
-from harness.records import Choice, Step
+from harness.views import ItemView, LiveView, ScreenView, StepView
 from parsers import Prediction, Status
 
 GIVEN: dict[str, Any] = {}
@@ -120,6 +121,36 @@ def test_what_a_protocol_does_not_take_is_refused_by_name(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["coordinates", "seeact-two-rounds"])
+def test_a_name_means_the_protocol_that_answers_what_is_shown(name: str) -> None:
+    pages, screens = (open_protocol(name, View=View) for View in (StepView, ScreenView))
+    assert (pages.View, screens.View) == (StepView, ScreenView)
+    assert open_protocol(name) == pages == open_protocol(name, View=LiveView)
+    for one in (pages, screens):
+        settings = one.settings()
+        again = open_protocol(
+            name, {}, settled_settings(name, one)["protocol_options"], View=one.View
+        )
+        assert one.name == settings["protocol"] == name and again.settings() == settings
+
+
+class StrangeView(ItemView[str]):
+    """What nobody answers."""
+
+
+def test_where_none_of_a_name_answers_the_first_says_what_it_answers() -> None:
+    assert open_protocol("coordinates", View=StrangeView).View is StepView
+
+
+def test_every_benchmark_can_be_asked_with_its_own_protocol() -> None:
+    for name in BENCHMARKS.names():
+        one = declared(name)
+        if one is not None and one.protocol in PROTOCOLS.names():
+            asked = open_protocol(one.protocol, View=one.View)
+            assert issubclass(one.View, asked.View), name
+            assert policies_for(one.View), name
+
+
 def test_every_protocol_opens_by_itself_and_says_what_it_is() -> None:
     for name in PROTOCOLS.names():
         if name == "small" or PROTOCOLS.was_put(name):
@@ -209,7 +240,7 @@ class Smallest(StepProtocol):
 
     name = "smallest"
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
         return Prediction.of(Status.NONE)
         yield ()
 

@@ -15,6 +15,7 @@ from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 from harness.sample import files
 from harness.settings import Settings
+from harness.views import StepView
 from tests.harness.protocols.examples import talk
 from tests.units import changed
 
@@ -33,7 +34,7 @@ def preparer() -> Preparer:
 
 def conversations(question: StepQuestion) -> list[Conversation]:
     """What a model that answers nothing of use is asked about a step."""
-    dialogue = PROTOCOL.dialogue(question.step, question.choices)
+    dialogue = PROTOCOL.dialogue(StepView(question.step, question.choices))
     questions, _ = talk(dialogue, ["I cannot say.", "I cannot say."])
     return [ask.conversation for ask in questions]
 

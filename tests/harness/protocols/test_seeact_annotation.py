@@ -15,6 +15,7 @@ from harness.page import Box
 from harness.pictures.marks import place
 from harness.protocols.seeact_annotation import UNMARKED, SeeActAnnotation
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers import OPERATIONS, Operation, letter
 from parsers.records import Prediction, Status
 from tests.harness.protocols.examples import step
@@ -53,7 +54,7 @@ def answers(chosen: dict[str, str]) -> dict[str, str]:
 def test_a_batch_is_a_picture_with_letters_and_no_list() -> None:
     asked, picture = question(50)
     asks, found = hold(
-        SeeActAnnotation(eager=True).dialogue(asked, picture),
+        SeeActAnnotation(eager=True).dialogue(StepView(asked, picture)),
         by_place(answers({"2": "ELEMENT: C\nACTION: TYPE\nVALUE: Ohio"})),
     )
     assert isinstance(asked.scene, MarkedScene)
@@ -78,7 +79,7 @@ def test_what_lies_beyond_the_edges_of_the_page_takes_no_letter() -> None:
         pool[3],
     )
     _, found = hold(
-        SeeActAnnotation().dialogue(asked, pool),
+        SeeActAnnotation().dialogue(StepView(asked, pool)),
         by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"})),
     )
     assert isinstance(asked.scene, MarkedScene)
@@ -94,7 +95,7 @@ def test_what_lies_beyond_the_edges_of_the_page_takes_no_letter() -> None:
 def test_words_for_none_are_no_letters(said: str, count: int) -> None:
     asked, pool = question(count)
     _, found = hold(
-        SeeActAnnotation(batch_size=100).dialogue(asked, pool),
+        SeeActAnnotation(batch_size=100).dialogue(StepView(asked, pool)),
         by_place(answers({"1": f"ELEMENT: {said}\nACTION: CLICK\nVALUE: None"})),
     )
     assert (found.status, found.element) == (Status.NONE, None)
@@ -104,23 +105,27 @@ def test_elements_without_a_box_carry_no_letter_and_are_counted() -> None:
     asked, pool = question(5, unseen=[0, 3])
     protocol = SeeActAnnotation()
     _, found = hold(
-        protocol.dialogue(asked, pool), by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"}))
+        protocol.dialogue(StepView(asked, pool)),
+        by_place(answers({"1": "ELEMENT: B\nACTION: CLICK"})),
     )
     assert (found.letter, found.element, found.flags) == ("B", "n2", (UNMARKED,))
     wanted = Prediction.of(Status.ANSWERED, "A", "n3", operation="CLICK")
-    _, none = hold(protocol.dialogue(asked, pool), by_place(protocol.spell(asked, pool, wanted)))
+    _, none = hold(
+        protocol.dialogue(StepView(asked, pool)),
+        by_place(protocol.write(StepView(asked, pool), wanted)),
+    )
     assert (none.status, none.flags) == (Status.NONE, (UNMARKED,))
 
 
 def test_a_step_without_anything_to_mark_is_none_without_a_call() -> None:
     asked, pool = question(3, unseen=[0, 1, 2])
-    asks, found = hold(SeeActAnnotation().dialogue(asked, pool), by_place({}))
+    asks, found = hold(SeeActAnnotation().dialogue(StepView(asked, pool)), by_place({}))
     assert (asks, found) == ([], Prediction.of(Status.NONE, flags=(UNMARKED,)))
 
 
 def test_batches_are_those_of_the_choices_and_an_empty_one_is_left_out() -> None:
     asked, pool = question(40, unseen=range(27, 40))
-    hold(SeeActAnnotation(eager=True).dialogue(asked, pool), by_place(answers({})))
+    hold(SeeActAnnotation(eager=True).dialogue(StepView(asked, pool)), by_place(answers({})))
     assert isinstance(asked.scene, MarkedScene)
     assert [len(ids) for ids, _ in asked.scene.seen] == [13, 13, 1]
 
@@ -154,16 +159,20 @@ def test_what_is_spelled_is_read_back(
         operation=operation,
         value="" if operation == "CLICK" else value,
     )
-    _, found = hold(protocol.dialogue(asked, pool), by_place(protocol.spell(asked, pool, wanted)))
+    _, found = hold(
+        protocol.dialogue(StepView(asked, pool)),
+        by_place(protocol.write(StepView(asked, pool), wanted)),
+    )
     assert found == wanted
 
 
 def test_read_again_without_its_page_a_step_gives_the_same_answer() -> None:
     asked, pool = question(20)
     replies = by_place(answers({"2": "ELEMENT: A\nACTION: CLICK"}))
-    _, found = hold(SeeActAnnotation().dialogue(asked, pool), replies)
+    _, found = hold(SeeActAnnotation().dialogue(StepView(asked, pool)), replies)
     asks, again = hold(
-        SeeActAnnotation().dialogue(replace(asked, scene=None, pictures=()), pool), replies
+        SeeActAnnotation().dialogue(StepView(replace(asked, scene=None, pictures=()), pool)),
+        replies,
     )
     assert again == found
     assert all(isinstance(ask, Ask) for group in asks for ask in group)

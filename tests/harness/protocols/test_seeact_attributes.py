@@ -21,6 +21,7 @@ from harness.protocols.seeact_attributes import (
     types_of,
 )
 from harness.records import Choice
+from harness.views import StepView
 from parsers import OPERATIONS, Operation
 from parsers.records import Description, Prediction, Status
 from tests.harness.protocols.examples import step, talk
@@ -107,18 +108,20 @@ def test_types_come_from_role_tag_and_input_type() -> None:
 def test_a_wrong_model_and_a_wrong_match_can_be_told_apart() -> None:
     protocol = SeeActAttributes()
     answer = "ELEMENT: it\nELEMENT TYPE: LINK\nELEMENT TEXT: {}\nACTION: TYPE\nVALUE: Ohio"
-    asked, found = talk(protocol.dialogue(step(), PAGE), ["The home link.", answer.format("Home")])
+    asked, found = talk(
+        protocol.dialogue(StepView(step(), PAGE)), ["The home link.", answer.format("Home")]
+    )
     assert [ask.place for ask in asked] == ["describe", "attributes"]
     assert found == Prediction.of(
         Status.ANSWERED, element="home", operation="TYPE", value="Ohio", flags=("matched-exactly",)
     )
-    _, lost = talk(protocol.dialogue(step(), PAGE), ["", answer.format("Imprint")])
+    _, lost = talk(protocol.dialogue(StepView(step(), PAGE)), ["", answer.format("Imprint")])
     assert (lost.status, lost.element) == (Status.NO_ELEMENT, None)
     assert (lost.operation, lost.flags) == ("TYPE", ("matcher-none",))
 
 
 def test_no_choice_is_shown_and_the_picture_once() -> None:
-    asked, _ = talk(SeeActAttributes().dialogue(step(), PAGE), ["x", "y"])
+    asked, _ = talk(SeeActAttributes().dialogue(StepView(step(), PAGE)), ["x", "y"])
     said = "".join(m.text for ask in asked for m in ask.conversation.messages)
     assert "Thumbtack" not in said
     assert len(asked[1].conversation.pictures) == 1
@@ -144,10 +147,10 @@ def test_spelling_gives_back_an_element_whose_description_is_its_own(
     parts: Sequence[tuple[str, str, str, str]], picked: int, operation: Operation
 ) -> None:
     """And, where several share it, the highest of those, flagged as a tie."""
-    pool = [
+    pool = tuple(
         element(f"n{i}", tag, text, label, role=role, box=Box(0, 10.0 * i, 9, 9))
         for i, (tag, text, label, role) in enumerate(parts)
-    ]
+    )
     chosen = pool[picked % len(pool)]
     kind, text = described_as(chosen)
     if normal(text) in ("", "none"):
@@ -155,8 +158,10 @@ def test_spelling_gives_back_an_element_whose_description_is_its_own(
     value = "" if operation == "CLICK" else "5 PM"
     wanted = Prediction.of(Status.ANSWERED, element=chosen.id, operation=operation, value=value)
     protocol = SeeActAttributes()
-    told = protocol.spell(step(), pool, wanted)
-    _, found = talk(protocol.dialogue(step(), pool), [told[place] for place in protocol.places])
+    told = protocol.write(StepView(step(), pool), wanted)
+    _, found = talk(
+        protocol.dialogue(StepView(step(), pool)), [told[place] for place in protocol.places]
+    )
     alike = [
         c
         for c in pool

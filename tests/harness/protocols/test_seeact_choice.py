@@ -13,6 +13,7 @@ from harness.dialogue import Ask
 from harness.page import Box
 from harness.protocols.seeact_choice import Cut, SeeActChoice, batches
 from harness.records import Choice
+from harness.views import StepView
 from parsers import Status
 from tests.harness.protocols.scenes import hold, question
 
@@ -64,7 +65,7 @@ def test_batches_go_down_the_page_and_equal_tops_keep_their_order_or_go_right() 
 
 def test_a_batch_is_shown_as_its_own_crop_and_its_own_list_from_a_to_none() -> None:
     step, pool = question(35)
-    asked, _ = hold(SeeActChoice(eager=True).dialogue(step, pool), answers({}))
+    asked, _ = hold(SeeActChoice(eager=True).dialogue(StepView(step, pool)), answers({}))
     describe, choose = asked
     assert [ask.place for ask in choose] == [f"batch-{n}-choose" for n in (1, 2, 3)]
     assert [ask.continues for ask in describe] == [True] * 3
@@ -81,7 +82,7 @@ def test_a_batch_is_shown_as_its_own_crop_and_its_own_list_from_a_to_none() -> N
 
 def test_the_first_batch_with_an_element_settles_the_step_and_no_further_one_is_asked() -> None:
     step, pool = question(35)
-    asked, found = hold(SeeActChoice().dialogue(step, pool), answers({2: "C", 3: "A"}))
+    asked, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({2: "C", 3: "A"}))
     assert [ask.place for (ask,) in asked] == [
         *("batch-1-describe", "batch-1-choose"),
         *("batch-2-describe", "batch-2-choose"),
@@ -94,9 +95,9 @@ def test_the_first_batch_with_an_element_settles_the_step_and_no_further_one_is_
 @settings(max_examples=60, deadline=None)
 def test_asking_all_batches_at_once_gives_the_same_answer(told: dict[int, str]) -> None:
     step, pool = question(40)
-    _, one_by_one = hold(SeeActChoice(batch_size=10).dialogue(step, pool), answers(told))
+    _, one_by_one = hold(SeeActChoice(batch_size=10).dialogue(StepView(step, pool)), answers(told))
     eager = SeeActChoice(batch_size=10, eager=True)
-    asked, at_once = hold(eager.dialogue(step, pool), answers(told))
+    asked, at_once = hold(eager.dialogue(StepView(step, pool)), answers(told))
     assert at_once == one_by_one
     assert [len(group) for group in asked] == [4, 4]
 
@@ -104,7 +105,7 @@ def test_asking_all_batches_at_once_gives_the_same_answer(told: dict[int, str]) 
 def test_a_final_round_is_held_among_the_winners_only() -> None:
     step, pool = question(35)
     asked, found = hold(
-        SeeActChoice(final=True).dialogue(step, pool), answers({1: "A", 3: "B", 0: "B"})
+        SeeActChoice(final=True).dialogue(StepView(step, pool)), answers({1: "A", 3: "B", 0: "B"})
     )
     last = asked[-1][0]
     assert last.place == "final-choose"
@@ -117,26 +118,29 @@ def test_a_final_round_is_held_among_the_winners_only() -> None:
 
 def test_a_single_winner_needs_no_final_round_and_a_final_none_is_none() -> None:
     step, pool = question(35)
-    asked, found = hold(SeeActChoice(final=True).dialogue(step, pool), answers({2: "A"}))
+    asked, found = hold(SeeActChoice(final=True).dialogue(StepView(step, pool)), answers({2: "A"}))
     assert [ask.place[:5] for group in asked for ask in group] == ["batch"] * 6
     assert found.element == "n11"
     _, rejected = hold(
-        SeeActChoice(final=True).dialogue(step, pool), answers({1: "A", 2: "A", 0: "none"})
+        SeeActChoice(final=True).dialogue(StepView(step, pool)),
+        answers({1: "A", 2: "A", 0: "none"}),
     )
     assert (rejected.status, rejected.element) == (Status.NONE, None)
 
 
 def test_none_in_every_batch_is_none_with_the_operation_of_the_first() -> None:
     step, pool = question(35)
-    _, found = hold(SeeActChoice().dialogue(step, pool), answers({}))
+    _, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({}))
     assert (found.status, found.letter, found.operation) == (Status.NONE, "L", "CLICK")
 
 
 def test_batches_that_cannot_be_read_are_passed_over_and_flagged() -> None:
     step, pool = question(35)
-    _, found = hold(SeeActChoice().dialogue(step, pool), answers({1: "Z", 2: "A"}))
+    _, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({1: "Z", 2: "A"}))
     assert (found.element, found.flags) == ("n11", ("group-out_of_range",))
-    _, nothing = hold(SeeActChoice().dialogue(step, pool), answers({1: "Z", 2: "Z", 3: "Z"}))
+    _, nothing = hold(
+        SeeActChoice().dialogue(StepView(step, pool)), answers({1: "Z", 2: "Z", 3: "Z"})
+    )
     assert (nothing.status, nothing.flags) == (Status.OUT_OF_RANGE, ("group-out_of_range",))
 
 
@@ -148,7 +152,7 @@ def test_a_description_that_was_withheld_ends_its_batch_and_not_the_step() -> No
             return Reply("", Finish.CONTENT_FILTER)
         return Reply(f"ELEMENT: A{CLICK}")
 
-    asked, found = hold(SeeActChoice().dialogue(step, pool), answer)
+    asked, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answer)
     assert [ask.place for (ask,) in asked] == [
         *("batch-1-describe", "batch-2-describe", "batch-2-choose")
     ]
@@ -158,9 +162,11 @@ def test_a_description_that_was_withheld_ends_its_batch_and_not_the_step() -> No
 def test_replies_that_quote_the_list_agree_with_it() -> None:
     step, pool = question(35)
     quoted = "A. <a id=0> Book a table 11 </a>"
-    _, found = hold(SeeActChoice().dialogue(step, pool), answers({2: quoted}))
+    _, found = hold(SeeActChoice().dialogue(StepView(step, pool)), answers({2: quoted}))
     assert (found.element, found.flags) == ("n11", ())
-    _, other = hold(SeeActChoice().dialogue(step, pool), answers({2: "A. <a id=1> Menu 12 </a>"}))
+    _, other = hold(
+        SeeActChoice().dialogue(StepView(step, pool)), answers({2: "A. <a id=1> Menu 12 </a>"})
+    )
     assert (other.element, other.flags) == ("n11", ("text_mismatch",))
 
 

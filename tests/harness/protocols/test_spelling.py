@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.protocols import NoneRule
 from harness.protocols.seeact import TwoRounds
+from harness.views import StepView
 from parsers import OPERATIONS, Operation, Prediction, Status
 from parsers.reply_text import tidy
 from parsers.values import is_missing
@@ -55,8 +56,8 @@ def test_spelled_predictions_are_read_back(
         wanted = Prediction.of(
             Status.ANSWERED, choice.letter, choice.id, operation=operation, value=given_value
         )
-    spelled = protocol.spell(step(), listed, wanted)
+    spelled = protocol.write(StepView(step(), listed), wanted)
     assert set(spelled) == set(protocol.places)
-    dialogue = protocol.dialogue(step(), listed)
+    dialogue = protocol.dialogue(StepView(step(), listed))
     _, found = talk(dialogue, [spelled[place] for place in protocol.places])
     assert found == wanted

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from adapters.conversation import Reply
 from harness.dialogue import Ask
-from harness.protocols import PROTOCOLS, StepProtocol, of_steps
+from harness.protocols import PROTOCOLS, AskingProtocol
+from harness.views import StepView
 from parsers import OPERATIONS, Operation, Prediction, Status
 from parsers.scoring import AS_WRITTEN
 from parsers.token_scores import operation_string
@@ -39,8 +40,8 @@ TAKES_ANYTHING = ("mindact-generate reference", "self-map fine-tuned reference")
 """Ways in which a reply without an element is the first one, as in MindAct's own code."""
 
 
-def protocol_of(way: str) -> StepProtocol:
-    return of_steps(PROTOCOLS.make(way.split(" ")[0], **WAYS[way]))
+def protocol_of(way: str) -> AskingProtocol:
+    return PROTOCOLS.make(way.split(" ")[0], **WAYS[way])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -67,8 +68,8 @@ def test_spelled_predictions_are_read_back(
     else:
         element = pool[picked % count].id
         wanted = Prediction.of(Status.ANSWERED, None, element, operation=operation, value=value)
-    told = protocol.spell(step, pool, wanted)
-    _, found = hold(protocol.dialogue(step, pool), by_place(told))
+    told = protocol.write(StepView(step, pool), wanted)
+    _, found = hold(protocol.dialogue(StepView(step, pool)), by_place(told))
     flags = tuple(flag for flag in found.flags if not flag.startswith("match-"))
     if found.parsed:
         assert found.parsed == {AS_WRITTEN: operation_string(wanted.operation, wanted.value)}
@@ -92,9 +93,9 @@ def test_replies_read_without_the_page_give_the_same_prediction(
     def answer(ask: Ask) -> Reply:
         return Reply(replies.setdefault(ask.place, data.draw(said)))
 
-    asked, live = hold(protocol.dialogue(step, pool), answer)
+    asked, live = hold(protocol.dialogue(StepView(step, pool)), answer)
     again = replace(step, scene=Recorded(pool))
-    asked_again, read = hold(protocol.dialogue(again, pool), by_place(replies))
+    asked_again, read = hold(protocol.dialogue(StepView(again, pool)), by_place(replies))
     assert read == live
     assert [[a.place for a in group] for group in asked_again] == [
         [a.place for a in group] for group in asked
@@ -115,7 +116,7 @@ def test_the_calls_announced_are_the_calls_asked(way: str) -> None:
             "B.",
             "Element: <a id=0>",
         ):
-            asked, _ = hold(protocol.dialogue(step, pool), lambda _, said=said: said)  # type: ignore[misc]
+            asked, _ = hold(protocol.dialogue(StepView(step, pool)), lambda _, said=said: said)  # type: ignore[misc]
             calls.append(sum(len(group) for group in asked))
         assert (min(calls), max(calls)) == protocol.calls(count), count
 
@@ -132,7 +133,7 @@ def test_settings_are_json_and_hold_every_parameter(way: str) -> None:
 def test_a_step_without_choices_is_an_error(way: str) -> None:
     step, _ = question(2)
     with pytest.raises(ValueError, match="has no choices"):
-        next(protocol_of(way).dialogue(step, ()))
+        next(protocol_of(way).dialogue(StepView(step, ())))
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way not in TAKES_ANYTHING])
@@ -143,7 +144,7 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(way: str) -> None:
     def echo(ask: Ask) -> str:
         return "\n\n".join(m.text for m in ask.conversation.messages if m.role != "assistant")
 
-    _, found = hold(protocol.dialogue(step, pool), echo)
+    _, found = hold(protocol.dialogue(StepView(step, pool)), echo)
     assert found.element is None
 
 
@@ -152,5 +153,8 @@ def test_a_bar_in_a_value_makes_no_table(value: str) -> None:
     step, pool = question(3)
     wanted = Prediction.of(Status.ANSWERED, None, pool[0].id, operation="TYPE", value=value)
     protocol = protocol_of("mindact-choice")
-    _, found = hold(protocol.dialogue(step, pool), by_place(protocol.spell(step, pool, wanted)))
+    _, found = hold(
+        protocol.dialogue(StepView(step, pool)),
+        by_place(protocol.write(StepView(step, pool), wanted)),
+    )
     assert found.value == value

@@ -9,6 +9,7 @@ import pytest
 from adapters.conversation import Message, Text
 from harness.protocols.seeact import TwoRounds
 from harness.records import StoredQuestion
+from harness.views import StepView
 from parsers.records import Status
 from tests.harness.protocols.examples import PICTURE, SECOND_PICTURE, choices, step, talk
 
@@ -28,7 +29,7 @@ STORED = StoredQuestion(
 def test_the_stored_texts_are_sent_and_nothing_of_our_own() -> None:
     about = step(stored=STORED, task="not shown", history=["[a]  Not shown -> CLICK"])
     replies = ["Away it is.", "ELEMENT: B\nACTION: CLICK\nVALUE: None"]
-    (first, second), prediction = talk(TwoRounds().dialogue(about, LISTED), replies)
+    (first, second), prediction = talk(TwoRounds().dialogue(StepView(about, LISTED)), replies)
     assert first.conversation.messages == (
         Message("system", (Text("You help, {task}."),)),
         Message("user", (Text("Look: "), PICTURE)),
@@ -45,7 +46,7 @@ def test_image_parts_take_the_pictures_in_order_over_all_messages() -> None:
     stored = replace(STORED, first=(showing, showing), second=(showing,))
     third = replace(PICTURE, digest="c" * 64)
     about = step(stored=stored, pictures=(PICTURE, SECOND_PICTURE, third))
-    questions, _ = talk(TwoRounds().dialogue(about, LISTED), ["x", "A"])
+    questions, _ = talk(TwoRounds().dialogue(StepView(about, LISTED)), ["x", "A"])
     assert questions[0].conversation.pictures == (PICTURE, SECOND_PICTURE)
     assert questions[1].conversation.pictures == (PICTURE, SECOND_PICTURE, third)
 
@@ -62,4 +63,4 @@ def test_image_parts_take_the_pictures_in_order_over_all_messages() -> None:
 def test_what_cannot_be_sent_is_an_error(message: dict[str, object], complaint: str) -> None:
     about = step(stored=replace(STORED, first=(message,)))
     with pytest.raises(ValueError, match=complaint):
-        next(TwoRounds().dialogue(about, LISTED))
+        next(TwoRounds().dialogue(StepView(about, LISTED)))

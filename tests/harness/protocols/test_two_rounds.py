@@ -10,6 +10,7 @@ from harness.protocols import PROTOCOLS
 from harness.protocols.seeact import SCHEMA, TwoRounds
 from harness.protocols.texts import MEMORY, open_texts
 from harness.records import Choice
+from harness.views import StepView
 from parsers import read_answer
 from parsers.records import Status
 from tests.harness.protocols.examples import (
@@ -29,7 +30,9 @@ def asked(protocol: TwoRounds | None = None, **changes: object) -> list[Ask]:
     """Both questions about one step."""
     protocol = protocol or TwoRounds()
     about = step(**changes)  # type: ignore[arg-type]
-    questions, _ = talk(protocol.dialogue(about, choices(protocol, *TEXTS)), ["I see.", ANSWER])
+    questions, _ = talk(
+        protocol.dialogue(StepView(about, choices(protocol, *TEXTS))), ["I see.", ANSWER]
+    )
     return questions
 
 
@@ -50,7 +53,9 @@ def test_the_first_round_is_system_then_user_with_the_picture_before_the_text() 
 def test_the_second_round_goes_on_from_the_reply_and_shows_no_picture_again() -> None:
     protocol = TwoRounds()
     reply = Reply("  The **Book** button.\n", native={"id": 7})
-    questions, _ = talk(protocol.dialogue(step(), choices(protocol, *TEXTS)), [reply, ANSWER])
+    questions, _ = talk(
+        protocol.dialogue(StepView(step(), choices(protocol, *TEXTS))), [reply, ANSWER]
+    )
     first, second = (question.conversation for question in questions)
     assert second.earlier is first
     assert second.messages[:2] == first.messages
@@ -154,7 +159,7 @@ def test_replies_are_bounded_per_round(limits: tuple[int, ...], expected: list[i
 )
 def test_a_first_round_that_was_withheld_ends_the_dialogue(finish: Finish, status: Status) -> None:
     protocol = TwoRounds()
-    dialogue = protocol.dialogue(step(), choices(protocol, *TEXTS))
+    dialogue = protocol.dialogue(StepView(step(), choices(protocol, *TEXTS)))
     questions, prediction = talk(dialogue, [Reply(ANSWER, finish), ANSWER])
     assert len(questions) == 1
     assert prediction.status is status
@@ -163,7 +168,7 @@ def test_a_first_round_that_was_withheld_ends_the_dialogue(finish: Finish, statu
 
 def test_a_truncated_description_is_flagged_and_the_answer_still_counts() -> None:
     protocol = TwoRounds()
-    dialogue = protocol.dialogue(step(), choices(protocol, *TEXTS))
+    dialogue = protocol.dialogue(StepView(step(), choices(protocol, *TEXTS)))
     _, prediction = talk(dialogue, [Reply("The bu", Finish.LENGTH), ANSWER])
     assert (prediction.letter, prediction.element) == ("B", "n1")
     assert prediction.flags == ("round-1-truncated",)
@@ -171,7 +176,7 @@ def test_a_truncated_description_is_flagged_and_the_answer_still_counts() -> Non
 
 def test_only_the_second_reply_is_the_answer() -> None:
     protocol = TwoRounds()
-    dialogue = protocol.dialogue(step(), choices(protocol, *TEXTS))
+    dialogue = protocol.dialogue(StepView(step(), choices(protocol, *TEXTS)))
     described = "ELEMENT: A\nACTION: TYPE\nVALUE: no"
     _, prediction = talk(dialogue, [described, ANSWER])
     assert (prediction.element, prediction.operation, prediction.value) == ("n1", "CLICK", "")
@@ -182,7 +187,7 @@ def test_page_text_with_placeholders_is_passed_on_as_it_is() -> None:
     hostile = "{choices} {task} {last_letter} {none_notice} {history} {unknown}"
     listed = (Choice("A", "n0", "a", f"<a> {hostile} </a>"), *choices(protocol, *TEXTS)[1:])
     about = step(task=f"task {hostile}", history=[f"[a]  {hostile} -> CLICK"])
-    (first, second), _ = talk(protocol.dialogue(about, listed), [hostile, ANSWER])
+    (first, second), _ = talk(protocol.dialogue(StepView(about, listed)), [hostile, ANSWER])
     first_text = first.conversation.messages[-1].text
     assert first_text.count(hostile) == 2
     assert second.conversation.messages[2].text == hostile
@@ -211,7 +216,7 @@ def test_a_model_that_repeats_the_prompt_has_not_answered(
 
 def test_a_step_without_choices_is_an_error() -> None:
     with pytest.raises(ValueError, match="task_step has no choices"):
-        next(TwoRounds().dialogue(step(), ()))
+        next(TwoRounds().dialogue(StepView(step(), ())))
 
 
 def test_the_protocol_is_found_by_name_and_records_what_changes_dialogues() -> None:

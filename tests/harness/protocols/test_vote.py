@@ -8,9 +8,10 @@ from adapters.conversation import Reply
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
 from harness.kinds.contract import UnitKind, kind_of
 from harness.protocols import open_protocol
-from harness.protocols.seeact import TwoRounds
-from harness.protocols.vote import Rule, Vote, elected, with_votes
+from harness.protocols.vote import Rule, Vote, elected
 from harness.runs.live_steps import behind
+from harness.settings import Settings
+from harness.views import StepView
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 from tests.harness.engine.support import say
@@ -18,6 +19,7 @@ from tests.harness.protocols.examples import choices, step
 
 same = UnitKind.same
 STEP, CHOICES = step(), choices(None, "<a Home", "<a Tables", "<a Menu")
+VIEW = StepView(STEP, CHOICES)
 UNREADABLE = Prediction(Status.PARSE_ERROR)
 DECLINED = Prediction(Status.NONE, letter="C")
 
@@ -81,12 +83,13 @@ def test_every_kind_says_what_the_same_answer_is() -> None:
         assert kind_of(name).same(click("a"), click("a"))
 
 
-def test_a_protocol_with_votes_is_still_itself_and_asks_for_every_sample_side_by_side() -> None:
-    plain = open_protocol("seeact-two-rounds")
-    voting = with_votes(plain, Vote(3, "majority", same))
-    assert isinstance(voting, TwoRounds)
-    assert (voting.name, voting.settings()) == (plain.name, plain.settings())
-    assert (plain.calls(20), voting.calls(20)) == ((2, 2), (6, 6))
+def kind_with(samples: int | None) -> UnitKind:
+    settings = Settings(samples=samples, candidates="snapshot")
+    return kind_of("sample")(settings, open_protocol("seeact-two-rounds"))
+
+
+def test_every_sample_is_asked_side_by_side() -> None:
+    assert (kind_with(None).calls(20), kind_with(3).calls(20)) == ({"": (2, 2)}, {"": (6, 6)})
     turns: list[list[str]] = []
 
     def answer(calls: tuple[Call, ...]) -> list[Result]:
@@ -94,17 +97,16 @@ def test_a_protocol_with_votes_is_still_itself_and_asks_for_every_sample_side_by
         letters = ["B" if "#" in call.name else "A" for call in calls]
         return [Reply(f"ELEMENT: {letter}\nACTION: CLICK\nVALUE: None") for letter in letters]
 
-    said = hold_turns(voting.dialogue(STEP, CHOICES), answer)
+    said = hold_turns(kind_with(3).dialogue(VIEW), answer)
     assert turns == [[f"round-{n}", f"round-{n}#1", f"round-{n}#2"] for n in (1, 2)]
     assert (said.letter, said.votes) == ("B", (2, 1))
 
 
 def test_samples_within_samples_keep_numbers_of_their_own() -> None:
-    class Panel(TwoRounds):
-        def dialogue(self, *_: object) -> Dialogue:
-            yield tuple(Ask(say("?"), "judge", sample=number) for number in range(3))
-            yield Embed(("x",), "texts")
-            return UNREADABLE
+    def panel() -> Dialogue:
+        yield tuple(Ask(say("?"), "judge", sample=number) for number in range(3))
+        yield Embed(("x",), "texts")
+        return UNREADABLE
 
     names: list[str] = []
 
@@ -112,19 +114,17 @@ def test_samples_within_samples_keep_numbers_of_their_own() -> None:
         names.extend(call.name for call in calls)
         return [Reply("") for _ in calls]
 
-    hold_turns(with_votes(Panel(), Vote(2, "majority", same)).dialogue(STEP, CHOICES), answer)
+    hold_turns(Vote(2, "majority", same).held(panel), answer)
     assert len(names) == len(set(names)) == 8
 
 
 def test_actions_in_an_environment_are_not_sampled() -> None:
-    class Acting(TwoRounds):
-        def dialogue(self, *_: object) -> Dialogue:
-            yield Act("go", "step")
-            return UNREADABLE
+    def acting() -> Dialogue:
+        yield Act("go", "step")
+        return UNREADABLE
 
-    voting = with_votes(Acting(), Vote(2, "majority", same))
     with pytest.raises(ValueError, match="cannot be sampled"):
-        hold_turns(voting.dialogue(STEP, CHOICES), lambda calls: [])
+        hold_turns(Vote(2, "majority", same).held(acting), lambda calls: [])
 
 
 def test_the_calls_behind_a_prediction_are_those_of_the_elected_sample() -> None:

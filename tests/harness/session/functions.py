@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from adapters import Conversation, Reply, user
 from harness.dialogue import Ask, Dialogue
 from harness.protocols import Needs, StepProtocol
-from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.actions import Counterpart
 from parsers.autowebglm import FUNCTIONS, read, spell
 from parsers.records import Prediction
@@ -31,16 +31,15 @@ class Functions(StepProtocol):
         }
     }
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
+        step, choices = view.step, view.choices
         lines = [step.info.task, *(f"{choice.id}: {choice.text}" for choice in choices)]
         reply = yield Ask(Conversation((user("\n".join(lines)),)), "act")
         assert isinstance(reply, Reply)
         return read(reply.text)
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
-        action = prediction.action
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        action = said.action
         if action is None:
             return {"act": "finish()"}
         return {"act": spell(action)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adapters import Conversation, Embedded, Reply, user
 from harness.dialogue import Ask, Dialogue, Embed
 from harness.protocols import Needs, Role, StepProtocol
-from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.records import Prediction, Status
 
 
@@ -27,8 +27,8 @@ class Planned(StepProtocol):
         Role("embedding", "finds the choice that is most like it", kind="embed"),
     )
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
-        # Equal calls of a run are one call: the number makes each step's its own.
+    def dialogue(self, view: StepView) -> Dialogue:
+        step, choices = view.step, view.choices
         asked = f"Plan step {len(step.history) + 1}: {step.info.task}"
         plan = yield Ask(Conversation((user(asked),)), "plan", role="planner")
         assert isinstance(plan, Reply)
@@ -42,9 +42,8 @@ class Planned(StepProtocol):
         assert isinstance(reply, Reply)
         return Prediction.of(Status.ANSWERED, element=choices[best].id, operation="CLICK")
 
-    def spell(
-        self, step: Step, choices: Sequence[Choice], prediction: Prediction
-    ) -> Mapping[str, str]:
+    def write(self, view: StepView, said: Prediction) -> Mapping[str, str]:
+        step = view.step
         return {"plan": step.info.task, "choose": "yes"}
 
 

@@ -181,8 +181,8 @@ def test_policies_answer_prompts_in_their_own_way() -> None:
     assert said["evade"] == ['click(element="SD")', "finish()", "finish()", "finish()"]
     assert said["oracle"][2] == r'finish(answer="At nine\nand at noon")'
     refused = call("run", "-m", "evade", "-b", "sample")
-    assert refused.code == 2 and "is for benchmarks of kind 'prompt'" in refused.complaint
-    assert "is for benchmarks of kind 'step'" in ask("-m", "always-click").complaint
+    assert refused.code == 2 and "answers PromptView" in refused.complaint
+    assert "answers StepView" in ask("-m", "always-click").complaint
 
 
 def test_the_floor_is_a_random_click_and_the_ceiling_what_is_right() -> None:

@@ -15,6 +15,7 @@ from harness.protocols.autowebglm import AutoWebGLM
 from harness.rankers import open_ranks
 from harness.records import Row
 from harness.settings import Settings
+from harness.views import StepView
 from tests.harness.commands.tool import DEV, ONE_TASK, call, calls, steps
 from tests.harness.protocols.examples import talk
 from tests.harness.session.cut_off import goes_on_where_it_stopped, until_pulled
@@ -88,7 +89,7 @@ def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
 
     def asked(row: Row) -> str:
         question = prepare(row)
-        (ask,), _ = talk(protocol.dialogue(question.step, question.choices), [""])
+        (ask,), _ = talk(protocol.dialogue(StepView(question.step, question.choices)), [""])
         return ask.conversation.messages[-1].text
 
     rows = [row for row in data.rows() if row.invalid is None][::9]

@@ -15,7 +15,7 @@ import pytest
 from harness.benchmarks import StepDataset, open_steps
 from harness.kinds.step.questions import Preparer
 from harness.pictures import PicturePolicy
-from harness.protocols import of_steps, open_protocol
+from harness.protocols import open_protocol
 from harness.rankers import open_ranks
 from harness.records import Row
 from harness.runs import Run, open_run
@@ -197,7 +197,7 @@ def rows(folder: Path) -> tuple[StepDataset, list[Row]]:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_memory_says_nothing_of_the_current_step(name: str, data: Path) -> None:
     """What is asked is the same, whichever element of the current page is right."""
-    protocol = of_steps(open_protocol(name))
+    protocol = open_protocol(name)
     dataset, of_later_turns = rows(data)
     prepare = Preparer(
         Settings(candidates="ranker", top_k=12),

@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from adapters import AdapterInfo, PictureSource, Reply, Request
 from adapters.contract import Fatal
 from harness.errors import UserError
 from harness.policies import Secret
-from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.records import Prediction, Status
 from tests.harness.commands.tool import CLICK_A, ONE_TASK, call, calls, replying, steps, summary
 from tests.harness.session.test_processes import PATIENCE_S, Held
@@ -39,17 +38,25 @@ class FirstChoice:
     """A policy of the caller's."""
 
     name = "first-choice"
+    View = StepView
     needs_gold = False
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Secret | None
-    ) -> Prediction:
+    def predict(self, view: StepView, chance: random.Random, secret: Secret | None) -> Prediction:
+        choices = view.choices
         assert secret is None
         return Prediction.of(Status.ANSWERED, choices[0].letter, choices[0].id, operation="CLICK")
 
 
 class Renamed(FirstChoice):
     """Another class under the same name."""
+
+
+class Mute:
+    """A policy that names no class of views."""
+
+    name = "first-choice"
+    needs_gold = False
+    predict = FirstChoice.predict
 
 
 class Steadfast:
@@ -101,6 +108,8 @@ def test_a_policy_object_is_known_by_its_name_and_class(place: Path) -> None:
     assert again.records() == run.records()
     with pytest.raises(UserError, match="a was started with other settings"):
         harness.evaluate(Renamed(), **TASK, out="a", progress="off")
+    with pytest.raises(UserError, match="'first-choice' does not say what it answers: give its cl"):
+        harness.evaluate(Mute(), **TASK, out="b", progress="off")  # type: ignore[arg-type]
 
 
 def test_it_can_be_called_where_an_event_loop_is_running(place: Path) -> None:

@@ -20,7 +20,7 @@ from harness.dialogue import hold
 from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, plan, read_size
 from harness.protocols import open_protocol
-from harness.records import Item
+from harness.views import PlaceView
 from parsers.grounding import GroundingDetail, Target, hit
 from parsers.points import CONVENTIONS, FORMS, Convention, Form
 from parsers.records import Prediction, Status
@@ -32,7 +32,7 @@ from tests.servers.pixels import smart_resize
 ITEMS = ("bea6f727-1", "413c3f30-2", "86c072e6-2", "584332c1-1")
 UNITS = tuple(f"copperquince-{item}" for item in ITEMS)
 SIZE = (1280, 720)
-Known = tuple[Item[str], GroundingDetail]
+Known = tuple[PlaceView, GroundingDetail]
 
 
 @cache
@@ -46,7 +46,7 @@ def sample() -> dict[str, Known]:
             screenshots[name] = plan(PicturePolicy(), read_size(data.pictures(unit)[0]))
     return {
         unit.unit_id: (
-            Item(unit.unit_id, unit.detail.asked, screenshots[unit.parents["picture"]]),
+            PlaceView(unit.unit_id, unit.detail.asked, screenshots[unit.parents["picture"]]),
             unit.detail,
         )
         for unit in data.entries
@@ -126,7 +126,7 @@ def test_the_oracle_is_right_wherever_the_numbers_are_fine_enough(
         for item, detail in sample().values():
             action = detail.gold.action
             right = Prediction(Status.NONE if action is None else Status.ANSWERED, action)
-            replies = protocol.spell(item, right)
+            replies = protocol.write(item, right)
             said = answered(protocol, item, replies)
             # SeeClick's dictionaries have no word for none.
             declines = form != "seeclick"
@@ -134,7 +134,7 @@ def test_the_oracle_is_right_wherever_the_numbers_are_fine_enough(
             assert hit(said, detail) == float(reachable), (item.unit_id, said)
 
 
-def answered(protocol: Grounding, item: Item[str], replies: Mapping[str, str]) -> Prediction:
+def answered(protocol: Grounding, item: PlaceView, replies: Mapping[str, str]) -> Prediction:
     return hold(protocol.dialogue(item), lambda ask: Reply(replies[ask.place]))
 
 

@@ -18,12 +18,11 @@ from harness.benchmarks import BENCHMARKS, Items
 from harness.dialogue import Ask, Dialogue
 from harness.pictures.source import built_in_bytes
 from harness.protocols import PROTOCOLS
-from harness.records import Item
 from parsers import Prediction, Status
 from parsers.actions import Action
 from tests.harness.commands.tool import call, isolate
 from tests.test_entry_points import Echo
-from tests.test_made_up_kind import Driver, ReadTheSign, RoadSigns, SignDetail
+from tests.test_made_up_kind import Driver, ReadTheSign, RoadSigns, SignDetail, SignView
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, registry: Any, name: str, thing: object) -> None:
@@ -51,9 +50,12 @@ def signs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             "--only website has no effect on road-signs, whose signs have no website",
         ),
         (("--history", "3"), "--history has no effect on 'read-the-sign'"),
-        (("--protocol", "coordinates"), "--protocol coordinates is for benchmarks of kind 'step'"),
-        (("-b", "sample", "--protocol", "read-the-sign"), "is for benchmarks of kind 'sign'"),
-        (("-m", "random"), "the policy 'random' is for benchmarks of kind 'step'"),
+        (
+            ("--protocol", "coordinates"),
+            "--protocol coordinates answers StepView, and road-signs shows SignView: ask",
+        ),
+        (("-b", "sample", "--protocol", "read-the-sign"), "answers SignView, and sample shows"),
+        (("-m", "random"), "the policy 'random' answers "),
         (("--only", "step_id=sign-9"), "no sign 'sign-9' in the selection"),
         (("--only", "town=Ulmm"), "no town 'Ulmm' in the selection; did you mean 'Ulm'?"),
         (("--only", "twon=Ulm"), "no level or label 'twon' in the selection; did you mean 'town'?"),
@@ -130,7 +132,7 @@ def test_a_run_is_read_without_the_package_of_its_kind(monkeypatch: pytest.Monke
     assert [record.detail["asked"] for record in run.records()] == ["a 50", "an octagon", "a ring"]
     assert "100.0" in str(run.table())
     assert "100.0" in call("report", "r").out
-    assert "unknown protocol 'read-the-sign'" in call("score", "r").complaint
+    assert "unknown benchmark 'road-signs'" in call("score", "r").complaint
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,8 @@ class Photos(RoadSigns):
 class ReadThePhoto(ReadTheSign):
     name = "read-the-photo"
 
-    def dialogue(self, item: Item[str]) -> Dialogue:
-        yield Ask(Conversation((user(*item.pictures, item.content),)), "read")
+    def dialogue(self, view: SignView) -> Dialogue:
+        yield Ask(Conversation((user(*view.pictures, view.content),)), "read")
         return Prediction(Status.ANSWERED, Action("stop"))
 
 

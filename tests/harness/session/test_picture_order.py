@@ -24,7 +24,6 @@ def apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_every_protocol_with_pictures_has_the_option() -> None:
     found = {name: open_protocol(name) for name in PROTOCOLS.names()}
     shows = {name for name, one in found.items() if one.needs.pictures != "none"} - {"verbatim"}
-    shows -= {name for name, one in found.items() if one.kind == "episode"}
     for name in sorted(shows | {"mt-mindact", "mt-synapse", "self-map"}):
         settings = found[name].settings()
         assert settings["order"] == "picture-first", name

@@ -5,7 +5,6 @@ What was done before is another thing: a step's history holds recorded actions o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,17 +18,18 @@ from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, ho
 from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
-from harness.protocols import PROTOCOLS, Needs, StepProtocol, of_steps, open_protocol
+from harness.protocols import PROTOCOLS, AskingProtocol, Needs, StepProtocol, open_protocol
 from harness.rankers import open_ranks
-from harness.records import Choice, Row, Step
+from harness.records import Row
 from harness.settings import Settings
+from harness.views import StepView
 from parsers.records import Prediction, Status
 from tests.units import changed
 
 POOLED = [
     name
     for name in PROTOCOLS.names()
-    if name != "seeact-two-rounds" and open_protocol(name).kind == "step"
+    if name != "seeact-two-rounds" and open_protocol(name).View is StepView
 ]
 
 
@@ -50,7 +50,7 @@ def swapped(row: Row) -> Row:
     )
 
 
-def told(row: Row, protocol: StepProtocol) -> list[tuple[str, str]]:
+def told(row: Row, protocol: AskingProtocol) -> list[tuple[str, str]]:
     """Every call where nothing right is found: its place, and a digest of all that is sent."""
     needs = protocol.needs
     source = needs.sources[0]
@@ -61,7 +61,7 @@ def told(row: Row, protocol: StepProtocol) -> list[tuple[str, str]]:
     return sent_about(protocol, Preparer(choosing, protocol, policy, ranks=ranks).prepare(row))
 
 
-def sent_about(protocol: StepProtocol, question: StepQuestion) -> list[tuple[str, str]]:
+def sent_about(protocol: AskingProtocol, question: StepQuestion) -> list[tuple[str, str]]:
     """The calls of a question whose replies choose nothing, and of one whose replies choose B."""
     sent = []
     for reply in ("", "Answer: B.\nELEMENT: B\nACTION: CLICK"):
@@ -73,7 +73,7 @@ def sent_about(protocol: StepProtocol, question: StepQuestion) -> list[tuple[str
                 return Embedded(tuple((float(len(text)),) for text in call.texts))
             return Observation({}) if isinstance(call, Act) else Reply(reply)
 
-        dialogue = protocol.dialogue(question.step, question.choices)
+        dialogue = protocol.dialogue(StepView(question.step, question.choices))
         hold_turns(dialogue, lambda calls, note=note: list(map(note, calls)))  # type: ignore[misc]
         sent += seen
     return sent
@@ -86,7 +86,7 @@ def every_25th() -> list[Row]:
 
 @pytest.mark.parametrize("name", POOLED)
 def test_the_same_is_asked_whichever_candidate_is_right(name: str) -> None:
-    protocol = of_steps(open_protocol(name))
+    protocol = open_protocol(name)
     for row in every_25th():
         sent = told(row, protocol)
         assert sent == told(swapped(row), protocol)
@@ -103,7 +103,8 @@ class Whispering(StepProtocol):
     name = "whispering"
     needs = Needs(sources=("all",), pictures="none", picture_policy="none")
 
-    def dialogue(self, step: Step, choices: Sequence[Choice]) -> Dialogue:
+    def dialogue(self, view: StepView) -> Dialogue:
+        choices = view.choices
         yield Embed(tuple(choice.text for choice in choices), "choices")
         yield Embed((self.right if self.leak == "embed" else "",), "goal")
         yield Act({"click": self.right if self.leak == "act" else "body"}, "click")

@@ -16,7 +16,7 @@ from harness.dialogue import Ask, Dialogue
 from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size
 from harness.protocols.coordinates import Coordinates
-from harness.records import Item
+from harness.views import PlaceView, StepView
 from parsers.records import Prediction
 from tests.harness.commands.tool import ONE_TASK, Called, call, calls, steps
 from tests.harness.protocols.examples import step
@@ -77,7 +77,7 @@ async def _pointed(adapter: Adapter, data: bytes, pictures: PictureStore) -> tup
     options: dict[str, Any] = dict(Coordinates.for_model({"form": FORM}, adapter.info))
     (picture,) = plan(WHOLE, read_size(data), (), adapter.info.image_rule)
     pictures.add(picture.digest, data)
-    dialogue = Coordinates(**options).dialogue(step(pictures=[picture]), ())
+    dialogue = Coordinates(**options).dialogue(StepView(step(pictures=[picture]), ()))
     return await _point(dialogue, adapter, pictures)
 
 
@@ -117,7 +117,9 @@ async def _grounded(adapter: Adapter, size: Size, **options: Any) -> tuple[float
     shown = plan(policy, read_size(data), (), adapter.info.image_rule)
     async with PictureStore(1) as pictures:
         pictures.add(shown[0].digest, data)
-        found = await _point(protocol.dialogue(Item("u", "the menu", shown)), adapter, pictures)
+        found = await _point(
+            protocol.dialogue(PlaceView("u", "the menu", shown)), adapter, pictures
+        )
     await adapter.close()
     return found
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.benchmarks.contract import SplitSize
 from harness.kinds.conversation.mt_mind2web import MTMind2Web
-from harness.protocols import of_steps, open_protocol
+from harness.protocols import open_protocol
 from harness.runs import Run
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score
 from parsers.records import Gold, Prediction, Status
@@ -120,7 +120,7 @@ def test_runs_stand_beside_the_rows_of_their_protocol(
     model: str,
 ) -> None:
     monkeypatch.setattr(Run, "benchmark", WHOLE)
-    opened = of_steps(open_protocol(protocol, options=options))
+    opened = open_protocol(protocol, options=options)
     told = ", ".join((opened.candidate_description("ranker", 50), *roles))
     config = {"candidates": "ranker", "top_k": 50, "candidates_told": told, "history": 5, **asked}
     gold = Gold("CLICK", "", ("7",))

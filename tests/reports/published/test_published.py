@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import SplitSize
-from harness.protocols import of_steps, open_protocol
+from harness.protocols import open_protocol
 from harness.runs import Run, StepUnit, open_run
 from harness.settings import SETTINGS
 from parsers import Declaration, Level, Measure
@@ -323,7 +323,7 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
     model: str,
     asked: dict[str, Any],
 ) -> None:
-    told = of_steps(open_protocol(protocol)).candidate_description("ranker", 50)
+    told = open_protocol(protocol).candidate_description("ranker", 50)
     told += ", text first" if protocol == "seeact-choice" else ""
     rules = {
         "invalid": "fail",
@@ -372,7 +372,7 @@ def test_runs_of_a_published_protocol_stand_beside_its_rows(
 
 
 def test_one_row_of_a_local_folder_is_beside_no_published_row(tmp_path: Path) -> None:
-    told = of_steps(open_protocol("seeact-choice")).candidate_description("ranker", 50)
+    told = open_protocol("seeact-choice").candidate_description("ranker", 50)
     told += ", text first"
     config = {"candidates": "ranker", "top_k": 50, "candidates_told": told, **SEEACT}
     made = setup(
@@ -404,7 +404,7 @@ def test_one_row_of_a_local_folder_is_beside_no_published_row(tmp_path: Path) ->
 def test_another_grounding_or_cut_is_not_beside_the_textual_choices(
     tmp_path: Path, declared: None, protocol: str, options: dict[str, object]
 ) -> None:
-    told = of_steps(open_protocol(protocol, {}, options)).candidate_description("ranker", 50)
+    told = open_protocol(protocol, {}, options).candidate_description("ranker", 50)
     asked = {"candidates": "ranker", "top_k": 50, "candidates_told": told, "invalid": "fail"}
     rules = {"no_element_zeroes_operation": True, "mapped_operations": False, **SEEACT}
     made = setup(benchmark="multimodal-mind2web", **asked, **rules)

@@ -24,8 +24,8 @@ from harness.kinds.episode.miniwob.turn import (
     enter,
     scroll,
 )
-from harness.records import Choice, Step
 from harness.runs.records import Unit
+from harness.views import LiveView, StepView
 from parsers.actions import Action
 from parsers.records import Prediction, Status
 
@@ -311,7 +311,8 @@ class Scripted:
 
     name: str = "oracle"
     needs_gold: bool = True
-    kind: str = "episode"
+
+    View = LiveView
 
     def check(self, units: Sequence[Unit[Any]]) -> None:
         """Raise `UserError` if a task has no solution here."""
@@ -324,10 +325,9 @@ class Scripted:
                 "choose tasks that have one with --only task=NAME (docs/miniwob.md lists them)"
             )
 
-    def predict(
-        self, step: Step, choices: Sequence[Choice], chance: random.Random, secret: Any
-    ) -> Prediction:
+    def predict(self, view: StepView, chance: random.Random, secret: Any) -> Prediction:
         """The next action; none where the page gives no way on. The secret names the task."""
+        step, choices = view.step, view.choices
         turn = Turn.of(step, choices)
         script = SCRIPTS.get(secret.gold["task"])
         try:

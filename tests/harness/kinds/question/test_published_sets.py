@@ -18,7 +18,7 @@ from harness.benchmarks import Benchmark, benchmark
 from harness.dialogue import Ask
 from harness.errors import DataError
 from harness.kinds.question.visualwebbench import WebBench
-from harness.records import Item
+from harness.views import QuestionView
 from parsers.question.webbench import CHOICES, TASKS
 from reports.published.source import published_rows
 from tests.harness.commands.tool import isolate
@@ -82,7 +82,7 @@ def scores(model: str, bench: Benchmark, data: str, **settings: Any) -> dict[str
 
 
 def asked(protocol: WebBench, unit: Any) -> str:
-    ask = next(protocol.dialogue(Item(unit.unit_id, unit.detail.asked)))
+    ask = next(protocol.dialogue(QuestionView(unit.unit_id, unit.detail.asked)))
     assert isinstance(ask, Ask) and isinstance(ask.conversation, Conversation)
     part = ask.conversation.messages[0].parts[-1]
     assert isinstance(part, Text)

@@ -63,6 +63,9 @@ def test_seeacts_second_round_asks_for_the_familys_form(
     assert '"name": "mobile_use"' in second and "Find it" not in second
     calls = [one.name for one in open_run(tmp_path / "run").calls()]
     assert sorted(calls) == ["round-1"] * 3 + ["round-2"] * 3
+    # The family is on record, and reads the replies again.
+    assert open_run(tmp_path / "run").manifest.config["protocol_options"]["family"] == "qwen3-vl"
+    assert "0 of 3 predictions read differently" in call("score", tmp_path / "run").out
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,11 @@ def test_a_pointing_model_taps_where_it_points(
         (("--protocol", "seeact-choice"), "ask with screen-agent"),
         (
             ("--protocol", "seeact-two-rounds", "--protocol-option", "none=first"),
-            "--protocol-option none has no effect on screens",
+            "none has no effect on 'seeact-two-rounds' where it answers ScreenView; leave it out",
+        ),
+        (
+            ("--protocol", "seeact-two-rounds", "--protocol-option", "form=bnid"),
+            "('seeact-two-rounds' where it answers ScreenView has ",
         ),
     ],
 )

@@ -15,6 +15,7 @@ from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import Page
 from harness.policies import Secret, chance_for
 from harness.records import Choice, Step
+from harness.views import StepView
 from parsers.records import StepInfo
 
 needs_miniwob = pytest.mark.skipif(
@@ -31,12 +32,12 @@ def page_of(observation: Observation) -> LivePage:
     return decode_page(observation.blobs[PAGE])
 
 
-def choices_of(observation: Observation) -> list[Choice]:
+def choices_of(observation: Observation) -> tuple[Choice, ...]:
     """The elements in view, as a protocol is given them."""
     page = page_of(observation)
     shown = [one for one in page.candidates if one.id in page.in_view]
     texts = {one.id: one.text for one in Page.parse(page.html).choices([one.id for one in shown])}
-    return [Choice("", one.id, one.tag, texts[one.id], one.box) for one in shown]
+    return tuple(Choice("", one.id, one.tag, texts[one.id], one.box) for one in shown)
 
 
 def solved(world: MiniWoBWorld, task: str, number: int, steps: int = 0) -> Seen:
@@ -48,9 +49,9 @@ def solved(world: MiniWoBWorld, task: str, number: int, steps: int = 0) -> Seen:
         if now.ended:
             break
         info = StepInfo(task, "", step, 0, "miniwob", "published", "", "", "", now.goal)
-        asked = Step("", info, tuple(history)), choices_of(observation)
+        view = StepView(Step("", info, tuple(history)), choices_of(observation))
         chance = chance_for(0, 0, task, "test")
-        prediction = ORACLE.predict(*asked, chance, Secret({"task": task}))
+        prediction = ORACLE.predict(view, chance, Secret({"task": task}))
         assert prediction.action is not None, f"{task}-{number}: no way on at step {step}"
         history.append(action_words(prediction.action, Page.parse(page_of(observation).html)))
         observation = world.act(prediction.action)
