@@ -139,13 +139,13 @@ def open_policy(
             "(harness.views)"
         )
     if not answers(policy, source.View):
-        does = f"answers {policy.View.__name__}"
+        does, has = f"answers {policy.View.__name__}", f"shows {source.View.__name__}"
         if issubclass(source.View, policy.View):
-            does = "repeats the recorded answer"
+            does, has = "needs the right answer", "has none on record"
         others = ", ".join(policies_for(source.View))
         raise UserError(
-            f"the policy '{policy.name}' {does}, and {source.name} shows "
-            f"{source.View.__name__}: ask a model, or a policy for that ({others})"
+            f"the policy '{policy.name}' {does}, and {source.name} {has}: ask a model, or one of "
+            f"{others}"
         )
     from harness.policies.as_model import PolicyAdapter
 

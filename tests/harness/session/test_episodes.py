@@ -16,6 +16,8 @@ import harness
 from adapters import PictureSource, Reply, Request
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS
+from harness.errors import UserError
+from harness.policies import Oracle
 from harness.runs import open_run
 from tests.harness.commands.tool import call, calls, isolate
 from tests.harness.pictures.test_store import alive
@@ -248,6 +250,8 @@ def test_settings_of_recorded_steps_are_refused(tmp_path: Path) -> None:
     assert refused.code == 2 and "--max-steps has no effect on sample" in refused.err
     oracle = call("run", "-m", "oracle", "-b", "pressing")
     assert oracle.code == 2 and "oracle" in oracle.err
+    with pytest.raises(UserError, match="needs the right answer, and pressing has none on r"):
+        harness.evaluate(Oracle(), **RUN)
 
 
 def test_an_estimate_opens_no_environment(tmp_path: Path) -> None:
