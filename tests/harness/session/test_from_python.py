@@ -172,7 +172,7 @@ def script(server: WireServer, place: Path, settings: str) -> subprocess.Popen[s
         f"run = harness.evaluate(model='openai:m', base_url={server.base_url('openai')!r},\n"
         "    benchmark='sample', split='dev', limit=1, preflight=False, cache=False, out='a',\n"
         f"    progress='off', {settings})\n"
-        "print(run.complete, 'total' in run.summary)\n"
+        "print(run.complete, 'estimates' in run.summary)\n"
     )
     return subprocess.Popen(
         [sys.executable, str(path)],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from harness.planning.plan import plan_run
 from harness.runs import open_run
 from harness.session.display import Display
 from harness.session.reply_limit import unusable_replies
+from harness.session.summary import PAUSE_S, RunningScores
 from harness.settings import read_settings
 from parsers import Prediction, Status
 from tests.harness.commands.tool import (
@@ -272,6 +274,8 @@ def test_the_progress_line_begins_to_say_so_after_twenty_steps() -> None:
     records = [record for record in open_run("a").records() if record.asked]
     settings = read_settings({"model": "m", "max_tokens": "2000,300"})
     display = Display(settings)
+    seconds = itertools.count(0, PAUSE_S)
+    display.running = RunningScores(settings, clock=lambda: next(seconds))
     for number, record in enumerate(records, 1):
         display.recorded(record)
         told = "--max-tokens 8192" in display.scores()
