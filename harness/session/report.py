@@ -137,8 +137,7 @@ def _rows(part: Results, finer: Mapping[str, Results]) -> Iterator[Row]:
     bounds = {
         name: {"chance": row.chance, "ceiling": row.ceiling}
         for name, row in found
-        if row is not None
-        and (name in part.left_open or not (row.chance is row.ceiling is None))
+        if row is not None and (name in part.left_open or not (row.chance is row.ceiling is None))
     }
     for label in ("chance", "ceiling") if bounds.keys() - part.left_open else ():
         shown = {name: percent(bound[label]) for name, bound in bounds.items()}
