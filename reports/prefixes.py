@@ -201,7 +201,7 @@ def _lengths(rows: RunRows, trials: Sequence[Trial]) -> dict[str, Any]:
     longest = max((len(trial.won) for trial in trials), default=1)
     lengths = [prefix(trial.won) / longest for trial in trials]
     shares = [prefix(trial.won) / len(trial.won) for trial in trials]
-    found = _rate(rows, "prefix", lengths, trials, "macro")
+    found = _rate(rows, "prefix", lengths, trials, "macro", lengths=True)
     scaled = {name: found[name] for name in ("prefix", "prefix_low", "prefix_high")}
     return {
         **found,
@@ -211,7 +211,13 @@ def _lengths(rows: RunRows, trials: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _rate(
-    rows: RunRows, name: str, values: Sequence[float], trials: Sequence[Trial], average: Average
+    rows: RunRows,
+    name: str,
+    values: Sequence[float],
+    trials: Sequence[Trial],
+    average: Average,
+    *,
+    lengths: bool = False,
 ) -> dict[str, Any]:
     parents, rules, declared = [trial.parent for trial in trials], rows.rules, rows.declared
     above = cluster_above(declared, rules, "")
@@ -221,6 +227,7 @@ def _rate(
         average,
         clusters=None if above == declared.innermost else [trial.cluster for trial in trials],
         level=rules.level,
+        lengths=lengths,
     )
     averaged, _ = clustered_values(values, parents, average)
     return {name: mean(averaged), **interval_record(name, reach)}

@@ -93,12 +93,11 @@ def test_the_interval_holds_the_mean_and_no_impossible_length(tmp_path: Path) ->
         step(f"T{task}", n, n < task % 4, total_steps=3) for task in range(60) for n in range(3)
     ]
     row = _rows(prefix_table(write(tmp_path / "run", steps)))["all"]
-    # Shares of three steps have a variance of 5/36, and zeros and ones of this mean 1/9 more, which
-    # counts with the weight of t^2 = 4.004 values: 5/36 + 1/9 * 4.004 / (59/4 + 4.004) = 0.1626.
-    # Wilson's, by n = 59 * (1/4) / 0.1626 = 90.7 trials:
+    # Shares of three steps have a variance of 5/36. Wilson's, by n = 59 * (1/4) / (5/36) = 106.2
+    # trials:
     # 3 * (1/2 +- 2.001 / (1 + 4.004 / n) * sqrt(1 / (4 n) + 4.004 / (4 n^2))).
     ends = _picked(row, "prefix", "prefix_low", "prefix_high", "prefix_method")
-    assert ends == [1.5, pytest.approx(1.1916, abs=1e-4), pytest.approx(1.8084, abs=1e-4), "wilson"]
+    assert ends == [1.5, pytest.approx(1.2141, abs=1e-4), pytest.approx(1.7859, abs=1e-4), "wilson"]
     none = [step(f"T{task}", n, False) for task in range(20) for n in range(3)]
     row = _rows(prefix_table(write(tmp_path / "none", none)))["all"]
     assert row["prefix"] == row["prefix_low"] == 0 and 0 < row["prefix_high"] < 3
