@@ -161,7 +161,7 @@ def _of_parents(
         return {k: v for part in found for k, v in part.items()} if found == [*parts] else None
 
     above, within = joined([of.above for of in repeats]), joined([of.within for of in repeats])
-    for rule in repeats[0].by_rule if repeats else ():
+    for rule in repeats[0].by_rule:
         outcomes = [of.by_rule[rule] for of in repeats]
         known = [{one: won for one, won in of.items() if won is not None} for of in outcomes]
         complete, total = sum(map(len, known)), sum(map(len, outcomes))

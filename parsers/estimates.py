@@ -134,6 +134,13 @@ class Results:
             average = PARENTS if of.all_of else usual
         return self._found.get((measure, average, rule or self.rules.headline))
 
+    @property
+    def spread(self) -> float | None:
+        """The standard deviation of the main measure's headline between repeats; None for a single
+        repeat, and where it is not measured."""
+        row = self.row(self.declared.main.name, SD)
+        return row.number if row else None
+
     def over_repeats(self, average: str) -> dict[str, Estimate]:
         """Return the rows of an average over repeats by the name of their measure."""
         return {row.measure: row for row in self.rows if row.average == average}

@@ -13,7 +13,7 @@ from harness.tables.results import LINES, POOLED, main_column, measured_name, pa
 from parsers import Average, Declaration, Measure, Results
 from parsers.counting import Rule
 from parsers.declaration import SPLIT
-from parsers.estimates import PARENTS, SD
+from parsers.estimates import PARENTS
 from reports.frames.agreement import disagreement
 from reports.frames.rows import InvalidRule, RunRows, common_rows, run_rows
 from reports.frames.runs import facts, measured_columns
@@ -293,7 +293,6 @@ def _records(
     rows: RunRows, key: str, group: str, places: Sequence[int], found: Results
 ) -> Iterator[dict[str, Any]]:
     """Yield the lines of a group: `valid` without invalid rows, `strict` with them as 0."""
-    spread = next(iter(found.over_repeats(SD).values()), None)
     part = rows.frame.iloc[list(places)]
     spent = ("input_tokens", "output_tokens", "cost")
     for rule in LINES:
@@ -307,7 +306,7 @@ def _records(
             "line": rule,
             "headline": headline,
             **_numbers(found, rule),
-            "repeat_sd": spread.number if spread and headline else None,
+            "repeat_sd": found.spread if headline else None,
         }
 
 

@@ -38,7 +38,7 @@ from harness.tables.results import (
 from parsers import Average, Counts, Declaration, Results, results
 from parsers.counting import EXCLUDED, Rule
 from parsers.declaration import SPLIT
-from parsers.estimates import SD, SHARE
+from parsers.estimates import SHARE
 from parsers.records import LOST
 
 Notes = Callable[[Mapping[str, int]], Sequence[str]]
@@ -166,7 +166,7 @@ def _footnotes(
         many = declared.level(shown[0].rules.cluster).many
         yield from few_notes(rates=True, clusters=many)
     over = {name for part in shown for name in part.over_repeats(SHARE)}
-    yield from repeat_notes(over, declared, spread=any(part.over_repeats(SD) for part in shown))
+    yield from repeat_notes(over, declared, spread=any(part.spread is not None for part in shown))
 
 
 def counts(

@@ -12,7 +12,6 @@ from harness.runs import reused_replies
 from harness.tables.repeats import repeats_text
 from harness.tables.results import measured_name, partly_measured
 from parsers import Declaration, Measure
-from parsers.estimates import SD
 from reports.frames.rows import InvalidRule, RunRows, run_rows
 from reports.frames.units import Column, Kind, series, typed, union
 from reports.kind import reports_on
@@ -148,7 +147,6 @@ def facts(rows: RunRows) -> dict[str, Any]:
     """
     of_kind = reports_on(rows.declared.kind).facts
     counts = rows.total.counts
-    spread = next(iter(rows.total.over_repeats(SD).values()), None)
     statuses = sorted(counts.statuses.items(), key=lambda item: (-item[1], item[0]))
     return {
         "run": rows.label,
@@ -171,7 +169,7 @@ def facts(rows: RunRows) -> dict[str, Any]:
         "cost": _cost(rows),
         "dates": rows.run.manifest.dates,
         "replies": ", ".join(reused_replies(rows.run.path)).replace(" replies", ""),
-        "repeat_sd": spread and spread.number,
+        "repeat_sd": rows.total.spread,
         "over_repeats": repeats_text(rows.total),
         "agreement": _agreement(rows),
         **({"waiting": str(waiting)} if (waiting := rows.run.waiting) else {}),
