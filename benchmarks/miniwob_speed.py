@@ -20,7 +20,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from harness.kinds.episode.miniwob.benchmark import SCALE, SIZE, MiniWoBWorld, episode_of, pages
+from harness.benchmarks.episode.miniwob.benchmark import (
+    SCALE,
+    SIZE,
+    MiniWoBWorld,
+    episode_of,
+    pages,
+)
 from harness.live.chromium import chromium
 from parsers.actions import Action
 

@@ -41,7 +41,7 @@ NUMBERS = [
     *(f"parsers/{name}.py" for name in ("agreement", "averages", "clusters", "counting")),
     *(f"parsers/{name}.py" for name in ("estimates", "rates", "repeats")),
 ]
-CHANCE = ["harness/kinds/scoring.py", "harness/kinds/step/extras.py"]
+CHANCE = ["harness/benchmarks/scoring.py", "harness/benchmarks/step/extras.py"]
 AREAS: Mapping[str, tuple[list[str], list[str], int]] = {
     "parsers": (["parsers/**/*.py"], NUMBERS, 3),
     "engine and runs": (["harness/engine/**/*.py", "harness/runs/**/*.py"], [], 3),

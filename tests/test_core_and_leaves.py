@@ -47,7 +47,7 @@ def call(*words: str | Path, code: int = 0, script: str = WITHOUT_LEAVES) -> str
 
 
 def test_every_module_is_named_as_core_or_leaf() -> None:
-    folders = (ROOT / name for name in ("adapters", "harness", "harness/kinds", "reports"))
+    folders = (ROOT / name for name in ("adapters", "harness", "harness/benchmarks", "reports"))
     paths = {path for folder in (*folders, ROOT / "reports/kinds") for path in folder.iterdir()}
     code = {path for path in paths if path.suffix == ".py" or any(path.glob("*.py"))}
     modules = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in code}
@@ -180,8 +180,8 @@ def test_help_does_not_need_a_leaf(place: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "leaf"),
     [
-        (("run", "-m", "centre", "-b", "sample-grounding"), "harness.kinds.grounding"),
-        (("run", "-m", "oracle", "-b", "miniwob"), "harness.kinds.episode"),
+        (("run", "-m", "centre", "-b", "sample-grounding"), "harness.benchmarks.grounding"),
+        (("run", "-m", "oracle", "-b", "miniwob"), "harness.benchmarks.episode"),
         (("run", "-m", "qwen2-vl", "-b", "sample"), "adapters.local"),
         (("run", "-m", "gpt-4o", "-b", "sample", "--yes", "--tier", "batch"), "harness.batches"),
         (("sweep", "x.toml"), "harness.sweep"),
@@ -201,7 +201,8 @@ def test_a_name_of_a_missing_leaf_is_refused_in_one_line(
 
 @pytest.mark.parametrize("leaf", LEAVES)
 def test_a_leaf_is_described_on_a_page_of_its_folder(leaf: str) -> None:
-    # A kind is one leaf, with a folder for asking and one for reporting.
-    page = ROOT / leaf.replace("reports.kinds", "harness.kinds").replace(".", "/") / "README.md"
+    # A family of benchmarks is one leaf, with a folder for asking and one for reporting.
+    folder = leaf.replace("reports.kinds", "harness.benchmarks").replace(".", "/")
+    page = ROOT / folder / "README.md"
     text = page.read_text("utf-8")
     assert "## Contract" in text and "## Try it" in text

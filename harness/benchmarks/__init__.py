@@ -74,7 +74,7 @@ _BUILT_IN = {
         "Mind2Web as first published (Deng et al. 2023): 1,341 test tasks, text only",
     ),
     "mt-mind2web": (
-        "harness.kinds.conversation.mt_mind2web:BENCHMARK",
+        "harness.benchmarks.conversation.mt_mind2web:BENCHMARK",
         "MT-Mind2Web (Deng et al. 2024): 120 conversations of 625 turns in the test splits",
     ),
     "mm-mind2web-tilde": (
@@ -90,19 +90,19 @@ _BUILT_IN = {
         "a few tasks on made-up sites, shipped with the package, to try things out",
     ),
     "mt-sample": (
-        "harness.kinds.conversation.mt_mind2web:SAMPLE",
+        "harness.benchmarks.conversation.mt_mind2web:SAMPLE",
         "conversations on the sample's sites, shipped with the package, to try things out",
     ),
     "autowebbench": (
-        "harness.kinds.prompt.autowebbench:BENCHMARK",
+        "harness.benchmarks.prompt.autowebbench:BENCHMARK",
         "AutoWebBench (Lai et al. 2024): 1,451 finished prompts, text only (extra zh for Chinese)",
     ),
     "miniwob": (
-        "harness.kinds.episode.miniwob.benchmark:BENCHMARK",
+        "harness.benchmarks.episode.miniwob.benchmark:BENCHMARK",
         "MiniWoB++ (Liu et al. 2018): 56 small pages, or 74 more, in Chromium (extra miniwob)",
     ),
     "browsergym": (
-        "harness.kinds.episode.browsergym.benchmark:browsergym",
+        "harness.benchmarks.episode.browsergym.benchmark:browsergym",
         "tasks of BrowserGym, such as browsergym:webarena.*, live (vlm-eval check browsergym)",
     ),
     "steps": (
@@ -110,107 +110,107 @@ _BUILT_IN = {
         "your own recorded steps, files or on the hub, given with --data (docs/own-data.md)",
     ),
     "screenspot": (
-        "harness.kinds.grounding.screenspot:SCREENSPOT",
+        "harness.benchmarks.grounding.screenspot:SCREENSPOT",
         "ScreenSpot (Cheng et al. 2024): 1,272 places on phones, desktops and web pages",
     ),
     "screenspot-v2": (
-        "harness.kinds.grounding.screenspot:V2",
+        "harness.benchmarks.grounding.screenspot:V2",
         "ScreenSpot-v2 (Wu et al. 2024): the same pictures, instructions and boxes corrected",
     ),
     "screenspot-pro": (
-        "harness.kinds.grounding.screenspot:PRO",
+        "harness.benchmarks.grounding.screenspot:PRO",
         "ScreenSpot-Pro (Li et al. 2025): 1,581 places in professional software, large pictures",
     ),
     "webclick": (
-        "harness.kinds.grounding.screenspot:WEBCLICK",
+        "harness.benchmarks.grounding.screenspot:WEBCLICK",
         "WebClick (H Company 2025): 1,639 places on web pages",
     ),
     "osworld-g": (
-        "harness.kinds.grounding.systems:OSWORLD_G",
+        "harness.benchmarks.grounding.systems:OSWORLD_G",
         "OSWorld-G (Xie et al. 2025): 564 places on a Linux desktop, some of them absent",
     ),
     "mmbench-gui-l2": (
-        "harness.kinds.grounding.systems:MMBENCH_GUI",
+        "harness.benchmarks.grounding.systems:MMBENCH_GUI",
         "MMBench-GUI L2 (Wang et al. 2025): 3,594 places on six systems",
     ),
     "ui-vision": (
-        "harness.kinds.grounding.systems:UI_VISION",
+        "harness.benchmarks.grounding.systems:UI_VISION",
         "UI-Vision (Nayak et al. 2025): 5,479 places in desktop applications",
     ),
     "showdown-clicks": (
-        "harness.kinds.grounding.screenspot:SHOWDOWN",
+        "harness.benchmarks.grounding.screenspot:SHOWDOWN",
         "Showdown-clicks (General Agents 2025): 557 clicks on a Mac",
     ),
     "venusbench-gd": (
-        "harness.kinds.grounding.systems:VENUSBENCH_GD",
+        "harness.benchmarks.grounding.systems:VENUSBENCH_GD",
         "VenusBench-GD (2025): 6,166 places on screens of 97 applications, in two languages",
     ),
     "grounding-items": (
-        "harness.kinds.grounding.own:GroundingItems",
+        "harness.benchmarks.grounding.own:GroundingItems",
         "your own grounding items, given with --data (docs/grounding-data.md)",
     ),
     "sample-grounding": (
-        "harness.kinds.grounding.sample:BENCHMARK",
+        "harness.benchmarks.grounding.sample:BENCHMARK",
         "places on pages of the sample, shipped with the package, to try things out",
     ),
     "androidcontrol": (
-        "harness.kinds.screen.androidcontrol:BENCHMARK",
+        "harness.benchmarks.screen.androidcontrol:BENCHMARK",
         "AndroidControl (Li et al. 2024): 8,444 recorded steps on phones, judged by seven rules",
     ),
     "gui-odyssey": (
-        "harness.kinds.screen.odyssey:BENCHMARK",
+        "harness.benchmarks.screen.odyssey:BENCHMARK",
         "GUI-Odyssey (Lu et al. 2024): tasks across apps on six devices, four splits",
     ),
     "aitw": (
-        "harness.kinds.screen.aitw:WILD",
+        "harness.benchmarks.screen.aitw:WILD",
         "Android in the Wild (Rawles et al. 2023), the test steps of SeeClick",
     ),
     "aitz": (
-        "harness.kinds.screen.aitw:ZOO",
+        "harness.benchmarks.screen.aitw:ZOO",
         "Android in the Zoo (Zhang et al. 2024): 4,724 steps on phones",
     ),
     "androidcontrol-curated": (
-        "harness.kinds.screen.androidcontrol:CURATED",
+        "harness.benchmarks.screen.androidcontrol:CURATED",
         "AndroidControl-Curated (2025): 7,708 steps with points or boxes, in five files",
     ),
     "guiact-web": (
-        "harness.kinds.screen.guiact:BENCHMARK",
+        "harness.benchmarks.screen.guiact:BENCHMARK",
         "GUIAct (Chen et al. 2024): 1,500 steps on web pages, several actions each",
     ),
     "omniact": (
-        "harness.kinds.screen.omniact:BENCHMARK",
+        "harness.benchmarks.screen.omniact:BENCHMARK",
         "OmniACT (Kapoor et al. 2024): scripts for tasks on screens of computers",
     ),
     "screen-steps": (
-        "harness.kinds.screen.own:OwnSteps",
+        "harness.benchmarks.screen.own:OwnSteps",
         "your own recorded steps on screens, given with --data (docs/screen-data.md)",
     ),
     "visualwebbench": (
-        "harness.kinds.question.visualwebbench:BENCHMARK",
+        "harness.benchmarks.question.visualwebbench:BENCHMARK",
         "VisualWebBench (Liu et al. 2024): 1,536 questions of seven tasks on pages",
     ),
     "websrc": (
-        "harness.kinds.question.sets:WEBSRC",
+        "harness.benchmarks.question.sets:WEBSRC",
         "WebSRC (Chen et al. 2021), pictures only: 52,826 questions on ten sites",
     ),
     "screenqa-short": (
-        "harness.kinds.question.sets:SHORT",
+        "harness.benchmarks.question.sets:SHORT",
         "ScreenQA-Short (Hsiao et al. 2022): 8,419 questions on screens of phones",
     ),
     "screenqa-complex": (
-        "harness.kinds.question.sets:COMPLEX",
+        "harness.benchmarks.question.sets:COMPLEX",
         "ScreenQA-Complex (Baechler et al. 2024): 11,781 questions that need counting",
     ),
     "sample-questions": (
-        "harness.kinds.question.sample:BENCHMARK",
+        "harness.benchmarks.question.sample:BENCHMARK",
         "questions about pages of the sample, shipped with the package, to try things out",
     ),
     "question-items": (
-        "harness.kinds.question.own:QuestionItems",
+        "harness.benchmarks.question.own:QuestionItems",
         "your own questions about pictures, given with --data (docs/questions.md)",
     ),
     "sample-screens": (
-        "harness.kinds.screen.own:SAMPLE",
+        "harness.benchmarks.screen.own:SAMPLE",
         "made-up tasks on a phone, shipped with the package, to try things out",
     ),
     "judgment": (

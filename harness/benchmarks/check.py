@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.benchmarks.index import Scanned, StoredStep, in_order, step_of, with_lengths
-from harness.benchmarks.parquet import column_names, opened
 from harness.benchmarks.recorded import StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.benchmarks.steps import SimpleBenchmark, StepsLayout
 from harness.errors import DataError, suggestion
 from harness.page import Page, PageError
+from harness.parquet import column_names, opened
 from harness.pictures import PictureError, check_picture, read_size
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row
 from harness.tables import counted

@@ -27,10 +27,10 @@ import msgspec
 from adapters.decoding import convert_to, decode_json, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
 from adapters.input_files import file_toml, open_file, utf8_bytes
-from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import fetch, fetch_one
-from harness.benchmarks.parquet import column_names, opened
+from harness.data_files import DataFile
 from harness.errors import DataError
+from harness.parquet import column_names, opened
 from harness.pictures import MAX_PIXELS, PictureError, read_size
 
 _FORM = 1

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from adapters.digests import cache_folder
 from adapters.hub import OFFLINE, hub_error, hub_page
-from harness.benchmarks.files import DataFile, missing_shards
+from harness.data_files import DataFile, missing_shards
 from harness.errors import DataError
 
 PATIENCE_S = 10.0

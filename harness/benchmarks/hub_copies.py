@@ -26,7 +26,6 @@ import msgspec
 
 from adapters.decoding import decode_json
 from adapters.digests import write_cached
-from harness.benchmarks.files import DataFile
 from harness.benchmarks.hub import (
     HubData,
     copies_of,
@@ -36,9 +35,10 @@ from harness.benchmarks.hub import (
     refuse_offline,
     translated,
 )
-from harness.benchmarks.parquet import opened
-from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
+from harness.data_files import DataFile
 from harness.errors import DataError, suggestion
+from harness.parquet import opened
+from harness.parquet_writing import ROWS_PER_GROUP, parquet_writer
 
 _NAME = re.compile(r"\w[\w.-]*")
 _SHOWN = 60

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from harness.benchmarks.files import DataFile
-from harness.benchmarks.parquet import (
+from harness.data_files import DataFile
+from harness.errors import DataError, suggestion
+from harness.parquet import (
     Kind,
     Record,
     check_kinds,
@@ -24,7 +25,6 @@ from harness.benchmarks.parquet import (
     small_columns,
     wide_rows,
 )
-from harness.errors import DataError, suggestion
 from harness.runs.records import Unit
 from harness.runs.steps import STEP
 from parsers.records import StepInfo

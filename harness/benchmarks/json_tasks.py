@@ -20,7 +20,7 @@ import msgspec
 from adapters.decoding import Decoder, decoder_of
 from adapters.digests import cache_folder, file_key, write_cached
 from adapters.input_files import BOM, open_file
-from harness.benchmarks.files import DataFile
+from harness.data_files import DataFile
 from harness.errors import DataError
 
 _CHUNK = 1 << 22

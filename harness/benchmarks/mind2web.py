@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
-from harness.benchmarks.parquet import Kind, Record, column_names, opened, wide_rows
 from harness.benchmarks.recorded import (
     StepBenchmark,
     StepDataset,
@@ -23,7 +21,9 @@ from harness.benchmarks.recorded import (
     recorded_row,
     whole,
 )
+from harness.data_files import DataFile, local_files
 from harness.errors import DataError
+from harness.parquet import Kind, Record, column_names, opened, wide_rows
 from harness.records import Row
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ import msgspec
 
 from adapters.decoding import Decoder, decoder_of
 from harness.benchmarks.contract import SplitSize
-from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.index import Address, Group, StoredStep, stored_step, with_lengths
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
-from harness.benchmarks.parquet import Record
 from harness.benchmarks.published import files_of
 from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_row
+from harness.data_files import DataFile, check_splits
 from harness.errors import DataError
+from harness.parquet import Record
 from harness.records import Row
 
 REPO = "osunlp/Mind2Web"

@@ -21,7 +21,10 @@ from adapters.digests import cache_folder
 from adapters.faults import first_line
 from adapters.hub import OFFLINE
 from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.files import (
+from harness.benchmarks.folders import Folder, set_folder
+from harness.benchmarks.hub import fetch
+from harness.benchmarks.items import Items
+from harness.data_files import (
     DataFile,
     check_splits,
     fingerprint,
@@ -29,9 +32,6 @@ from harness.benchmarks.files import (
     missing_shards,
     split_of,
 )
-from harness.benchmarks.folders import Folder, set_folder
-from harness.benchmarks.hub import fetch
-from harness.benchmarks.items import Items
 from harness.errors import DataError, suggestion
 from harness.notes import test_data_note
 from harness.runs.records import Unit

@@ -14,12 +14,12 @@ import msgspec
 
 from adapters.decoding import decoder_of
 from harness.benchmarks.contract import Benchmark, Dataset
-from harness.benchmarks.files import DataFile, fingerprint
 from harness.benchmarks.index import Address, Layout, StoredStep
-from harness.benchmarks.parquet import Record
+from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.notes import TEST_DATA_NOTE
 from harness.page import Candidate, decode_candidates
+from harness.parquet import Record
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
 from harness.runs.steps import StepDetail
 from harness.views import StepView

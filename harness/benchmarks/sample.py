@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.benchmarks.files import DataFile, check_splits
 from harness.benchmarks.mind2web import Mind2WebLayout, open_files
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.data_files import DataFile, check_splits
 from harness.errors import DataError
 
 

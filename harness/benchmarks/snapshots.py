@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from adapters.decoding import convert_to
-from harness.benchmarks.files import DataFile, local_files, missing_shards
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, of_splits
 from harness.benchmarks.mind2web import TEST_SPLITS
-from harness.benchmarks.parquet import Kind, Record, column_names, opened
 from harness.benchmarks.recorded import (
     Fixed,
     StepBenchmark,
@@ -32,8 +30,10 @@ from harness.benchmarks.recorded import (
     find_problems,
     whole,
 )
+from harness.data_files import DataFile, local_files, missing_shards
 from harness.errors import DataError
 from harness.page import Box, Candidate
+from harness.parquet import Kind, Record, column_names, opened
 from harness.records import Choice, Row, RowDetail, StoredQuestion
 from parsers.option_text import letter
 

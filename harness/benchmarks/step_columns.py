@@ -12,11 +12,11 @@ from typing import Any
 
 from adapters.input_files import file_bytes, file_text
 from harness.benchmarks.index import Key, StoredStep
-from harness.benchmarks.parquet import Record
 from harness.benchmarks.recorded import decode_operation, find_problems, whole
 from harness.errors import DataError
 from harness.page import NODE_ID, Box, Candidate, Page, PageError, PageNode
 from harness.page.html import as_page
+from harness.parquet import Record
 from harness.records import Row, RowDetail
 
 

@@ -23,7 +23,6 @@ import msgspec
 
 from adapters.decoding import convert_to, decode_json
 from adapters.input_files import behind_mark, file_text, open_file
-from harness.benchmarks.files import DataFile, local_files
 from harness.benchmarks.hub import hub_data
 from harness.benchmarks.hub_copies import Wanted, copied
 from harness.benchmarks.index import (
@@ -35,12 +34,13 @@ from harness.benchmarks.index import (
     build_index,
     of_splits,
 )
-from harness.benchmarks.parquet import Record, column_names
 from harness.benchmarks.recorded import StepBenchmark, StepDataset
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
+from harness.data_files import DataFile, local_files
 from harness.errors import DataError, suggestion
 from harness.notes import test_data_note
 from harness.page import NODE_ID
+from harness.parquet import Record, column_names
 from harness.records import Row
 
 if TYPE_CHECKING:

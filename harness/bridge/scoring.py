@@ -30,8 +30,8 @@ from inspect_ai.solver import TaskState
 
 from adapters.inspect import score_reason
 from harness.benchmarks import benchmark
-from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import scored, scorer_of
+from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.unit_kind import unit_kind
 from harness.runs import Unit
 from harness.runs.lines import line_decoder, to_line
 from harness.runs.run import detail_type

@@ -24,9 +24,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from adapters import Fatal, UnknownName
 from adapters.inspect import InspectModel, Known
 from harness.benchmarks import benchmark
+from harness.benchmarks.episode.benchmark import EPISODE
 from harness.bridge.scoring import RECORD, measures_of, scores, scoring_settings, stored
 from harness.errors import UserError
-from harness.kinds.episode.benchmark import EPISODE
 from harness.planning.model import Unasked, default_limit, generation
 from harness.planning.plan import Plan, plan_run
 from harness.session.one_by_one import Asked, OneByOne

@@ -17,7 +17,6 @@ from harness.errors import DataError
 from harness.page import Candidate, Page
 
 if TYPE_CHECKING:
-    from harness.benchmarks import StepDataset
     from harness.records import Row
 
 POSITIVE, NEGATIVE, ORDER = "positive", "negative", "order"
@@ -181,13 +180,14 @@ def everything(row: Row, page: Page, options: CandidateOptions = USUAL) -> Chose
     return _chosen(row, page.in_order(present), present, absent, options)
 
 
-def check_distractors(dataset: StepDataset, distractors: int) -> None:
-    """Raise `DataError` if no row of the data set has that many negatives.
+def check_distractors(negatives: Iterable[int], distractors: int) -> None:
+    """Raise `DataError` if no row has that many negatives.
 
-    Stops at the first row that has, so it usually reads a single row.
+    negatives: their number in each row. Stops at the first row that has enough, so that usually a
+    single row is read.
     """
     most = -1
-    for count in dataset.negatives():
+    for count in negatives:
         if count >= distractors:
             return
         most = max(most, count)

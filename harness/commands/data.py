@@ -98,7 +98,7 @@ def list_steps(**_: Any) -> int:
 
     `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
     """
-    from harness.kinds.contract import unit_kind
+    from harness.benchmarks.unit_kind import unit_kind
     from harness.planning.data import open_data
 
     dataset = open_data(read_options(distractors=0)).part
@@ -115,8 +115,8 @@ def list_steps(**_: Any) -> int:
 @click.option("--rows-per-group", type=click.IntRange(min=1), default=None, help="Default: 20.")
 def repack(source: Path, target: Path, rows_per_group: int | None) -> int:
     """Rewrite parquet files with small row groups: SOURCE and TARGET are files or folders."""
-    from harness.benchmarks.parquet_writing import ROWS_PER_GROUP
-    from harness.benchmarks.parquet_writing import repack as rewrite
+    from harness.parquet_writing import ROWS_PER_GROUP
+    from harness.parquet_writing import repack as rewrite
 
     rows = rows_per_group or ROWS_PER_GROUP
     rewrite(source, target, rows_per_group=rows, on_progress=lambda done: say(str(done)))
@@ -134,7 +134,7 @@ def import_task(task: Path, out: Path | None) -> int:
     """
     from adapters.registry import load
 
-    done: int = load("harness.kinds.question.task_import:import_task")(task, out)
+    done: int = load("harness.benchmarks.question.task_import:import_task")(task, out)
     return done
 
 

@@ -19,7 +19,7 @@ def unit_lines(units: Iterable[Unit[Any]]) -> Iterator[str]:
 
     `PARENT:3` in front of units that have an order is what `vlm-eval show` takes.
     """
-    from harness.kinds.contract import unit_kind
+    from harness.benchmarks.unit_kind import unit_kind
 
     last = None
     for unit in units:
@@ -174,7 +174,7 @@ def protocols(name: str | None) -> None:
 
 def _about(protocol: AskingProtocol) -> list[str]:
     """Return the paper, and what a protocol usually asks with."""
-    from harness.kinds.step.kind import RecordedSteps
+    from harness.benchmarks.step.kind import RecordedSteps
     from harness.settings import Settings
     from harness.views import StepView
 

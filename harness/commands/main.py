@@ -64,7 +64,7 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
     },
     "Environments": {
         "check": (
-            "harness.kinds.episode.browsergym.command:check",
+            "harness.benchmarks.episode.browsergym.command:check",
             "Say what an environment of BrowserGym needs and lacks.",
         ),
     },

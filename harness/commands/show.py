@@ -24,8 +24,8 @@ from harness.settings import written
 
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
+    from harness.benchmarks.unit_kind import Question
     from harness.dialogue import Ask, Embed
-    from harness.kinds.contract import Question
     from harness.protocols import AskingProtocol
     from harness.runs import ActRecord, CallRecord, Unit
 
@@ -120,7 +120,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
 
 def _show_run(directory: Path, text: str, answer: bool) -> int:
     """Print the recorded calls. Raises `UserError` for settings: the run has its own."""
-    from harness.kinds.contract import unit_kind
+    from harness.benchmarks.unit_kind import unit_kind
     from harness.runs import open_run
 
     for name in given_settings():

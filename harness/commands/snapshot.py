@@ -12,12 +12,12 @@ import click
 
 from adapters import Message, Picture, Text
 from harness.benchmarks import recorded_steps
-from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
+from harness.benchmarks.snapshot_file import SnapshotRow, write_snapshot
+from harness.benchmarks.step.kind import RecordedSteps
+from harness.benchmarks.step.questions import StepQuestion
 from harness.commands.config import config_option
 from harness.commands.options import MESSAGES, SettingsCommand, read_options, setting_options
 from harness.errors import UserError
-from harness.kinds.step.kind import RecordedSteps
-from harness.kinds.step.questions import StepQuestion
 from harness.pictures import PictureStore
 from harness.planning.plan import Plan
 from harness.printing import say

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from adapters.conversation import Conversation, Reply
+from harness.benchmarks.step.predictions import under
 from harness.dialogue import Ask, Dialogue, hold
-from harness.kinds.step.predictions import under
 from harness.page import Page
 from harness.protocols import Lettering, Needs, StepProtocol
 from harness.protocols.action_strings import ON_RECORDED_PAGES

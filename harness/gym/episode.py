@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from harness.benchmarks import benchmark
+from harness.benchmarks.opening import check_asks
+from harness.benchmarks.step.kind import RecordedSteps
+from harness.benchmarks.step.questions import StepQuestion
+from harness.benchmarks.step.scene import PageScene
 from harness.errors import UserError, suggestion
 from harness.gym.actions import ActionStrings, ParsedAction
-from harness.kinds.protocols import check_asks
-from harness.kinds.step.kind import RecordedSteps
-from harness.kinds.step.questions import StepQuestion
-from harness.kinds.step.scene import PageScene
 from harness.page import Page
 from harness.planning.resolve import refuse_without_effect
 from harness.records import Row

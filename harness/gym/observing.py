@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from harness.benchmarks.step.questions import StepQuestion
 from harness.candidates import everything
-from harness.kinds.step.questions import StepQuestion
 from harness.page import Box, Page
 from harness.pictures import PictureError, decode
 from harness.records import Choice, Row

@@ -14,12 +14,12 @@ from gymnasium.error import ResetNeeded
 
 from adapters.contract import AdapterInfo
 from harness.benchmarks import StoredStep, benchmark, recorded_steps
+from harness.benchmarks.step.kind import RecordedSteps
+from harness.benchmarks.step.questions import StepQuestion
 from harness.errors import UserError
 from harness.gym.actions import PLACE, ActionStrings, read_action
 from harness.gym.episode import Episode, OnInvalid, Rules, Transition, check_one_of, completed
 from harness.gym.observing import Pixels, Unicode, observation_space, observe, screenshot_of
-from harness.kinds.step.kind import RecordedSteps
-from harness.kinds.step.questions import StepQuestion
 from harness.planning.data import open_data
 from harness.policies import Oracle
 from harness.protocols.registry import written_as

@@ -10,12 +10,12 @@ from typing import Any
 
 from adapters.contract import Fatal
 from harness.benchmarks import benchmark
+from harness.benchmarks.unit_kind import kind_of
 from harness.engine import ProtocolError
 from harness.errors import UserError
 from harness.judging import JudgingSettings
 from harness.judging.kind import FEEDS, NAME, Feed
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
-from harness.kinds.contract import kind_of
 from harness.planning.plan import Plan, plan_run
 from harness.planning.roles import values_of_model
 from harness.planning.spending import check_cost_limit

@@ -14,10 +14,10 @@ from typing import Any
 
 from adapters.contract import AdapterInfo
 from harness.benchmarks import Benchmark, Dataset, Items, benchmark
+from harness.benchmarks.unit_kind import Question, UnitKind
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.trajectory import Recorded, TrajectoryDetail, TrajectoryView, trajectory_id
-from harness.kinds.contract import Question, UnitKind
 from harness.protocols import AskingProtocol, open_protocol
 from harness.runs import Unit, open_run
 from harness.settings import Settings, directory_name

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 from adapters import AdapterInfo, ModelInfo
 from harness.benchmarks import benchmark
+from harness.benchmarks.unit_kind import Question
 from harness.dialogue import Ask
-from harness.kinds.contract import Question
 from harness.planning.estimated_calls import (
     CASES,
     EXPECTED_REPLY,

@@ -13,9 +13,9 @@ from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
 from adapters.conversation import Tier
 from adapters.embedding import stand_in
 from adapters.prices import PriceSheet
+from harness.benchmarks.unit_kind import Question
 from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
-from harness.kinds.contract import Question
 from harness.pictures import built_in_picture
 from harness.planning.model import generation
 from harness.planning.plan import Plan

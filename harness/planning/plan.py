@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from adapters import Adapter, AdapterInfo
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
-from harness.kinds.contract import Question, UnitKind, unit_kind
-from harness.kinds.protocols import open_with
-from harness.kinds.scoring import check_variant
+from harness.benchmarks.opening import open_with
+from harness.benchmarks.scoring import check_variant
+from harness.benchmarks.unit_kind import Question, UnitKind, unit_kind
 from harness.pictures import PicturePolicy
 from harness.planning.data import Selected, open_data
 from harness.planning.model import (

@@ -8,9 +8,9 @@ from dataclasses import replace
 from adapters import AdapterInfo
 from adapters.contract import Generation
 from harness.benchmarks import Benchmark
+from harness.benchmarks.opening import check_asks
+from harness.benchmarks.unit_kind import unit_kind
 from harness.errors import UserError, WithoutEffect
-from harness.kinds.contract import unit_kind
-from harness.kinds.protocols import check_asks
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, settled_settings, text_first
 from harness.runs.callers import CALLERS, at_once, caller_named

@@ -57,19 +57,19 @@ _BUILT_IN = {
         "point at the page, in pixels, fractions or thousandths (SeeClick, Qwen-VL, API models)",
     ),
     "grounding": (
-        "harness.kinds.grounding.protocol:Grounding",
+        "harness.benchmarks.grounding.protocol:Grounding",
         "point at what an instruction means on a picture, in the form of the model's family",
     ),
     "question": (
-        "harness.kinds.question.kind:QuestionProtocol",
+        "harness.benchmarks.question.kind:QuestionProtocol",
         "a question about pictures, answered in words or with the letter of an option",
     ),
     "visualwebbench": (
-        "harness.kinds.question.visualwebbench:WebBench",
+        "harness.benchmarks.question.visualwebbench:WebBench",
         "a question of VisualWebBench, in the form that its task demands",
     ),
     "screen-agent": (
-        "harness.kinds.screen.protocol:ScreenAgent",
+        "harness.benchmarks.screen.protocol:ScreenAgent",
         "the next action on a screen, in the form of the model's family (phones)",
     ),
     "mindact-choice": (
@@ -90,23 +90,23 @@ _BUILT_IN = {
         "text only: the tournament in the form of MindAct's fine-tuned Flan-T5 models",
     ),
     "mt-mindact": (
-        "harness.kinds.conversation.self_map:MtMindAct",
+        "harness.benchmarks.conversation.self_map:MtMindAct",
         "the tournament behind all finished turns of a conversation (MT-Mind2Web)",
     ),
     "mt-mindact-car": (
-        "harness.kinds.conversation.self_map:MtMindActCar",
+        "harness.benchmarks.conversation.self_map:MtMindActCar",
         "the tournament about an instruction that another model rewrites first (MT-Mind2Web)",
     ),
     "mt-mindact-fixed": (
-        "harness.kinds.conversation.self_map:MtMindActFixed",
+        "harness.benchmarks.conversation.self_map:MtMindActFixed",
         "the tournament behind the first three turns of a conversation (MT-Mind2Web)",
     ),
     "mt-synapse": (
-        "harness.kinds.conversation.self_map:MtSynapse",
+        "harness.benchmarks.conversation.self_map:MtSynapse",
         "the tournament behind the turns with the most similar instructions (MT-Mind2Web)",
     ),
     "self-map": (
-        "harness.kinds.conversation.self_map:SelfMap",
+        "harness.benchmarks.conversation.self_map:SelfMap",
         "the tournament behind the most similar actions, shortened and with rationales (Self-MAP)",
     ),
     "autowebglm": (
@@ -118,17 +118,19 @@ _BUILT_IN = {
         "one call of BrowserGym's functions: click, fill, scroll, goto, tabs, ... (BrowserGym)",
     ),
     "verbatim": (
-        "harness.kinds.prompt.kind:Verbatim",
+        "harness.benchmarks.prompt.kind:Verbatim",
         "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
     ),
 }
 """Where each protocol is, and a line about it."""
 for _name, (_target, _summary) in _BUILT_IN.items():
     PROTOCOLS.add(_name, _target, _summary)
-PROTOCOLS.add("coordinates", "harness.kinds.screen.web:ScreenCoordinates", "the same on screens")
+PROTOCOLS.add(
+    "coordinates", "harness.benchmarks.screen.web:ScreenCoordinates", "the same on screens"
+)
 PROTOCOLS.add(
     "seeact-two-rounds",
-    "harness.kinds.screen.web:ScreenRounds",
+    "harness.benchmarks.screen.web:ScreenRounds",
     "describe the next action on a screen, then write it in the form of the model's family",
 )
 

@@ -24,7 +24,7 @@ from adapters.faults import first_line
 from adapters.hub import downloaded
 from adapters.local.tensors import loading_reports, refuse_adapter_tensors, refuse_adapters
 from adapters.registry import install
-from harness.benchmarks.files import DataFile, fingerprint
+from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError, UserError
 from harness.page import Page
 from harness.rankers import ByScore, Ranks

@@ -20,9 +20,9 @@ import msgspec
 
 from adapters.decoding import decoder_of
 from adapters.input_files import behind_mark
-from harness.benchmarks.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.benchmarks.recorded import decode_operation
 from harness.errors import DataError
+from harness.parquet_writing import ROWS_PER_GROUP, parquet_writer
 from harness.rankers import PUBLISHED
 from harness.rankers.files import Entry, table_writer
 

@@ -31,11 +31,11 @@ import msgspec
 
 from adapters.decoding import decoder_of
 from adapters.input_files import BOM, open_file
-from harness.benchmarks.files import DataFile, fingerprint
-from harness.benchmarks.parquet import column_names, opened, require, small_columns
-from harness.benchmarks.parquet_writing import parquet_writer
+from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.page import Page
+from harness.parquet import column_names, opened, require, small_columns
+from harness.parquet_writing import parquet_writer
 from harness.rankers import Ranks, candidates
 from harness.records import Row
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import FINE, Records
+from harness.benchmarks.scoring import FINE, Records
+from harness.benchmarks.unit_kind import unit_kind
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.runs import Manifest, Unit, open_run

@@ -96,7 +96,7 @@ class Display(Observers):
     def _check(self) -> None:
         """Say what mistake the answers suggest; until then, look again at twice as many units."""
         from harness.benchmarks import benchmark
-        from harness.kinds.contract import unit_kind
+        from harness.benchmarks.unit_kind import unit_kind
 
         records = list(self.running.latest.values())
         extras = unit_kind(benchmark(self._settings.benchmark).kind).extras

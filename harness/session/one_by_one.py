@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from adapters.contract import Adapter, Generation, Request
 from adapters.conversation import Conversation, Finish, Reply, Usage
+from harness.benchmarks.unit_kind import Question
 from harness.dialogue import Ask, Call, Embed, Result, hold_async
 from harness.engine import ProtocolError
 from harness.errors import DataError
-from harness.kinds.contract import Question
 from harness.pictures import PictureStore
 from harness.planning.plan import Plan
 from harness.planning.pricing import tokens_of

@@ -1,7 +1,7 @@
 """Scoring without a model: predictions from a file, and a run by SeeClick's rules.
 
 docs/predictions.md describes the file. What a line says, and what becomes of units without one,
-depends on the kind of units (`harness.kinds.prediction_file`).
+depends on the kind of units (`harness.benchmarks.prediction_file`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.benchmarks import benchmark, note_of
+from harness.benchmarks.prediction_file import read_predictions
+from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.unit_kind import kind_of
 from harness.errors import UserError
-from harness.kinds.contract import kind_of
-from harness.kinds.prediction_file import read_predictions
-from harness.kinds.scoring import scored, scorer_of
 from harness.printing import say
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters import Usage
-from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import Records
+from harness.benchmarks.scoring import Records
+from harness.benchmarks.unit_kind import unit_kind
 from harness.pictures import show_answers
 from harness.runs import Manifest, by_role, by_tier, open_run
 from harness.runs.on_record import reused_replies

@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.benchmarks.opening import open_with
+from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.unit_kind import UnitKind, kind_of
 from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
-from harness.kinds.contract import UnitKind, kind_of
-from harness.kinds.protocols import open_with
-from harness.kinds.scoring import scored, scorer_of
 from harness.printing import say
 from harness.protocols import AskingProtocol
 from harness.protocols.contract import flagged

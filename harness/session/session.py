@@ -18,9 +18,9 @@ from typing import Any
 
 from adapters import Picture
 from harness.benchmarks.contract import Dataset
+from harness.benchmarks.unit_kind import Question
 from harness.dialogue import SCREENSHOT, Observation
 from harness.engine import Environment, Job, Outcome, says_nothing
-from harness.kinds.contract import Question
 from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
 from harness.runs import RunDirectory, digest_of

@@ -14,8 +14,8 @@ import msgspec
 
 from adapters import Usage
 from harness.benchmarks import benchmark, note_of
-from harness.kinds.contract import unit_kind
-from harness.kinds.scoring import Records
+from harness.benchmarks.scoring import Records
+from harness.benchmarks.unit_kind import unit_kind
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import SETTINGS, Settings

@@ -18,8 +18,8 @@ from harness.settings.running import DataSettings, RunningSettings, ScoringSetti
 LEAVES: Registry[type[LeafSettings]] = Registry("settings", "vlm_eval.settings")
 """Classes of settings, by leaf."""
 for _leaf, _target in {
-    "episodes": "harness.kinds.episode:EpisodeSettings",
-    "screens": "harness.kinds.screen:ScreenSettings",
+    "episodes": "harness.benchmarks.episode:EpisodeSettings",
+    "screens": "harness.benchmarks.screen:ScreenSettings",
     "redo": "harness.redo:RedoSettings",
     "server": "harness.serve:ServerSettings",
     "batches": "adapters.batches:BatchSettings",

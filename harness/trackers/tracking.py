@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from harness import __version__
+from harness.benchmarks.scoring import Records
 from harness.engine import Outcome
-from harness.kinds.scoring import Records
 from harness.planning.plan import Plan
 from harness.printing import printable
 from harness.runs import Run, Unit, open_run

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import Items, benchmark, published
+from harness.benchmarks.prompt import autowebbench
 from harness.errors import DataError
-from harness.kinds.prompt import autowebbench
 from parsers.actions import Action
 from tests.harness.benchmarks._autowebbench import SPLITS, prompt, rows, write
 from tests.harness.benchmarks._files import shared_data

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks.files import missing_shards, split_of
 from harness.benchmarks.hub import _listing
+from harness.data_files import missing_shards, split_of
 from tests.harness.benchmarks import _snapshots as tilde
 from tests.harness.benchmarks._conversations import conversations, written
 from tests.harness.benchmarks._files import task, write

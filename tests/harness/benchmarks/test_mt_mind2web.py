@@ -238,7 +238,7 @@ def test_reading_takes_no_more_memory_than_two_conversations(tmp_path: Path) -> 
         "import resource, sys\n"
         "from pathlib import Path\n"
         "from harness.benchmarks import open_steps\n"
-        "import harness.kinds.conversation.mt_mind2web, msgspec\n"
+        "import harness.benchmarks.conversation.mt_mind2web, msgspec\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "before = peak()\n"
         "steps = open_steps('mt-mind2web', data=Path(sys.argv[1]))\n"

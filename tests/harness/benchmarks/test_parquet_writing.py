@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from harness.benchmarks import open_steps
-from harness.benchmarks.parquet_writing import repack
 from harness.errors import DataError
+from harness.parquet_writing import repack
 from tests.harness.benchmarks._files import task, write
 
 

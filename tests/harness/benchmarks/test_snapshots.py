@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps, step_benchmark
-from harness.candidates.snapshot_file import write_snapshot
+from harness.benchmarks.snapshot_file import write_snapshot
 from harness.errors import DataError
 from tests.harness.benchmarks._files import picture
 from tests.harness.benchmarks._snapshots import SERIES, element, stored, write

@@ -17,10 +17,10 @@ from inspect_ai.model import GenerateConfig, ModelOutput, StopDetails
 from inspect_ai.scorer import SampleScore, Score
 
 from adapters.inspect import Known
+from harness.benchmarks.step.questions import Preparer, StepQuestion
 from harness.bridge.scoring import macro, scores, whole
 from harness.bridge.solving import INSPECT, Arguments, bridged
 from harness.bridge.tasks import mm_mind2web
-from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.records import Row
 from harness.settings import SETTINGS
 from tests.harness.bridge.mock import (

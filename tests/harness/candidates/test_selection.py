@@ -217,6 +217,6 @@ def test_a_number_that_no_row_can_fill_is_an_error(tmp_path: Path) -> None:
     few, more = row(index=0, negatives=["b5"]), row(index=1, negatives=["b5", "b6"])
     path = write(tmp_path / "test_task.parquet", [few, more])
     dataset = open_steps("multimodal-mind2web", data=path)
-    check_distractors(dataset, 2)
+    check_distractors(dataset.negatives(), 2)
     with pytest.raises(DataError, match=r"no row has 3 negative candidates \(the most"):
-        check_distractors(dataset, 3)
+        check_distractors(dataset.negatives(), 3)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.candidates.snapshot_file import SnapshotRow, write_snapshot
+from harness.benchmarks.snapshot_file import SnapshotRow, write_snapshot
 from harness.errors import DataError
 from harness.page import Page
 from harness.records import Row

@@ -16,8 +16,8 @@ import pytest
 from adapters import input_files
 from harness.commands.config import read_toml
 from harness.errors import UserError
+from tests.harness.benchmarks.question.test_own import png
 from tests.harness.commands.tool import Called, call
-from tests.harness.kinds.question.test_own import png
 
 STEP = {
     "task": "Go",

@@ -11,7 +11,7 @@ import pytest
 
 from adapters.entry_points import EntryPoint
 from adapters.registry import Entry, UnknownName
-from harness.kinds.episode.miniwob.policy import Scripted
+from harness.benchmarks.episode.miniwob.policy import Scripted
 from harness.policies import (
     POLICIES,
     AlwaysClick,

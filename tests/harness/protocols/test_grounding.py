@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from adapters.contract import AdapterInfo
 from adapters.conversation import Picture, Reply, Text
 from adapters.open_models import open_model
+from harness.benchmarks.grounding.packs import open_pack, pack_of_model, shipped
+from harness.benchmarks.grounding.protocol import Grounding
 from harness.dialogue import Ask, hold
 from harness.errors import UserError
-from harness.kinds.grounding.packs import open_pack, pack_of_model, shipped
-from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, Recipe, zoomed
 from harness.protocols import open_protocol
 from harness.protocols.pointing import usual_form

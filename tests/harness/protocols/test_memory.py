@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.embedding import Embedded
-from harness.dialogue import Embed, hold_turns
-from harness.kinds.conversation.memory import (
+from harness.benchmarks.conversation.memory import (
     Order,
     Piece,
     bank,
@@ -20,6 +19,7 @@ from harness.kinds.conversation.memory import (
     piece,
     within,
 )
+from harness.dialogue import Embed, hold_turns
 from parsers import count_tokens
 from tests.conversations import past, turn
 

@@ -14,11 +14,11 @@ from adapters.conversation import Finish, Message, Reply, Text
 from adapters.embed.lexical import embedded
 from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
+from harness.benchmarks.conversation.memory import piece
+from harness.benchmarks.conversation.multi_turn import MultiTurn
+from harness.benchmarks.step.questions import Preparer, StepQuestion
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
-from harness.kinds.conversation.memory import piece
-from harness.kinds.conversation.multi_turn import MultiTurn
-from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.pictures import PicturePolicy
 from harness.protocols import open_protocol
 from harness.rankers import open_ranks

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.dialogue import Ask
-from harness.kinds.step.scene import PageScene, RecordedScene
 from harness.page import Page, decode_candidates
 from harness.pictures import PicturePolicy, Screenshot
 from harness.protocols.groups import group_of

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.conversation import Conversation
 from harness.benchmarks import open_steps
-from harness.kinds.step.questions import Preparer, StepQuestion
+from harness.benchmarks.step.questions import Preparer, StepQuestion
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row

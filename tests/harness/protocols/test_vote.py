@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.conversation import Reply
+from harness.benchmarks.unit_kind import UnitKind, kind_of
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
-from harness.kinds.contract import UnitKind, kind_of
 from harness.protocols import open_protocol
 from harness.protocols.vote import Rule, Vote, elected
 from harness.runs.live_steps import behind

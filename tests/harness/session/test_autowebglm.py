@@ -8,8 +8,8 @@ from pathlib import Path
 
 from adapters.contract import Request
 from harness.benchmarks import open_steps
-from harness.kinds.step.history import EarlierSteps, segment_of
-from harness.kinds.step.questions import Preparer
+from harness.benchmarks.step.history import EarlierSteps, segment_of
+from harness.benchmarks.step.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.rankers import open_ranks

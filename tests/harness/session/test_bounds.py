@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from harness.benchmarks.recorded import scoring_rules
+from harness.benchmarks.step import extras as module
+from harness.benchmarks.step.extras import bounds_of
 from harness.errors import UserError
-from harness.kinds.step import extras as module
-from harness.kinds.step.extras import bounds_of
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
 from harness.session.summary import results_of

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.benchmarks import open_steps
+from harness.benchmarks.step.questions import Preparer, StepQuestion
 from harness.candidates import page_of
 from harness.errors import DataError
-from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.page import Page
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs, StepProtocol

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.kinds.step.questions import Preparer
+from harness.benchmarks.step.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols import open_protocol
 from harness.rankers import open_ranks

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
+from harness.benchmarks.step.extras import wrong_steps
+from harness.benchmarks.step.questions import Preparer
 from harness.candidates import page_of
-from harness.kinds.step.extras import wrong_steps
-from harness.kinds.step.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs
 from harness.protocols.seeact import TwoRounds

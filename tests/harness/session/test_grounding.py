@@ -14,8 +14,8 @@ import harness
 from adapters import Fatal, PictureSource, Reply, Request
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, benchmark
+from harness.benchmarks.grounding.kind import expected
 from harness.errors import DataError
-from harness.kinds.grounding.kind import expected
 from parsers.actions import Action
 from parsers.grounding import CLICK, GroundingDetail, Target
 from parsers.points import CONVENTIONS, FORMS

@@ -16,8 +16,8 @@ from PIL import Image
 import harness
 from adapters import Reply
 from harness.benchmarks import open_benchmark
+from harness.benchmarks.grounding.protocol import Grounding
 from harness.dialogue import hold
-from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, plan, read_size
 from harness.protocols import open_protocol
 from harness.views import PlaceView

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.benchmarks import StepDataset, recorded_steps
-from harness.kinds.step.history import EarlierSteps
-from harness.kinds.step.questions import latest
+from harness.benchmarks.step.history import EarlierSteps
+from harness.benchmarks.step.questions import latest
 from harness.pictures import PicturePolicy, PictureStore, plan, read_size
 from harness.planning.data import open_data
 from harness.question_options import History

@@ -11,8 +11,8 @@ import pytest
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Benchmark
 from harness.benchmarks.items import Items
+from harness.benchmarks.scoring import scorer_of
 from harness.errors import DataError, UserError
-from harness.kinds.scoring import scorer_of
 from harness.runs import Manifest, Unit
 from harness.session.report import result_grid
 from harness.session.summary import results_of, summarise

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from harness.benchmarks import open_steps
+from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import page_of
-from harness.kinds.step.questions import Preparer, StepQuestion
-from harness.kinds.step.scene import PageScene, RecordedScene
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
 from harness.protocols.contract import Needs
 from harness.protocols.seeact import TwoRounds

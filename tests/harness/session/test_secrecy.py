@@ -14,8 +14,8 @@ from msgspec import structs
 from adapters.conversation import Reply
 from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
+from harness.benchmarks.step.questions import Preparer, StepQuestion
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
-from harness.kinds.step.questions import Preparer, StepQuestion
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs, StepProtocol, open_protocol

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from adapters import Adapter, Generation, Request, make
+from harness.benchmarks.grounding.protocol import Grounding
 from harness.dialogue import Ask, Dialogue
-from harness.kinds.grounding.protocol import Grounding
 from harness.pictures import PicturePolicy, PictureStore, Recipe, plan, read_size
 from harness.protocols.coordinates import Coordinates
 from harness.views import PlaceView, StepView

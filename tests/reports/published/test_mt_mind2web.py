@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.benchmarks.contract import SplitSize
-from harness.kinds.conversation.mt_mind2web import MTMind2Web
+from harness.benchmarks.conversation.mt_mind2web import MTMind2Web
 from harness.protocols import open_protocol
 from harness.runs import Run
 from parsers.mt_mind2web import MT_MIND2WEB, mt_score

@@ -12,15 +12,15 @@ import pytest
 
 import harness
 from harness.benchmarks import BENCHMARKS
-from harness.kinds.contract import UNIT_KINDS
+from harness.benchmarks.unit_kind import UNIT_KINDS
 from harness.protocols import PROTOCOLS
 from harness.runs import open_run
 from tests.extensions import test_judge as judging
 from tests.extensions.made_up import known
 from tests.harness.benchmarks import _autowebbench as prompts
+from tests.harness.benchmarks.question.test_own import png
+from tests.harness.benchmarks.question.test_turns import TALK
 from tests.harness.commands.tool import call, isolate
-from tests.harness.kinds.question.test_own import png
-from tests.harness.kinds.question.test_turns import TALK
 from tests.reports.kinds.episode.worlds import forms
 from tests.reports.view.conftest import Watched
 from tests.reports.view.pages import page

@@ -1,0 +1,202 @@
+"""MT-Mind2Web (Deng et al. 2024, "On the Multi-turn Instruction Following for Conversational Web
+Agents"): conversations whose turns are tasks of Mind2Web, or parts of them.
+
+Each shard is a JSON list of conversations. It holds no screenshots; where parquet files of
+Multimodal-Mind2Web lie next to the shards, those of the same actions are joined, from any split
+they are in, because the splits were drawn anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from adapters.digests import cache_folder, write_cached
+from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.index import StoredStep
+from harness.benchmarks.json_tasks import TaskSpan, task_spans, turns_of
+from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
+from harness.benchmarks.mind2web import Screenshots
+from harness.benchmarks.mind2web_json import OriginalLayout, indexed
+from harness.benchmarks.published import files_of
+from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.sample import shipped
+from harness.data_files import DataFile, local_files, split_of
+from harness.errors import DataError
+from harness.runs.steps import turn_of
+from harness.tables import counted
+from parsers.declaration import Declaration
+from parsers.mt_mind2web import MT_MIND2WEB, mt_score
+from parsers.records import F1Variant, Prediction, Scores
+
+REPO = "magicgh/MT-Mind2Web"
+SPLITS = ("test_task", "test_website", "test_subdomain", "train")
+TEST_SPLITS = SPLITS[:3]
+
+
+@dataclass(frozen=True)
+class Conversations(StepBenchmark):
+    """Recorded steps in turns of conversations, with the measures of MT-Mind2Web."""
+
+    f1_of_written: F1Variant | None = "mind2web-np"
+    declared: Declaration = field(default=MT_MIND2WEB, kw_only=True)
+
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
+        return mt_score(prediction, detail.gold, self.rules)
+
+
+@dataclass(frozen=True)
+class MTMind2Web(Conversations):
+    """The benchmark: from the hub, or from a folder with the shards of any of its splits."""
+
+    name: str = "mt-mind2web"
+    splits: tuple[str, ...] = SPLITS
+    default_splits: tuple[str, ...] = TEST_SPLITS
+    sizes: tuple[SplitSize, ...] = (
+        SplitSize("test_task", 191),
+        SplitSize("test_website", 218),
+        SplitSize("test_subdomain", 216),
+        SplitSize("train", 2896),
+    )
+    screenshots: bool | None = None
+
+    protocol = "self-map"
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
+        """`local` is the split of files whose names contain none."""
+        files, notices, origin = files_of(self, splits, data, repo=REPO, suffix=".json")
+        pictures = [] if data is None else parquet_files(data)
+        opened = open_conversations(self.name, files, pictures, origin, notices)
+        return replace(opened, notices=(*opened.notices, *_missing(opened, self.sizes)))
+
+
+def open_conversations(
+    benchmark: str,
+    shards: Sequence[DataFile],
+    pictures: Sequence[DataFile] = (),
+    origin: Mapping[str, object] | None = None,
+    notices: Sequence[str] = (),
+) -> StepDataset:
+    """Open shards whose splits are known, with the screenshots of parquet files in the columns of
+    Multimodal-Mind2Web, if there are any.
+
+    Raises `DataError`, also if there are no steps.
+    """
+    spans = {shard.path: task_spans(shard, turns_of) for shard in shards}
+    notes = list(notices)
+    entries = indexed(benchmark, shards, spans, notes)
+    _check_ids(entries, spans)
+    of = Counter(
+        turn
+        for turn, _, _ in {(e.parents["task"], e.split, e.parents["conversation"]) for e in entries}
+    )
+    if several := sum(number > 1 for number in of.values()):
+        notes.append(
+            f"{counted(several, 'turn id')} in several conversations: steps of one id and split "
+            "count as one turn"
+        )
+    empty = sum(not span.action_uids for found in spans.values() for span in found)
+    if empty:
+        notes.append(f"{counted(empty, 'turn')} without actions left out, in memories as well")
+    screenshots = Screenshots(tuple(pictures)) if pictures else None
+    if screenshots is not None:
+        lacking = sum(entry.detail.action_uid not in screenshots for entry in entries)
+        if lacking == len(entries):
+            screenshots = None
+        if lacking:
+            notes.append(
+                f"{counted(lacking, 'step')} of {len(entries)} have no screenshot in the files "
+                "next to the shards, and are asked about without one"
+            )
+    texts = OriginalLayout(spans, counts=True)
+    return StepDataset(
+        benchmark=benchmark,
+        layout=replace(texts, screenshots=screenshots),
+        texts=texts,
+        files=(*shards, *pictures),
+        entries=entries,
+        origin=origin or {},
+        notices=tuple(notes),
+        screenshots=screenshots is not None,
+        whole="conversation",
+    )
+
+
+def _missing(opened: StepDataset, sizes: Sequence[SplitSize]) -> Iterator[str]:
+    """Return the name of a missing shard, as far as the other names show it."""
+    turns = Counter(split for split, _ in {(e.split, e.parents["task"]) for e in opened.entries})
+    for size in sizes:
+        if 0 < turns[size.split] < (size.tasks or 0):
+            found = f"{turns[size.split]} of {size.tasks} turns"
+            yield f"{size.split} has {found} here: some shards may be missing"
+
+
+def parquet_files(data: Path) -> list[DataFile]:
+    """The files of Multimodal-Mind2Web in a folder of shards, whatever their splits."""
+    if not data.is_dir() or not any(data.rglob("*.parquet")):
+        return []
+    return [file for file in local_files(data) if split_of(file.name, (*MULTIMODAL, "train"))]
+
+
+def _check_ids(entries: Sequence[StoredStep], spans: Mapping[Path, Sequence[TaskSpan]]) -> None:
+    """Raise `DataError` where ids do not tell the turns of a conversation apart."""
+    known: dict[tuple[str, str, str | int | None], StoredStep] = {}
+    for entry in entries:
+        ids = turn_of(entry), entry.parents["task"]
+        for name in ids:
+            other = known.setdefault((entry.split, entry.parents["conversation"], name), entry)
+            if (turn_of(other), other.parents["task"]) != ids:
+                place, rival = (
+                    spans[one.detail.file][one.detail.row_group].where for one in (entry, other)
+                )
+                raise DataError(
+                    f"{entry.detail.file}, {place}: not told from {rival} by its ids; every "
+                    "conversation needs a 'task_id' of its own, and every turn of it an "
+                    "'annotation_id'"
+                )
+
+
+BENCHMARK = MTMind2Web(published="2024")
+
+
+@dataclass(frozen=True)
+class ConversationSample(Conversations):
+    """Conversations on the same sites; scores do not measure a model's ability either."""
+
+    name: str = "mt-sample"
+    splits: tuple[str, ...] = ("dev", "test")
+    default_splits: tuple[str, ...] = ("test",)
+    guarded = False
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> StepDataset:
+        """Refuse `data`."""
+        from harness.sample import conversation_files, screenshot_files
+
+        packed = shipped(self, splits, data, conversation_files(), "mt-mind2web")
+        pictures = shipped(self, splits, data, screenshot_files(), "mt-mind2web")
+        shards = [_unpacked(file) for file in packed]
+        return open_conversations(self.name, shards, pictures, {"origin": "package"})
+
+
+def _unpacked(file: DataFile) -> DataFile:
+    """The file without its compression, in the user's cache folder: turns are looked up in it."""
+    content = lzma.decompress(file.path.read_bytes())
+    name = file.name.removesuffix(".xz")
+    try:
+        path = cache_folder() / "samples" / f"{hashlib.sha256(content).hexdigest()}-{name}"
+        if not path.exists() or path.read_bytes() != content:
+            write_cached(path, content)
+        return DataFile(path, file.split, name, path.stat().st_size)
+    except (OSError, RuntimeError) as error:
+        raise DataError(
+            f"{file.path.name} of the sample cannot be unpacked into the cache folder: {error}; "
+            "set XDG_CACHE_HOME to a folder that can be written"
+        ) from error
+
+
+SAMPLE = ConversationSample()

@@ -1,0 +1,197 @@
+"""Tasks of BrowserGym as a benchmark: `browsergym:webarena.*`, or any other pattern of names.
+
+`browsergym:openended` plays tasks of the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import msgspec
+
+from adapters.decoding import decode_json
+from adapters.input_files import utf8_bytes
+from harness.benchmarks.contract import SplitSize
+from harness.benchmarks.episode import EpisodeSettings
+from harness.benchmarks.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
+from harness.benchmarks.episode.browsergym import answers
+from harness.benchmarks.episode.browsergym.program import Gym, ask, options_of, python_at
+from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
+from harness.benchmarks.episode.miniwob.benchmark import episode_of
+from harness.benchmarks.items import Items
+from harness.data_files import check_splits
+from harness.errors import DataError, UserError, suggestion
+from harness.live.pool import Limits
+from harness.page import Attributes
+from harness.runs.records import Unit
+from harness.settings import Settings
+from parsers.records import Prediction, Scores
+
+NAME = "browsergym"
+
+
+@dataclass(frozen=True)
+class BrowserGym(EpisodeBenchmark):
+    """Some tasks of a suite.
+
+    suite: the suite.
+    pattern: of the names of tasks, without the suite.
+    python: the Python of the environment that BrowserGym is installed in.
+    """
+
+    suite: Suite = SUITES["miniwob"]
+    pattern: str = "*"
+    python: str | None = None
+    guarded = False
+    note = ""
+
+    own_python = True
+
+    @property
+    def world(self) -> Gym:
+        return Gym(python_at(self.python), self.suite.viewport)
+
+    @property
+    def limits(self) -> Limits:
+        return self.suite.limits
+
+    @property
+    def viewport(self) -> tuple[int, int]:
+        return self.suite.viewport
+
+    @property
+    def attributes(self) -> Attributes:
+        return self.suite.attributes
+
+    def of_run(self, settings: Settings) -> Self:
+        return replace(super().of_run(settings), python=EpisodeSettings.of(settings).env_python)
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open the tasks that the program has installed, or those of a file of the user's."""
+        check_splits(splits, self.splits, self.name)
+        if data is not None and not self.suite.own_tasks:
+            raise UserError(f"{self.name} has its tasks from BrowserGym: leave out --data")
+        own = self.suite.own_tasks and _own_tasks(data, self.name)
+        tasks, versions = _installed(python_at(self.python), self.suite.name)
+        if own:
+            return Items.of(
+                (
+                    self._unit(task, 0, self.suite.steps, "test", asked=asked)
+                    for task, asked in own.items()
+                ),
+                origin={"origin": "local", "packages": versions},
+                remarks=_remarks(versions),
+            )
+        matching = [task for task in tasks if fnmatchcase(task, self.pattern)]
+        if not matching:
+            hint = suggestion(self.pattern, tasks)
+            raise DataError(f"{self.suite.title} has no task '{self.pattern}'; {hint}")
+        return Items.of(
+            self._units(matching, splits or self.default_splits),
+            origin={"origin": "local", "packages": versions},
+            remarks=_remarks(versions),
+        )
+
+    def options(self) -> Mapping[str, Any]:
+        return options_of(self.suite)
+
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
+        """The measures are those of the suite."""
+        scorers = self.suite.scoring.scorers.items()
+        return {name: scorer(prediction, detail) for name, scorer in scorers}
+
+    def _units(self, tasks: Sequence[str], splits: Sequence[str]) -> Iterator[Unit[Any]]:
+        for task in tasks:
+            split = self.suite.split_of(task)
+            if split is None or split not in splits:
+                continue
+            steps, episodes = self.suite.lasts(task)
+            for number in range(episodes):
+                yield self._unit(task, number, steps, split)
+
+    def _unit(self, task: str, number: int, steps: int, split: str, **more: Any) -> Unit[Any]:
+        drawn = episode_of(self.seed, f"{self.suite.name}.{task}", number)
+        begins = {"task": task, "seed": int(drawn["seed"], 16) % 2**31, **more}
+        return self.unit(
+            f"{task}-{number}" if self.suite.episodes > 1 else task,
+            EpisodeDetail(EpisodeTask(begins, steps), {"task": task}),
+            split,
+            parents={"task": task},
+        )
+
+
+def browsergym(tasks: str = "") -> BrowserGym:
+    """The benchmark of the tasks that match a pattern, such as `webarena.*` or `miniwob.click-*`.
+
+    Raises `DataError` unless it begins with the name of a suite.
+    """
+    name, _, pattern = tasks.partition(".")
+    suite = SUITES.get(name)
+    if suite is None or suite.own_tasks == bool(pattern):
+        known = ", ".join(
+            f"{NAME}:{one}{'' if it.own_tasks else '.*'}" for one, it in SUITES.items()
+        )
+        raise DataError(f"'{NAME}:{tasks}' names no tasks of a suite: write {known}, or a part")
+    splits = suite.splits or ("test",)
+    whole = suite.whole if pattern == "*" and suite.whole else {}
+    return BrowserGym(
+        name=f"{NAME}:{tasks}",
+        splits=splits,
+        default_splits=splits[:1],
+        sizes=tuple(SplitSize(split, *sizes) for split, sizes in whole.items()),
+        declared=suite.declared,
+        suite=suite,
+        pattern=pattern,
+    )
+
+
+class _Own(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of a file of tasks."""
+
+    goal: str
+    start_url: Annotated[str, msgspec.Meta(pattern=r"^(https?|file)://\S+$")]
+    id: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,100}$")] = ""
+
+
+def _own_tasks(data: Path | None, name: str) -> dict[str, dict[str, str]]:
+    """Read goals and addresses, by the ids of tasks. Raises `DataError`."""
+    form = '{"goal": "...", "start_url": "https://..."}'
+    if data is None:
+        raise DataError(f"{name} needs tasks of yours, a line each: --data FILE with {form}")
+    try:
+        lines = utf8_bytes(data).splitlines()
+    except OSError as error:
+        raise DataError(f"{data} cannot be read: {error.strerror}") from None
+    tasks: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                own = decode_json(line, _Own)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                raise DataError(f"{data}, line {number}: {error}; write {form}") from None
+            task = own.id or str(number)
+            if task in tasks:
+                raise DataError(f"{data}, line {number}: a second task with the id '{task}'")
+            tasks[task] = {"goal": own.goal, "start_url": own.start_url}
+    if not tasks:
+        raise DataError(f"{data} has no tasks; write a line each: {form}")
+    return tasks
+
+
+def _remarks(versions: Mapping[str, str]) -> list[str]:
+    return [f"{name} {version or '(unknown)'}" for name, version in versions.items()]
+
+
+@lru_cache(maxsize=8)
+def _installed(python: str, suite: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+    """The tasks of a suite in an environment, and versions of packages. Raises `UserError`."""
+    told = ask(python, SUITES[suite], "tasks")
+    try:
+        return answers.listed(told)
+    except ValueError as error:
+        raise UserError(f"--env-python {python}: what it answers is {error}") from None

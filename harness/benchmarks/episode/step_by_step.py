@@ -1,0 +1,288 @@
+"""Episodes step by step: every observation becomes a step that a protocol can be asked about.
+
+The protocols are those of recorded steps. A live page has no right answer: all of its elements that
+are in view are offered, or the first of a ranker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from adapters.contract import ImageRule
+from adapters.conversation import Picture
+from harness.benchmarks import benchmark
+from harness.benchmarks.episode import EpisodeSettings
+from harness.benchmarks.episode.benchmark import EpisodeTask, action_words
+from harness.benchmarks.step.history import PastScene
+from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.unit_kind import picture_policy
+from harness.dialogue import (
+    SCREENSHOT,
+    Act,
+    Ask,
+    Asks,
+    Call,
+    Dialogue,
+    Observation,
+    Replies,
+    changed,
+)
+from harness.live.contract import PAGE, LivePage, Seen, decode_page
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
+from harness.protocols import AskingProtocol
+from harness.rankers import Ranks
+from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
+from harness.runs import STEP, Unit
+from harness.runs.live_steps import behind
+from harness.settings import Settings
+from harness.views import LiveView, StepView
+from parsers.actions import Action
+from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
+from parsers.records import OPERATIONS, Prediction, Status
+from parsers.reply_text import ENDED
+
+BEGIN = "begin"
+"""Name of the call that begins an episode."""
+IN_A_ROW = 3
+"""Steps in a row without an action after which an episode is over."""
+_NO_PAGE = LivePage("<html></html>")
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeView:
+    """An episode as a dialogue sees it.
+
+    recorded: pictures of an episode on record; None where its pictures are still to be planned.
+    rule: what the model's provider does to pictures; None if unknown.
+    shown: the pictures that were shown so far.
+    """
+
+    unit_id: str
+    benchmark: str
+    split: str
+    task: EpisodeTask
+    parents: Mapping[str, str] = field(default_factory=dict)
+    recorded: tuple[Picture, ...] | None = None
+    rule: ImageRule | None = None
+    shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class StepByStep:
+    """How a run asks about each observation of an episode in turn.
+
+    ask: asks about an observation; its prediction comes in the actions of the benchmark.
+    """
+
+    settings: Settings
+    protocol: AskingProtocol
+    ask: Callable[[StepView], Dialogue]
+    ranks: Ranks | None = None
+
+    def dialogue(self, episode: EpisodeView) -> Dialogue:
+        """Act until the episode is over.
+
+        Returns the last action. `Prediction.parsed` has the raw `reward`, the number of `steps` and
+        why it came to its `end`; `votes` adds up those for and against the actions of all steps.
+        """
+        episode.shown.clear()
+        limit = EpisodeSettings.of(self.settings).max_steps or episode.task.max_steps
+        observation, seen = _seen((yield Act(None, BEGIN)))
+        preparer = self._preparer(episode.rule)
+        before: tuple[Earlier, ...] = ()
+        idle, end = 0, ""
+        last, flags = Prediction(Status.ANSWERED), set[str]()
+        action: Action | None = None
+        number = agreed = others = 0
+        while not (end := end or seen.reason or ("ended" if seen.ended else "")):
+            if number == limit:
+                end = LIMIT
+                break
+            number += 1
+            page, parsed = _page(observation)
+            question = self._question(preparer, episode, number, seen, page, observation, before)
+            said, now = list[_Asked](), Earlier()
+            if question.choices or self.protocol.needs.point:
+                about = question.for_policy(self.protocol)
+                last = yield from _numbered(number, self.ask(question.view), about, said)
+            else:
+                last = Prediction(Status.NO_ELEMENT)
+            episode.shown.extend(question.looked_up() or question.step.pictures)
+            flags.update(last.flags)
+            agreed, others = agreed + sum(last.votes[:1]), others + sum(last.votes[1:])
+            if last.status in ENDED.values():
+                end = WITHHELD
+            elif last.status is not Status.ANSWERED or last.action is None:
+                idle += 1
+                end = IDLE if idle == IN_A_ROW else ""
+                now = Earlier(words=f"no action: {_why_none(last)}")
+            else:
+                idle, action = 0, last.action
+                plain, now = self._done(action, page, parsed, seen)
+                observation, seen = _seen((yield Act(plain, f"act-{number}")))
+                if seen.error:
+                    words = f"{now.words} (failed: {seen.error})"
+                    # The element from its page would not say so.
+                    now = replace(now, words=words, outcome=seen.error, segment="")
+                if action.name in STOPS and not seen.ended:
+                    end = STOPPED
+            asked = question.step
+            now = replace(
+                now,
+                index=number - 1,
+                pictures=question.looked_up() or asked.pictures,
+                page_size=asked.page_size,
+                said=tuple(one.said for one in behind(last, said)),
+                scene=PastScene(partial(str, page.html)),
+            )
+            before = (*before, now)
+        found = {"reward": seen.reward, "steps": number, "end": end}
+        # Few steps can be over before three replies in a row named no action.
+        without = action is None or end in (WITHHELD, IDLE)
+        status = last.status if without else Status.ANSWERED
+        votes = (agreed, others) if others else (agreed,) if agreed else ()
+        return Prediction(status, action, tuple(sorted(flags)), parsed=found, votes=votes)
+
+    def _question(
+        self,
+        preparer: Preparer,
+        episode: EpisodeView,
+        number: int,
+        seen: Seen,
+        page: LivePage,
+        observation: Observation,
+        before: tuple[Earlier, ...],
+    ) -> StepQuestion:
+        """The question about an observation: a step without a right answer."""
+        shows = seen.screenshot and episode.recorded is None
+        candidates = tuple(one for one in page.candidates if one.id in page.in_view)
+        row: Row = Unit(
+            kind=STEP,
+            unit_id=f"{episode.unit_id}_step-{number}",
+            benchmark=episode.benchmark,
+            split=episode.split,
+            parents={
+                "task": episode.unit_id,
+                "website": next(iter(episode.parents.values()), ""),
+            },
+            labels={"domain": "", "subdomain": ""},
+            position=number - 1,
+            total=EpisodeSettings.of(self.settings).max_steps or episode.task.max_steps,
+            goal=seen.goal,
+            source=f"{episode.unit_id}, step {number}",
+            detail=RowDetail(
+                f"step-{number}",
+                history=tuple(one.words for one in before),
+                html=page.html,
+                screenshot=observation.blobs[SCREENSHOT] if shows else None,
+                negatives=candidates or page.candidates,
+            ),
+        )
+        question = preparer.prepare(row)
+        window = Window(seen.url, seen.title, seen.tabs, seen.tab)
+        step = replace(question.step, before=before, page_size=seen.viewport, window=window)
+        if episode.recorded is not None and self.protocol.needs.pictures == "page":
+            again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
+            step = replace(step, pictures=again)
+        return replace(question, view=LiveView(step, question.choices))
+
+    def _done(
+        self, action: Action, page: LivePage, parsed: Page, seen: Seen
+    ) -> tuple[dict[str, Any], Earlier]:
+        """An action for the world, and as a step that is over."""
+        box = next((c.box for c in page.candidates if c.id == action.element and c.box), None)
+        point = action.point
+        if point is None and box is not None:
+            point = (box.x + box.width / 2, box.y + box.height / 2)
+        words = action_words(action, parsed)
+        plain = {
+            "name": action.name,
+            "element": action.element,
+            "point": action.point,
+            "arguments": dict(action.arguments),
+            "told": words,
+            "box": None if box is None else (box.x, box.y, box.width, box.height),
+        }
+        operation = next((one for one in OPERATIONS if one == action.name), None)
+        width, height = seen.viewport
+        share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
+        segment = ""
+        if self.protocol.needs.segments and action.element is not None:
+            segment = _segment(parsed, action.element, self._attributes)
+        value = str(action.arguments.get("value", ""))
+        return plain, Earlier(operation, value, share, segment=segment, words=words)
+
+    def _preparer(self, rule: ImageRule | None) -> Preparer:
+        pictures = picture_policy(self.settings, "full")
+        shown = self._attributes
+        return Preparer(
+            self.settings, self.protocol, pictures, rule, ranks=self.ranks, attributes=shown
+        )
+
+    @property
+    def _attributes(self) -> Attributes:
+        source = benchmark(self.settings.benchmark)
+        return getattr(source, "attributes", MIND2WEB_ATTRIBUTES)
+
+
+def _seen(observation: object) -> tuple[Observation, Seen]:
+    assert isinstance(observation, Observation)
+    return observation, Seen.from_plain(observation.content)
+
+
+def _page(observation: Observation) -> tuple[LivePage, Page]:
+    """The page of an observation; an empty one where none can be read, as pages are hostile."""
+    if PAGE in observation.blobs:
+        with suppress(ValueError, PageError):
+            page = decode_page(observation.blobs[PAGE])
+            return page, Page.parse(page.html)
+    return _NO_PAGE, Page.parse(_NO_PAGE.html)
+
+
+def _why_none(said: Prediction) -> str:
+    """Return the reason that nothing was done in a step, as the model sees it."""
+    if "other_action" in said.flags:
+        return "this cannot be done here"
+    if said.status is Status.NONE:
+        return "none of the elements"
+    if said.status in (Status.NO_ELEMENT, Status.OUT_OF_RANGE):
+        return "no element or point that is there was named"
+    return "the reply could not be read"
+
+
+def _numbered(
+    number: int, dialogue: Dialogue, about: StepView, said: list[_Asked]
+) -> Generator[Asks, Replies, Prediction]:
+    """The dialogue about a step, whose calls have its number in their names; `said` grows by what
+    is asked of the model under test, and by its replies."""
+
+    def heard(call: Call, reply: Any) -> None:
+        if isinstance(call, Ask) and not call.role:
+            asked = "\n".join(message.text for message in call.conversation.added)
+            exchange = Said(call.place, asked, reply.text, reply.reasoning)
+            said.append(_Asked(call.place, call.sample, exchange))
+
+    def named(call: Any) -> Any:
+        more = {"about": about} if isinstance(call, Ask) else {}
+        return replace(call, place=f"{number}/{call.place}", **more)
+
+    return changed(dialogue, named, heard)
+
+
+class _Asked(NamedTuple):
+    """An ask of a step, with its reply."""
+
+    place: str
+    sample: int
+    said: Said
+
+
+def _segment(page: Page, node_id: str, attributes: Attributes) -> str:
+    try:
+        return page.segment(node_id, {node_id: SEGMENT_ID}, attributes=attributes)
+    except ValueError:
+        return ""

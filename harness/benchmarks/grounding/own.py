@@ -1,0 +1,282 @@
+"""The user's own grounding items: `grounding.toml`, `items.jsonl` and pictures in a folder.
+
+    vlm-eval --benchmark grounding-items --data my-screens --model oracle
+    vlm-eval --benchmark grounding-items --data my-screens/grounding.toml --model oracle
+
+The second may name a data set on the hub in place of `items.jsonl`. The files are documented in
+docs/grounding-data.md. A package can give such a folder a name:
+
+    TILLS = GroundingItems("tills", data=HERE)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from adapters.decoding import decode_json
+from harness.benchmarks.folders import (
+    Folder,
+    ParquetPictures,
+    converted,
+    decoded_text,
+    decoded_toml,
+)
+from harness.benchmarks.grounding.sets import (
+    CONVENTIONS,
+    PICTURE,
+    Convention,
+    GroundingSet,
+    Row,
+    Rows,
+    Size,
+    declaration,
+    points_of,
+    table_rows,
+)
+from harness.benchmarks.hub import HubData, fetch_one, hub_data, is_missing, pinned
+from harness.benchmarks.hub_copies import HubCopy, Wanted, copied
+from harness.benchmarks.items import Items
+from harness.benchmarks.published import reading
+from harness.data_files import DataFile
+from harness.errors import DataError, suggestion
+from parsers.declaration import Declaration, Group, Level
+from parsers.grounding import Target
+
+SCHEMA, ITEMS = "grounding.toml", "items.jsonl"
+DECLARED = declaration()
+LABEL = "label:"
+"""Begins the names of columns of copies that hold a label."""
+
+
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`grounding.toml`.
+
+    name: what the set is called, for the record.
+    box: meaning of the numbers of boxes and polygons.
+    groups: labels that results are broken down by; all items have them.
+    cluster: the label whose values intervals take as independent; pictures unless given.
+    data: a data set on the hub (`hf://datasets/OWNER/NAME`) in place of `items.jsonl`.
+    columns: our columns to those of that data set; a dot leads into an object.
+    """
+
+    name: str
+    box: Convention
+    groups: list[str] = []
+    cluster: str = ""
+    data: str = ""
+    columns: dict[str, str] = {}
+
+
+class Stored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of `items.jsonl`, with one of box, polygon and absent."""
+
+    id: str
+    image: str
+    instruction: str
+    box: tuple[float, float, float, float] | None = None
+    polygon: list[float] | None = None
+    absent: bool = False
+    labels: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class GroundingItems(GroundingSet):
+    """The user's own items.
+
+    Attributes:
+        data: the folder to read if the user names none.
+    """
+
+    name: str = "grounding-items"
+
+    splits: tuple[str, ...] = ("test",)
+    default_splits: tuple[str, ...] = ("test",)
+    guarded = False
+    folders: tuple[str, ...] = ("", "images", "images.zip")
+    declared: Declaration = DECLARED
+    data: Path | None = None
+
+    def holds(self, data: Path) -> bool:
+        """Return True for a folder with a schema, and for a schema."""
+        return self.data is None and (data.name == SCHEMA or bool(_folders(data)))
+
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
+        data = data or self.data
+        if data is None:
+            raise DataError(f"{self.name} are read from a folder of yours: give it with --data")
+        found = _folders(data)
+        if not found:
+            raise DataError(f"{data} has no {SCHEMA}, which says what the boxes of its items are")
+        if len(found) > 1:
+            names = ", ".join(folder.name for folder in found)
+            raise DataError(f"{data} has a {SCHEMA} in several folders ({names}): give one of them")
+        return Folder(found[0], {"origin": "local"}, self.folders)
+
+    def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
+        """Open a folder of items, or the one above it, or a data set on the hub."""
+        if found := _on_hub(data or self.data):
+            source, schema = found
+            copy = copied(source, _wanted(schema), splits)
+            opened = _HubItems(self.name, copy=copy, schema=schema).opened()
+        else:
+            schema = _schema(self.folder(data).root / SCHEMA)
+            opened = super().open(splits=splits, data=data)
+        origin = {**opened.origin, "set": schema.name}
+        absent = any(unit.detail.gold.kind == "absent" for unit in opened.entries)
+        return replace(opened, declared=_declared(schema, absent=absent), origin=origin)
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        schema = _schema(folder.root / SCHEMA)
+        files = [*folder.files(SCHEMA, "the schema"), *folder.files(ITEMS, "a line per item")]
+        return Rows(list(_rows(folder, schema)), schema.box, files)
+
+
+@dataclass(frozen=True)
+class _HubItems(GroundingItems):
+    """Items copied from the hub."""
+
+    copy: HubCopy = field(kw_only=True)
+    schema: Schema = field(kw_only=True)
+
+    def opened(self) -> Items:
+        splits = tuple(str(file.split) for file in self.copy.files)
+        return GroundingSet.open(replace(self, splits=splits), splits=splits)
+
+    def folder(self, data: Path | None, splits: Sequence[str] = ()) -> Folder:
+        pictures = ParquetPictures("image")
+        return Folder(self.copy.files[0].path.parent, self.copy.origin, (), parquet=pictures)
+
+    def rows(self, folder: Folder, split: str) -> Rows:
+        (file,) = (file for file in self.copy.files if file.split == split)
+        return Rows(list(_copied_rows(file, folder, self.schema)), self.schema.box, [file])
+
+
+def _on_hub(data: Path | None) -> tuple[HubData, Schema] | None:
+    """Return the data set on the hub that an address or a schema file names, and the schema."""
+    if data is not None and data.suffix == ".toml" and data.is_file():
+        schema = _schema(data)
+        source = hub_data(schema.data)
+        if source is None:
+            raise DataError(
+                f"{data}: data is not the address of a data set on the hub; give the folder of "
+                f"{SCHEMA} and {ITEMS} instead"
+            )
+        return pinned(source), schema
+    source = hub_data(data)
+    if source is None:
+        return None
+    source = pinned(source)
+    try:
+        return source, _schema(fetch_one(source.repo, str(source.revision), SCHEMA))
+    except DataError as error:
+        if not is_missing(error):
+            raise
+        raise DataError(
+            f"{source.repo} has no {SCHEMA}, which says what the boxes of its items are: write "
+            f'one with data = "{source._replace(revision=None)}", and give it with --data'
+        ) from error
+
+
+def _wanted(schema: Schema) -> Wanted:
+    own = {name: schema.columns.get(name, name) for name in Stored.__struct_fields__}
+    labels = {f"{LABEL}{name}": schema.columns.get(name, name) for name in _labels(schema)}
+    return Wanted({**own, **labels}, frozenset({"image"}))
+
+
+def _labels(schema: Schema) -> list[str]:
+    cluster = "" if schema.cluster == "picture" else schema.cluster
+    return [*schema.groups, *filter(None, [cluster])]
+
+
+def _copied_rows(file: DataFile, folder: Folder, schema: Schema) -> Iterator[Row]:
+    for number, row in enumerate(table_rows(folder, file), start=1):
+        where, picture, size, record = row
+        given = {name: value for name, value in record.items() if value is not None}
+        labels = {
+            name.removeprefix(LABEL): given.pop(name)
+            for name in record
+            if name.startswith(LABEL)
+            if name in given
+        }
+        for name in ("box", "polygon", "absent", "labels"):
+            if name in given:
+                given[name] = _json(given[name], where, name)
+        labels = {**(given.pop("labels", None) or {}), **labels}
+        usual = {"id": f"{file.split}-{number}", "image": picture}
+        one = converted({**usual, **given, "labels": labels}, Stored, where)
+        yield _row(one, where, folder, schema, size)
+
+
+def _json(text: str, where: str, name: str) -> object:
+    try:
+        return decode_json(text)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{where}: '{name}' is {text[:60]!r}, not JSON") from error
+
+
+def _folders(data: Path) -> list[Path]:
+    """Return the folder, or those in it, that have a schema."""
+    if (data / SCHEMA).is_file():
+        return [data]
+    return sorted(path.parent for path in data.glob(f"*/{SCHEMA}"))
+
+
+def _schema(path: Path) -> Schema:
+    return decoded_toml(path, Schema, f"box is one of {', '.join(CONVENTIONS)}")
+
+
+def _declared(schema: Schema, *, absent: bool) -> Declaration:
+    levels, clusters = [PICTURE], ["picture"]
+    if schema.cluster not in ("", "picture"):
+        levels.append(Level(schema.cluster, shared=True))
+        clusters.insert(0, schema.cluster)
+    groups = [Group(name) for name in schema.groups if name not in ("split", *clusters)]
+    with reading(SCHEMA):
+        return declaration(
+            levels=levels,
+            clusters=clusters,
+            groups=groups,
+            cells=[one.name for one in groups],
+            absent=absent,
+        )
+
+
+def _rows(folder: Folder, schema: Schema) -> Iterator[Row]:
+    for number, one in decoded_text(folder.root / ITEMS, Stored):
+        yield _row(one, f"{ITEMS}, line {number}", folder, schema)
+
+
+def _row(one: Stored, where: str, folder: Folder, schema: Schema, size: Size | None = None) -> Row:
+    cluster = "" if schema.cluster == "picture" else schema.cluster
+    for name in _labels(schema):
+        if name not in one.labels:
+            hint = suggestion(name, one.labels)
+            raise DataError(f"{folder.root}/{where}: {one.id} has no label '{name}'; {hint}")
+    return Row(
+        where=where,
+        unit_id=one.id,
+        picture=one.image,
+        instruction=one.instruction,
+        box=_box(one, schema.box, folder, where),
+        size=size,
+        parents={cluster: one.labels[cluster]} if cluster else {},
+        labels={name: value for name, value in one.labels.items() if name != cluster},
+    )
+
+
+def _box(
+    one: Stored, convention: Convention, folder: Folder, where: str
+) -> Sequence[float] | Target:
+    given = [one.box is not None, one.polygon is not None, one.absent]
+    if sum(given) != 1:
+        raise DataError(f"{folder.root}/{where}: {one.id} needs one of box, polygon and absent")
+    if one.absent:
+        return Target("absent")
+    if one.box is not None:
+        return one.box
+    with reading(f"{folder.root}/{where}"):
+        return Target("polygon", points_of(one.polygon or (), convention, folder.size(one.image)))

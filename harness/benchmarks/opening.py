@@ -1,0 +1,71 @@
+"""Open the protocol of a run for the kind of its units, and read its own spelling of an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapters import AdapterInfo, Reply
+from adapters.embedding import stand_in
+from harness.benchmarks import Benchmark, benchmark
+from harness.benchmarks.ready import Question
+from harness.dialogue import hold
+from harness.errors import UserError
+from harness.policies import Oracle, chance_for
+from harness.protocols import (
+    AskingProtocol,
+    ask,
+    check_actions,
+    open_protocol,
+    written_as,
+)
+from harness.settings import SETTINGS, Settings, written
+from parsers.actions import ActionSpace
+from parsers.records import Prediction
+
+
+def open_with(settings: Settings, info: AdapterInfo | None = None) -> AskingProtocol:
+    """Open the protocol with the settings of the run. Raises `UserError`.
+
+    `info` is the model's declaration, for settings that follow from it; None where a policy
+    answers.
+    """
+    shared: dict[str, object] = {}
+    options: dict[str, object] = dict(settings.protocol_options)
+    for name, setting in SETTINGS.items():
+        value = getattr(settings, name)
+        if setting.fills == "protocol" and value is not None:
+            shared[name] = value
+    View = benchmark(settings.benchmark).View
+    return open_protocol(settings.protocol, shared, options, model=info, View=View)
+
+
+def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
+    """Raise `UserError` if the protocol answers other views than the benchmark shows, or with
+    actions that say nothing there."""
+    if not issubclass(source.View, protocol.View):
+        raise UserError(
+            f"{written('protocol')} {protocol.name} answers {protocol.View.__name__}, and "
+            f"{source.name} shows {source.View.__name__}: ask with {source.protocol}"
+        )
+    check_actions(protocol, source.declared.actions)
+
+
+def as_oracle(
+    protocol: AskingProtocol, question: Question, space: ActionSpace | None
+) -> Prediction:
+    """Return what the protocol reads from the oracle's answers."""
+    chance = chance_for(0, 0, question.unit_id, "oracle")
+    right = Oracle().predict(question.view, chance, question.secret)
+    return as_answered(protocol, question.view, right, space)
+
+
+def as_answered(
+    protocol: AskingProtocol, view: Any, answer: Prediction, space: ActionSpace | None
+) -> Prediction:
+    """Write a prediction in terms of `space` in the protocol's form and read it back."""
+    replies = written_as(protocol, view, answer, space)
+    return hold(
+        ask(protocol, view, space),
+        lambda call: Reply(replies[call.place]),
+        embed=lambda call: stand_in(call.texts),
+    )

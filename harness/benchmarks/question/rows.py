@@ -1,0 +1,321 @@
+"""Rows of questions: the files that hold them, columns of other tools, and rows of several turns.
+
+JSON, JSON lines, CSV, TSV and parquet are read, each row with its place in the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adapters.input_files import file_text
+from harness.benchmarks.question.folder import Bad, Schema
+from harness.errors import DataError, suggestion
+from parsers.calls import read_arguments
+from parsers.question import LETTERS
+
+Row = dict[str, Any]
+Read = tuple[str, Row | Bad]
+"""The place of a row in its file, and the row or what is wrong with it."""
+_INDEX = 64  # Characters of a picture's cell up to which VLMEvalKit reads another row's index.
+
+
+def _filled(row: Mapping[str, Any], *names: str) -> Any:
+    """Return the first of these columns that holds something; None for none."""
+    values = map(row.get, names)
+    return next((one for one in values if one not in (None, "") and not _is_nan(one)), None)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _ours(**columns: Any) -> Row:
+    return {name: value for name, value in columns.items() if value is not None}
+
+
+def listed(value: Any) -> Any:
+    """Return the list that a text spells as Python does; other values unchanged."""
+    if not (isinstance(value, str) and value.strip()[:1] == "[" and value.strip()[-1:] == "]"):
+        return value
+    found = read_arguments(value.strip()[1:-1])
+    if found is None or any(map(_is_nan, found)):
+        raise Bad("list", "a cell begins as a list and cannot be read as one")
+    return list(found)
+
+
+def _pictures(cell: Any) -> list[Any]:
+    """Return the pictures of a cell: one in base64, or a list of them."""
+    if not isinstance(cell, str):
+        return cell if isinstance(cell, list) else [cell]
+    parts = cell.strip().removeprefix("[").removesuffix("]").split(",")
+    return ["data:;base64," + part.strip().strip("'\"") for part in parts]
+
+
+def _vlmevalkit(row: Row, cells: Mapping[str, Any]) -> Row:
+    image = _filled(row, "image")
+    if isinstance(image, str) and len(image) <= _INDEX:
+        shared = cells.get(image)
+        if not isinstance(shared, str) or len(shared) <= _INDEX:
+            raise Bad("index", f"the image '{image}' is no index of a row with a picture")
+        image = shared
+    images = _pictures(image) if image else listed(_filled(row, "image_path"))
+    if images is None:
+        raise Bad("image", f"{row.get('index', '')} has neither image nor image_path")
+    # The letter of an empty cell ahead of others is left out, as theirs is.
+    cells_of = [_filled(row, letter) for letter in LETTERS]
+    last = max((n for n, one in enumerate(cells_of, 1) if one is not None), default=0)
+    options = [None if one is None else str(one) for one in cells_of[:last]]
+    labels = {
+        name: str(value)
+        for name in ("category", "l2-category")
+        if (value := _filled(row, name)) is not None
+    }
+    return _ours(
+        id=_filled(row, "index"),
+        question=_filled(row, "question"),
+        answers=listed(_filled(row, "answer")),
+        images=images,
+        options=options or None,
+        hint=_filled(row, "hint"),
+        split=_filled(row, "split"),
+        labels=labels or None,
+    )
+
+
+def _inspect(row: Row, cells: Mapping[str, Any]) -> Row:
+    question, system, images = _messages(row.get("input"))
+    metadata = row.get("metadata")
+    labels = {
+        name: value
+        for name, value in (metadata.items() if isinstance(metadata, dict) else ())
+        if isinstance(value, str)
+    }
+    return _ours(
+        id=_filled(row, "id"),
+        question=question,
+        system=system or None,
+        answers=_filled(row, "target"),
+        options=_filled(row, "choices"),
+        images=images or None,
+        labels=labels or None,
+    )
+
+
+def _messages(value: Any) -> tuple[Any, str, list[str]]:
+    """Return question, system text and pictures of an input."""
+    if not isinstance(value, list):
+        return value, "", []
+    said: dict[str, list[str]] = {"system": [], "user": []}
+    images: list[str] = []
+    for message in value:
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in said:
+            raise Bad("role", f"input has a message by '{role}'; user and system are read")
+        content = message.get("content")
+        for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+            kind = part.get("type") if isinstance(part, dict) else None
+            if kind not in ("text", "image") or not isinstance(part.get(kind), str):
+                raise Bad("part", f"input has a part '{kind}'; text and image are read")
+            (images if kind == "image" else said[role]).append(part[kind])
+    return "\n".join(said["user"]), "\n".join(said["system"]), images
+
+
+def _squad(row: Row, cells: Mapping[str, Any]) -> Row:
+    answers = row.get("answers")
+    if isinstance(answers, dict):  # No text at all: the second edition's "cannot be answered".
+        answers = answers.get("text") or [None]
+    return {**row, **_ours(answers=answers, hint=row.get("context"))}
+
+
+def _parquet_vqa(row: Row, cells: Mapping[str, Any]) -> Row:
+    ours = _ours(
+        id=_filled(row, "id", "question_id", "questionId"),
+        question=_filled(row, "question", "query"),
+        answers=_filled(row, "answers", "answer", "label"),
+        images=_filled(row, "images", "image"),
+    )
+    theirs = {"question_id", "questionId", "query", "label", "answer", "image"}
+    return {name: v for name, v in row.items() if name not in theirs} | ours
+
+
+PRESETS: dict[str, Callable[[Row, Mapping[str, Any]], Row]] = {
+    "vlmevalkit": _vlmevalkit,
+    "inspect": _inspect,
+    "squad": _squad,
+    "parquet-vqa": _parquet_vqa,
+}
+"""Functions that turn a row of another tool into ours, given the row and the cells of pictures by
+index. They raise `Bad`."""
+
+
+def read_as(preset: str, rows: Iterable[tuple[str, Row]]) -> Iterator[Read]:
+    """Yield rows of another tool as ours."""
+    held = list(rows)
+    cells = {str(row["index"]): _filled(row, "image") for _, row in held if "index" in row}
+    for place, row in held:
+        try:
+            yield place, PRESETS[preset](row, cells)
+        except Bad as bad:
+            yield place, bad
+
+
+csv.field_size_limit(2**28)  # Cells may hold pictures.
+
+
+def rows_of(path: Path, schema: Schema) -> Iterator[Read]:
+    """Yield the rows of a file by our names of columns, each with its place (`, line 3`).
+
+    Raises `DataError` as `read_file`.
+    """
+    rows = ((where, _renamed(row, schema.columns)) for where, row in read_file(path))
+    yield from read_as(schema.preset, rows) if schema.preset else rows
+
+
+def read_file(path: Path) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of a file as they are, each with its place.
+
+    Raises `DataError` for a file that cannot be read, and for a row that is not an object.
+    """
+    try:
+        yield from _read(path)
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text ({error.reason})") from error
+
+
+def _read(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    suffix = path.suffix.lower()
+    if suffix == ".jsonl":
+        # Not by `splitlines`: texts may hold other line ends.
+        for number, line in enumerate(file_text(path).split("\n"), 1):
+            if line.strip():
+                yield f", line {number}", _object(line, f"{path.name}, line {number}")
+    elif suffix == ".json":
+        found = _json(file_text(path), path.name)
+        if not isinstance(found, list):
+            raise DataError(f"{path.name}: not a list of objects")
+        for number, row in enumerate(found, 1):
+            yield f", item {number}", _checked(row, f"{path.name}, item {number}")
+    elif suffix in (".csv", ".tsv"):
+        text = file_text(path)
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=",\t"[suffix == ".tsv"])
+        for row in reader:
+            where = f"{path.name}, line {reader.line_num}"
+            if None in row or None in row.values():
+                raise DataError(f"{where}: not as many cells as there are columns")
+            yield f", line {reader.line_num}", {k: v for k, v in row.items() if v != ""}
+    elif suffix == ".parquet":
+        from harness.parquet import opened
+
+        with opened(path) as table:
+            number = 0
+            for batch in table.iter_batches(batch_size=64):
+                for row in batch.to_pylist():
+                    number += 1
+                    yield f", row {number}", {k: v for k, v in row.items() if v is not None}
+    else:
+        raise DataError(f"{path.name}: questions are read from .jsonl, .json, .csv, .tsv, .parquet")
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    return _checked(_json(line, where), where)
+
+
+def _json(text: str, where: str) -> Any:
+    def refused(name: str) -> Any:
+        raise ValueError(f"{name} is no JSON")
+
+    try:
+        return json.loads(text, parse_constant=refused)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: no JSON: {error}") from error
+
+
+def _checked(row: Any, where: str) -> dict[str, Any]:
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: not an object with columns")
+    return row
+
+
+def _renamed(row: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row by our names; a dot in theirs leads into an object."""
+    if not columns:
+        return row
+    taken = {theirs.partition(".")[0] for theirs in columns.values()}
+    found = {name: value for name, value in row.items() if name not in taken}
+    for ours, theirs in columns.items():
+        value: Any = row
+        for part in theirs.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if value is not None and not _is_nan(value):
+            found[ours] = value
+    return found
+
+
+COLUMNS = ("question", "answers", "answer", "images", "image", "options", "metric")
+"""Columns that a turn may have."""
+OF_TURNS = ("question", "answers", "answer", "options")
+"""Those that the row of a dialogue may not have."""
+AT_FIRST = ("images", "image", "hint")
+"""Columns that a dialogue has once, for its first turn."""
+
+
+class Turn(dict[str, Any]):
+    """A turn as a row; its id is for messages.
+
+    dialogue: the id of its row.
+    """
+
+    dialogue: str
+
+
+def turns_of(row: dict[str, Any] | Bad, history: str) -> Sequence[dict[str, Any] | Bad]:
+    """Return the turns of a row as rows; the row itself if it has none."""
+    if isinstance(row, Bad) or row.get("turns") is None:
+        return [row]
+    id, turns = row.get("id", ""), row["turns"]
+    id = "" if isinstance(id, (list, dict)) else str(id)
+    if not isinstance(turns, list) or not turns or not all(isinstance(one, dict) for one in turns):
+        return [Bad("turns", f"turns of {id} is no list of objects with a question each")]
+    if both := [name for name in OF_TURNS if row.get(name) is not None]:
+        return [Bad("turns", f"{id} has turns, and {both[0]} belongs to each of them")]
+    return [
+        _turn(row, turn, f"turn {n} of {id}" if id else "", n, history)
+        for n, turn in enumerate(turns, 1)
+    ]
+
+
+def _turn(
+    row: Mapping[str, Any], turn: Mapping[str, Any], id: str, number: int, history: str
+) -> Turn | Bad:
+    if unknown := [name for name in turn if name not in COLUMNS]:
+        return Bad("turn", f"{id} has the column '{unknown[0]}'; {suggestion(unknown[0], COLUMNS)}")
+    begins = number == 1 or history == "none"
+    shared = {
+        name: value
+        for name, value in row.items()
+        if name != "turns" and (begins or name not in AT_FIRST)
+    }
+    own = {name: value for name, value in turn.items() if value is not None}
+    made = Turn({**shared, **own, "id": id})
+    made["images"] = [*(pictures_of(row) if begins else ()), *pictures_of(turn)]
+    made.dialogue = str(row.get("id", ""))
+    return made
+
+
+def given(row: Mapping[str, Any], *names: str) -> Any:
+    """Return the first of these columns that a row has; None for none."""
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def pictures_of(row: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the pictures of a row as it names them."""
+    shown = given(row, "images", "image")
+    return shown if isinstance(shown, (list, tuple)) else () if shown is None else (shown,)

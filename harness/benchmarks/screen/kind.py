@@ -1,0 +1,330 @@
+"""Steps on screens as a run asks about them: whole pictures, earlier screens, chance, baselines.
+
+Where published scripts add figures up otherwise than by a mean over steps, their sums are shown.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from adapters.contract import AdapterInfo, ImageRule
+from harness.benchmarks import Dataset, declared
+from harness.benchmarks.items import Items
+from harness.benchmarks.replies import PastReplies
+from harness.benchmarks.scoring import Extras, Scorer, bounds_for, key_of, scorer_of
+from harness.benchmarks.unit_kind import Question
+from harness.benchmarks.whole_pictures import WholePictures, oracle_scores
+from harness.errors import DataError, UserError
+from harness.pictures import PictureError, PicturePolicy, plan, read_size
+from harness.policies import ItemPolicy, Secret, chance_for
+from harness.protocols import AskingProtocol
+from harness.question_options import History
+from harness.records import Earlier
+from harness.runs import Unit
+from harness.settings import EARLIER, RULES, Settings
+from harness.tables import counted
+from harness.views import ScreenView
+from parsers import Bounds, Counts
+from parsers.actions import Action
+from parsers.records import Prediction, Scores, Status
+from parsers.screen import ScreenDetail, gist, parts, told
+from parsers.screen.rules import atlas_lines
+from parsers.screen.scripts import script_weight
+
+if TYPE_CHECKING:
+    from harness.benchmarks.screen.predictions import ScreenPredictions
+
+
+ScreenRecord = Unit[ScreenDetail]
+
+PRECISION, FEWEST = 0.003, 8
+"""The most that the standard error of chance, as a mean over the steps of a run, may be, and the
+smallest number of points of each picture."""
+_ACROSS, _DOWN = 0.7548776662466927, 0.5698402909980532
+"""The steps of the R2 sequence (Roberts 2018), which covers a square evenly."""
+_OPPOSITE_SHARE = 0.8
+
+
+class ScreenExtras(Extras):
+    """Of steps on screens."""
+
+    def bounds(self, records: Sequence[ScreenRecord], settings: Settings) -> Bounds | None:
+        source = declared(settings.benchmark)
+        if source is None:
+            return None
+        score = scorer_of(settings, source.declared)
+        distinct = {key_of(record): record for record in records}
+        drawn = points_needed(sum(_is_placed(one.detail) for one in distinct.values()))
+        chance = {key: expected(one, score, drawn) for key, one in distinct.items()}
+        return bounds_for(records, chance, oracle_scores(records, settings, score))
+
+    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
+        yield (
+            "chance: a tap at a random point, expected; ceiling: the recorded action, as the form "
+            "of the answers can say it"
+        )
+
+    def answers(
+        self, records: Sequence[ScreenRecord], counts: Counts, top_k: int | None
+    ) -> Iterator[str]:
+        yield from super().answers(records, counts, top_k)
+        yield from as_published(records)
+
+    def warning(self, records: Sequence[ScreenRecord], settings: Settings) -> str:
+        """Say where most scrolls go the opposite way: then the words are declared wrongly."""
+        pairs = [
+            (said.arguments.get("direction"), record.detail.gold.action.arguments["direction"])
+            for record in records
+            if record.prediction and (said := record.prediction.action) and said.name == "scroll"
+            if record.detail.gold.action.name == "scroll"
+        ]
+        opposite = {("up", "down"), ("down", "up"), ("left", "right"), ("right", "left")}
+        wrong = sum(pair in opposite for pair in pairs)
+        if len(pairs) < 10 or wrong < _OPPOSITE_SHARE * len(pairs):
+            return ""
+        return (
+            f"{wrong} of {len(pairs)} scrolls go the opposite way: the model may name the "
+            "finger where the view is expected, or the other way about; see --protocol-option "
+            "scroll=content|finger"
+        )
+
+
+class ScreenSteps(WholePictures):
+    """Steps on screens, each shown whole."""
+
+    extras = ScreenExtras()
+    # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
+    same_within = 60.0
+
+    @classmethod
+    def same(cls, one: Prediction, other: Prediction) -> bool:
+        """Return whether two answers do the same: places near one another, scrolls one way."""
+        ours, theirs = (parts(said.action) if said.action else () for said in (one, other))
+        if not ours or len(ours) != len(theirs):
+            return (one.status, one.action) == (other.status, other.action)
+        pairs = zip(ours, theirs, strict=True)
+        return all(
+            super(ScreenSteps, cls).same(
+                replace(one, action=gist(a)), replace(other, action=gist(b))
+            )
+            for a, b in pairs
+        )
+
+    @classmethod
+    def lacks(
+        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        lacks = super().lacks(settings, protocol, is_policy=is_policy)
+        for feature in (EARLIER, RULES):
+            del lacks[feature]
+        return lacks
+
+    @classmethod
+    def predictions(cls, settings: Settings) -> ScreenPredictions:
+        from harness.benchmarks.screen.predictions import ScreenPredictions
+
+        return ScreenPredictions(settings)
+
+    @classmethod
+    def right(cls, record: ScreenRecord) -> str:
+        return " or ".join(map(told, record.detail.gold.actions))
+
+    def questions(
+        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
+    ) -> Iterator[Question]:
+        """With the earlier steps, where more of them is shown than what was recorded in words."""
+        asked = super().questions(dataset, whole, info, is_blind=is_blind)
+        questions = asked if self._shows_sentences else map(_without_sentence, asked)
+        history = self.protocol.history_shown
+        if self.replies is not None:
+            self.replies.check(unit.unit_id for unit in whole.entries)
+        elif not history.turns and history.pictures[1] == 1:
+            return questions
+        return with_before(questions, whole, history, self.pictures, info.image_rule, self.replies)
+
+    @property
+    def _shows_sentences(self) -> bool:
+        return getattr(self.protocol, "level", "") == "low"
+
+    def check(self, selected: Dataset[Any]) -> None:
+        """Raise `UserError` if steps without a sentence are asked about with theirs."""
+        if not self._shows_sentences:
+            return
+        blank = [unit.unit_id for unit in selected.entries if not unit.detail.asked.instruction]
+        if blank:
+            raise UserError(
+                f"level=low shows the sentence about each step, and {counted(len(blank), 'step')} "
+                f"(the first is {blank[0]}) have none: ask with level=high"
+            )
+
+
+def _without_sentence(question: Question) -> Question:
+    """Return a question without the sentence about its step, which policies could read, too."""
+    view: ScreenView = question.view
+    task = replace(view.content, instruction="")
+    return replace(question, view=replace(view, content=task))
+
+
+def points_needed(steps: int) -> int:
+    """Return how many points of each picture chance needs, to be as precise as `PRECISION`.
+
+    Of n points of the sequence from a random start, the share within a region has a standard error
+    of about 0.5 / n^(3/4) for half of the picture, and less for others.
+
+    >>> points_needed(1), points_needed(100), points_needed(5_000)
+    (918, 43, 8)
+    """
+    needed = math.pow(0.5 / (PRECISION * math.sqrt(max(steps, 1))), 4 / 3)
+    return max(FEWEST, math.ceil(needed))
+
+
+def _is_placed(detail: ScreenDetail) -> bool:
+    """Return whether a rule may look at where a tap is."""
+    gold = detail.gold
+    return bool(gold.all_boxes) or any(action.point for action in gold.actions)
+
+
+def expected(record: ScreenRecord, score: Scorer, drawn: int) -> Scores:
+    """Return the mean scores of taps at evenly spread points.
+
+    drawn: number of points. The id of the step says where they begin.
+    """
+    width, height = record.detail.size
+    start = chance_for(0, 0, record.unit_id, "chance")
+    x, y = start.random(), start.random()
+    taps = [
+        Action("click", point=((x + _ACROSS * n) % 1 * width, (y + _DOWN * n) % 1 * height))
+        for n in range(drawn if _is_placed(record.detail) else 1)
+    ]
+    found = [score(Prediction(Status.ANSWERED, tap), record.detail) for tap in taps]
+    means: dict[str, float | None] = {}
+    for name in found[0]:
+        values = [value for scores in found if (value := scores[name]) is not None]
+        means[name] = sum(values) / len(values) if values else None
+    return means
+
+
+def with_before(
+    questions: Iterable[Question],
+    whole: Dataset[ScreenDetail],
+    history: History,
+    policy: PicturePolicy,
+    rule: ImageRule | None,
+    replies: PastReplies | None,
+) -> Iterator[Question]:
+    """Yield questions with the earlier steps of their episodes.
+
+    Args:
+        whole: all steps of the episodes, selected or not.
+        policy: which pictures a screenshot gives.
+        replies: what another run replied; None for what was recorded.
+
+    Raises `DataError` for a picture that cannot be read.
+    """
+    if not isinstance(whole, Items):
+        raise TypeError("steps on screens come ready from their set")
+    episodes: dict[tuple[str, ...], dict[int, Unit[ScreenDetail]]] = {}
+    for unit in whole.entries:
+        episodes.setdefault((unit.split, *unit.parents.values()), {})[unit.position] = unit
+    units = {unit.unit_id: unit for unit in whole.entries}
+
+    @lru_cache(maxsize=history.pictures[1])
+    def screenshot(unit_id: str) -> bytes:
+        (data,) = whole.pictures(units[unit_id])
+        return data
+
+    for question in questions:
+        unit = question.record
+        steps = episodes[unit.split, *unit.parents.values()]
+        earlier = [steps[place] for place in sorted(steps) if place < unit.position]
+        _, pictured = history.of(len(earlier))
+        before, sources = list[Earlier](), dict(question.sources)
+        for left, one in zip(range(len(earlier), 0, -1), earlier, strict=True):
+            record = Earlier(index=one.position, page_size=one.detail.size)
+            if left <= pictured:
+                try:
+                    shown = read_size(screenshot(one.unit_id))
+                    record = replace(record, pictures=plan(policy, shown, (), rule))
+                except PictureError as error:
+                    raise DataError(f"{one.source or one.unit_id}: {error}") from error
+                sources[shown.digest] = screenshot(one.unit_id)
+            before.append(record if replies is None else replies.instead(one.unit_id, record))
+        view = replace(question.view, before=tuple(before))
+        yield replace(question, view=view, sources=sources)
+
+
+def random_tap(view: ScreenView, chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return a tap at a uniformly random point."""
+    width, height = view.content.size
+    point = chance.random() * width, chance.random() * height
+    return Prediction(Status.ANSWERED, Action("click", point=point))
+
+
+def repeat(view: ScreenView, chance: random.Random, secret: Secret | None) -> Prediction:
+    """Return the recorded action of the step before; a wait in the first step."""
+    before = view.content.before
+    return Prediction(Status.ANSWERED, before[-1].action if before else Action("wait"))
+
+
+DOWN = Action("scroll", arguments={"direction": "down"})
+RANDOM = ItemPolicy("random", ScreenView, random_tap)
+REPEAT = ItemPolicy("repeat", ScreenView, repeat)
+SCROLL_DOWN = ItemPolicy("scroll-down", ScreenView, lambda *_: Prediction(Status.ANSWERED, DOWN))
+WAIT = ItemPolicy("wait", ScreenView, lambda *_: Prediction(Status.ANSWERED, Action("wait")))
+Sums = Callable[[Sequence[ScreenRecord]], float | None]
+
+
+def as_published(records: Sequence[ScreenRecord]) -> Iterator[str]:
+    """Lines on the rules that the records have scores of and whose scripts add up otherwise."""
+    settled = [one for one in records if one.settled and not one.invalid and one.scores]
+    for rule, (how, sums) in _SUMS.items():
+        scored = [one for one in settled if rule in (one.scores or {})]
+        value = sums(scored) if scored else None
+        if value is not None:
+            yield f"{rule} as its script adds it up ({how}): {100 * value:.1f}"
+
+
+def _score(record: Unit[ScreenDetail], name: str) -> float | None:
+    return (record.scores or {}).get(name)
+
+
+def _gui_r1(records: Sequence[ScreenRecord]) -> float | None:
+    """Classes of actions without a single hit are in neither sum."""
+    kinds: dict[str, list[float]] = {}
+    for one in records:
+        if (value := _score(one, "gui-r1")) is not None:
+            kinds.setdefault(one.detail.gold.action.name, []).append(value)
+    found = [value for values in kinds.values() if any(values) for value in values]
+    return sum(found) / len(found) if found else None
+
+
+def _omniact(records: Sequence[ScreenRecord]) -> float | None:
+    """Scripts weigh as many as their lines, less 0.9."""
+    weights = [script_weight(one.detail.gold.action) for one in records]
+    pairs = zip(weights, records, strict=True)
+    return sum(weight * (_score(one, "omniact") or 0) for weight, one in pairs) / sum(weights)
+
+
+def _atlas(records: Sequence[ScreenRecord]) -> float | None:
+    """A mean over the lines that both scripts have."""
+    hits, lines = 0.0, 0
+    for one in records:
+        said = one.prediction.action if one.prediction else None
+        value = _score(one, "os-atlas-omniact")
+        if said is not None and value is not None:
+            gold, size = one.detail.gold, one.detail.size
+            both = min(len(atlas_lines(action, gold, size)) for action in (said, gold.action))
+            hits, lines = hits + value * both, lines + both
+    return hits / lines if lines else None
+
+
+_SUMS: Mapping[str, tuple[str, Sums]] = {
+    "gui-r1": ("without classes of actions that have no hit", _gui_r1),
+    "omniact": ("scripts weighed by their lines", _omniact),
+    "os-atlas-omniact": ("over the lines that both scripts have", _atlas),
+}

@@ -1,1 +1,0 @@
-"""Kinds of units: how each is asked about, listed and scored. Each folder is one kind."""

@@ -1,0 +1,261 @@
+"""Benchmarks of BrowserGym's tasks: names, episodes, scores, and what is said of an environment."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import harness
+from harness.benchmarks import benchmark, open_benchmark
+from harness.benchmarks.episode.benchmark import EpisodeDetail, EpisodeTask
+from harness.benchmarks.episode.browsergym.suites import SUITES
+from harness.errors import DataError, UserError
+from harness.settings import read_settings
+from parsers import Prediction, Status
+from reports.published.source import published_rows
+from tests.harness.benchmarks.episode.browsergym.talker import GREETER, MODEL
+from tests.harness.commands.tool import call, isolate
+
+
+def opened(python: str, name: str, **settings: Any) -> list[Any]:
+    return list(
+        open_benchmark(
+            benchmark(name).of_run(read_settings({"env_python": python, **settings}))
+        ).entries
+    )
+
+
+def test_tasks_are_those_that_are_installed_and_match(python: str) -> None:
+    found = opened(python, "browsergym:miniwob.*s")
+    assert {unit.parents["task"] for unit in found} == {
+        "hangs",
+        "dies",
+        "raises",
+        "chatters",
+        "breeds",
+    }
+    assert len(found) == 25 and {unit.detail.asked.max_steps for unit in found} == {10}
+    assert [unit.unit_id for unit in opened(python, "browsergym:webarena.*")] == ["0", "1"]
+    assert {unit.split for unit in found} == {"test"}
+
+
+def test_the_seed_of_an_episode_follows_from_run_task_and_number(python: str) -> None:
+    def seeds(seed: int) -> list[int]:
+        units = opened(python, "browsergym:miniwob.click-*", seed=seed)
+        return [unit.detail.asked.parameters["seed"] for unit in units]
+
+    assert seeds(7) == seeds(7) and not set(seeds(7)) & set(seeds(8))
+    assert len(set(seeds(7))) == 5 and all(0 <= seed < 2**31 for seed in seeds(7))
+
+
+@pytest.mark.parametrize(
+    "name", ["browsergym", "browsergym:", "browsergym:webarena", "browsergym:x.*"]
+)
+def test_a_name_without_a_suite_is_one_line(name: str) -> None:
+    with pytest.raises(DataError, match=r"names no tasks of a suite: write browsergym:miniwob\.\*"):
+        benchmark(name)
+
+
+def test_what_is_missing_is_one_line(python: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"name its Python with --env-python PATH"):
+        open_benchmark("browsergym:miniwob.*")
+    with pytest.raises(UserError, match="there is no Python"):
+        opened(str(tmp_path), "browsergym:miniwob.*")
+    with pytest.raises(DataError, match=r"MiniWoB\+\+ has no task 'click-tset'; did you mean"):
+        opened(python, "browsergym:miniwob.click-tset")
+    with pytest.raises(UserError, match=r"cannot be imported \(Resource punkt_tab not found\.\); "):
+        opened(python, "browsergym:visualwebarena.*")
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexit 3\n")
+    silent.chmod(0o700)
+    with pytest.raises(UserError, match="exit status 3"):
+        opened(str(silent), "browsergym:miniwob.*")
+
+
+@pytest.mark.parametrize(
+    ("suite", "reward", "scores"),
+    [
+        ("webarena", 1.0, {"success": 1.0, "reward": 1.0}),
+        ("webarena_verified", 0.5, {"success": 0.0, "reward": 0.5}),
+        ("assistantbench", 0.5, {"accuracy": 0.5, "success": 0.0}),
+        ("miniwob", 0.33, {"success": 0.0, "success_browsergym": 1.0, "success_seeclick": 0.0}),
+        ("workarena", None, {"success": 0.0, "reward": 0.0}),
+    ],
+)
+def test_success_by_suite(suite: str, reward: float | None, scores: dict[str, float]) -> None:
+    said = Prediction(Status.ANSWERED, parsed={"reward": reward, "steps": 3, "end": "stopped"})
+    source = benchmark(f"browsergym:{suite}.*")
+    found = source.score(said, EpisodeDetail(EpisodeTask({})))
+    assert {**found, "steps": 3.0} == found and {**found, **scores} == found
+    assert set(found) == {measure.name for measure in source.declared.measures}
+
+
+def test_tasks_of_several_parts_have_more_steps_and_one_episode() -> None:
+    assert SUITES["workarena"].lasts("servicenow.order-ipad-pro") == (15, 10)
+    assert SUITES["workarena"].lasts("servicenow.basic-budget-l3") == (50, 1)
+    assert SUITES["assistantbench"].split_of("imp.0") is None
+
+
+def test_a_run_plays_and_is_scored_and_reported(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    words = ["-b", "browsergym:miniwob.click-test", "--env-python", python]
+    done = call("run", "-m", "oracle", *words, "--episodes", "2", "--environments", "1", "-o", "r")
+    assert done.code == 0 and "100.0" in done.out
+    again = call("run", "-m", "oracle", *words, "--episodes", "2", "-o", "r")
+    assert again.code == 0
+    assert (
+        "the task ended it after 1 step, reward 1.0"
+        in call("show", "click-test-0", "--run", "r").out
+    )
+    assert call("report", "r").code == 0
+
+
+@pytest.mark.parametrize("protocol", ["autowebglm", "seeact-two-rounds", "seeact-annotation"])
+def test_protocols_that_play_live_pages_play_it(
+    protocol: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    words = ["-b", "browsergym:miniwob.click-test", "--env-python", python, "--episodes", "1"]
+    done = call("run", "-m", "oracle", *words, "--protocol", protocol, "-o", "r")
+    assert done.code == 0, done.err
+    assert "reward 1.0" in call("show", "click-test-0", "--run", "r").out
+
+
+def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_environment(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    words = ["-b", "browsergym:miniwob.click-test", "--protocol", "action-strings"]
+    done = call(
+        "run", "-m", MODEL, *words, "--env-python", python, "--episodes", "1", "--environments", "1"
+    )
+    assert done.code == 0, done.err
+    (run,) = (tmp_path / "runs").iterdir()
+    assert re.fullmatch(r"[A-Za-z0-9._-]+-browsergym-miniwob\.click-test-[0-9a-f]{8}", run.name)
+    shown = call("show", "click-test-0", "--run", run).out
+    assert "after 5 steps, reward 1.0" in shown
+    assert "HOVER (failed: TimeoutError:" in shown and "SCROLL_BY: 0, 50" in shown
+    assert "0 of 1 predictions read differently" in call("score", run).out
+    (run / "summary.json").unlink()
+    assert call("report", run).code == 0
+
+
+@pytest.mark.parametrize(
+    ("tasks", "end"),
+    [
+        ("miniwob.click-test", "the task ended it after 2 steps, reward 1.0"),
+        ("webarena.0", "the task ended it after 1 step, reward 1.0"),
+        ("openended", "the task ended it after 3 steps, reward 0.0"),
+    ],
+)
+def test_a_message_to_the_user_ends_an_episode_only_where_its_task_says_so(
+    tasks: str, end: str, python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    for name in SUITES["webarena"].sites:
+        monkeypatch.setenv(name, "http://shop.invalid")
+    words = ["-b", f"browsergym:{tasks}", "--env-python", python, "--protocol", "action-strings"]
+    if tasks == "openended":
+        own = {"goal": "Find a red lamp.", "start_url": "https://lamps.invalid/"}
+        Path("tasks.jsonl").write_text(json.dumps(own) + "\n")
+        words += ["--data", "tasks.jsonl"]
+    done = call("run", "-m", GREETER, *words, "--episodes", "1", "-o", "r")
+    assert done.code == 0, done.err
+    (record,) = harness.open_run("r").records()
+    shown = call("show", record.unit_id, "--run", "r").out
+    assert end in shown and ("MESSAGE: 42" in shown or "MESSAGE(" in shown)
+    if tasks == "openended":
+        assert "Find a red lamp." in shown and "https://lamps.invalid/" in shown
+        assert record.scores == {"ended": 1.0, "steps": 3.0}
+        assert "Ended" in done.out and call("report", "r").code == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (None, "needs tasks of yours, a line each: --data FILE with"),
+        ("", "has no tasks"),
+        ('{"goal": "x"}', "line 1: Object missing required field `start_url`"),
+        ('{"goal": "x", "start_url": "javascript:alert(1)"}', "line 1: Expected `str` matching"),
+        ('{"goal": "x", "start_url": "http://a/", "id": "2"}\n' * 2, "line 2: a second task"),
+        ("\xff", "line 1: "),
+    ],
+)
+def test_tasks_of_the_user_are_read_or_refused_in_one_line(
+    lines: str | None, told: str, python: str, tmp_path: Path
+) -> None:
+    data = tmp_path / "tasks.jsonl"
+    data.write_bytes((lines or "").encode("latin-1"))
+    with pytest.raises(DataError, match=told) as refused:
+        source = benchmark("browsergym:openended").of_run(read_settings({"env_python": python}))
+        open_benchmark(source, data=None if lines is None else data)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_check_fails_where_the_run_would(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    done = call("check", "assistantbench", "--env-python", python)
+    found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
+    reason = "browsergym.assistantbench cannot be imported (Couldn't reach"
+    assert done.code == 1 and found["tasks"].startswith("missing") and reason in found["tasks"]
+    assert found["https://google.com"].startswith("missing")
+    with pytest.raises(UserError, match=re.escape(reason)):
+        opened(python, "browsergym:assistantbench.*")
+    own = call("check", "openended", "--env-python", python)
+    assert "-b browsergym:openended --data tasks.jsonl" in own.out
+    assert "ok       tasks" in own.out
+
+
+def test_the_option_is_refused_where_nothing_has_another_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    isolate(monkeypatch, tmp_path)
+    done = call("run", "-m", "random", "-b", "sample", "--env-python", "x")
+    assert done.code == 2
+    assert "--env-python has no effect on sample, which runs under this Python" in done.err
+
+
+def test_the_check_says_how_to_make_an_environment_and_what_is_missing(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("playwright", reason="needs the extra [live]")
+    isolate(monkeypatch, tmp_path)
+    monkeypatch.setenv("WA_REDDIT", "http://user:secret@127.0.0.1:9/")
+    monkeypatch.setenv("WA_MAP", "file:///etc")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    done = call("check", "webarena", "--env-python", python)
+    assert done.code == 1 and "secret" not in done.out + done.err
+    found = {line.split()[1]: line for line in done.out.splitlines() if len(line.split()) > 1}
+    assert found["browsergym-webarena"].endswith("not installed")
+    assert found["WA_SHOPPING"].split(maxsplit=2) == ["missing", "WA_SHOPPING", "not set"]
+    assert "http://127.0.0.1:9 does not answer" in found["WA_REDDIT"]
+    assert "no address that begins with http" in found["WA_MAP"]
+    assert found["OPENAI_API_KEY"].split()[0] == "ok"
+    assert found["playwright"].startswith("missing") and "needs 1.44" in found["playwright"]
+    told = call("check", "browsergym")
+    assert told.code == 0 and "pip install browsergym-miniwob" in told.out
+    assert call("check", "webarna").code == 2
+    absent = call("check", "webarena", "--env-python", str(tmp_path / "my gym" / "bin" / "python"))
+    assert absent.code == 2 and "there is no Python" in absent.err
+    assert f"python3.12 -m venv '{tmp_path / 'my gym'}'" in absent.out
+
+
+def test_published_rows_stand_beside_the_whole_of_webarena_and_are_not_ranked_with_it() -> None:
+    source = benchmark("browsergym:webarena.*")
+    rows = [row for row in published_rows() if row.scope.covers(source.declared, source.name)]
+    assert {row.model: row.values["success"] for row in rows}["AutoWebGLM 6B"] == pytest.approx(
+        0.182
+    )
+    assert len(rows) == 7 and all(row.keys["population"] != source.name for row in rows)
+    part = benchmark("browsergym:webarena.1*")
+    assert not any(row.scope.covers(part.declared, part.name) for row in published_rows())
+    assert [(size.split, size.rows) for size in source.sizes] == [("test", 812)]
