@@ -14,7 +14,7 @@ from typing import Self
 from parsers.counting import EXCLUDED, AggregationRules, Rule
 from parsers.declaration import Declaration
 from parsers.rates import Interval
-from parsers.records import Scores
+from parsers.records import Scores, Status
 
 PARENTS = "parents"
 """The average of measures of parents: a share of them."""
@@ -97,6 +97,17 @@ class Counts:
             for reason, n in self.invalid.items()
             if reason.startswith(EXCLUDED)
         }
+
+
+FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
+"""Statuses of units with an answer, or without need of one."""
+
+
+def unanswered(counts: Counts) -> str:
+    """The settled units without an answer by status, and the share that could not be read."""
+    failures = {name: n for name, n in counts.statuses.items() if name not in FINE}
+    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "0"
+    return f"{by_status} ({100 * (counts.parse_failure_rate or 0):.1f} % unreadable)"
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,11 @@ LIBRARIES = (
 )
 PACKAGE = (
     *("harness.commands.run", "harness.session.run", "harness.session.brief", "harness.planning"),
-    *("harness.benchmarks.sample", "harness.benchmarks.mind2web", "harness.benchmarks.step.kind"),
+    *(
+        "harness.benchmarks.sample",
+        "harness.benchmarks.mind2web",
+        "harness.benchmarks.step.benchmark",
+    ),
     *("harness.protocols.seeact", "harness.session.progress", "adapters.openai"),
     *("harness.commands.main", "harness.tables.text", "harness.planning.spending", "reports"),
     *("harness.session.brief", "harness.session.display", "adapters.transport"),

@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adapters.registry import Registry, UnknownName
-from harness.benchmarks.contract import Benchmark, Dataset, Filters, SplitSize
+from harness.benchmarks.contract import Benchmark, SplitSize
+from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import StoredStep
-from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_steps
+from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.errors import DataError
 from harness.notes import TEST_DATA_NOTE
 from parsers.actions import ActionSpace
 
 if TYPE_CHECKING:
     from harness.benchmarks.items import Items
+    from harness.benchmarks.step.benchmark import StepBenchmark
     from harness.benchmarks.steps import SimpleBenchmark
     from harness.settings import Settings
 
@@ -53,18 +55,22 @@ __all__ = [
 ]
 
 
-_LATER = {"Items": "harness.benchmarks.items", "SimpleBenchmark": "harness.benchmarks.steps"}
+_LATER = {
+    "Items": "harness.benchmarks.items",
+    "SimpleBenchmark": "harness.benchmarks.steps",
+    "StepBenchmark": "harness.benchmarks.step.benchmark",
+}
 
 
 def __getattr__(name: str) -> object:
-    # Imported on first use: most runs on recorded steps need neither.
+    # Imported on first use: most runs need one of these.
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
-_BUILT_IN = {
+BUILT_IN = {
     "multimodal-mind2web": (
         "harness.benchmarks.mind2web:BENCHMARK",
         "Multimodal-Mind2Web (Zheng et al. 2024): 1,013 test tasks on 127 sites, with screenshots",
@@ -214,12 +220,12 @@ _BUILT_IN = {
         "made-up tasks on a phone, shipped with the package, to try things out",
     ),
     "judgment": (
-        "harness.judging.kind:judgment",
+        "harness.judging.benchmark:judgment",
         "a finished run, judged by another model: judgment:METHOD:RUN (docs/judging.md)",
     ),
 }
 """Where each benchmark is, and a line about it."""
-for _name, (_target, _summary) in _BUILT_IN.items():
+for _name, (_target, _summary) in BUILT_IN.items():
     BENCHMARKS.add(_name, _target, _summary)
 
 
@@ -277,6 +283,8 @@ def open_benchmark(
 
 def step_benchmark(name: str) -> StepBenchmark:
     """Return the benchmark of recorded steps of that name. Raises `DataError` if there is none."""
+    from harness.benchmarks.step.benchmark import StepBenchmark
+
     found = benchmark(name)
     if not isinstance(found, StepBenchmark):
         raise DataError(f"this is for recorded steps, and {name} is of kind '{found.kind}'")

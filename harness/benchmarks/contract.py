@@ -1,185 +1,38 @@
-"""The interface between a benchmark and the rest of the harness, and its opened data."""
+"""The interface between a benchmark and the rest of the harness."""
 
 from __future__ import annotations
 
-import hashlib
+import math
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 
-from harness.errors import DataError, WithoutEffect, suggestion
+from harness.benchmarks.dataset import Dataset as Dataset
+from harness.benchmarks.ready import Question
+from harness.benchmarks.shows import Shows
+from harness.dialogue import Dialogue
+from harness.errors import DataError, ExtensionError, UserError, WithoutEffect, raised
 from harness.notes import test_data_note
+from harness.pictures import PictureError, plan, read_size
+from harness.policies import Secret
+from harness.protocols import AskingProtocol, ask
 from harness.runs.records import Unit
 from harness.views import ItemView
+from parsers import Counts, Measure
 from parsers.declaration import Declaration
+from parsers.estimates import unanswered
 from parsers.records import Prediction, Scores
 
 if TYPE_CHECKING:
+    from harness.benchmarks.prediction_file import Predictions
     from harness.settings import Settings
 
 D = TypeVar("D")
 
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Conditions on units; all must hold, and an empty tuple sets no condition.
-
-    Attributes:
-        among: the values to keep, by level or label (`{"website": ("united", "delta")}`).
-        first: keep only the first so many units of each innermost parent, in order.
-        limit: keep only the first so many groups that are kept together (`Dataset.whole`), in
-            order.
-        shard: (number from 1, count of shards); applied last: the shards of a limited selection are
-            parts of it.
-    """
-
-    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unit_ids: tuple[str, ...] = ()
-    first: int | None = None
-    limit: int | None = None
-    shard: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dataset(Generic[D]):
-    """The units of a benchmark, or a selection of them. Immutable, so it can be read repeatedly.
-
-    Attributes:
-        benchmark: the name of the benchmark.
-        kind: the kind of its units.
-        whole: the level whose members are never split by a limit or a shard, because calls may be
-            shared within them or a score needs all of them; "" if units are independent.
-        entries: one entry per distinct unit, in the order of the data.
-        origin: where the data comes from: `repo` and `revision`, or `local`.
-        settings: the recorded settings that the data was made with, if any.
-        notices: messages for the user.
-        declared: the declaration of the results; default: the benchmark's.
-    """
-
-    benchmark: str
-    kind: str
-    entries: tuple[Unit[D], ...]
-    whole: str = ""
-    origin: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, object] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
-    declared: Declaration | None = None
-
-    @property
-    def unit(self) -> str:
-        """The word for one unit in messages."""
-        return self.declared.unit if self.declared else self.kind
-
-    @property
-    def units(self) -> str:
-        """The word for several."""
-        return self.declared.units if self.declared else f"{self.kind}s"
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def group_of(self, entry: Unit[Any]) -> str:
-        """Return the group that stays whole with a unit: its parent of level `whole`, or itself."""
-        return entry.parents[self.whole] if self.whole else entry.unit_id
-
-    def parent_of(self, entry: Unit[Any]) -> str:
-        """Return its innermost parent, or itself if units are independent."""
-        return next(iter(entry.parents.values())) if self.whole else entry.unit_id
-
-    def select(self, filters: Filters) -> Self:
-        """Select the units that match the filters. Raises `DataError` for an unknown value."""
-        kept = _matching(self, filters)
-        if filters.limit is not None:
-            kept = _first(self, kept, filters.limit)
-        if filters.shard is not None:
-            kept = _shard(self, kept, *filters.shard)
-        return replace(self, entries=tuple(kept))
-
-    def without(self, unit_ids: Collection[str]) -> Self:
-        """Leave out some units, such as those that already have a result."""
-        left_out = frozenset(unit_ids)
-        return replace(self, entries=tuple(e for e in self.entries if e.unit_id not in left_out))
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> dict[str, Any]:
-        """Return the identity of this data: its origin, and digests."""
-
-
-def _matching(dataset: Dataset[D], filters: Filters) -> list[Unit[D]]:
-    """Return the entries that match all but limit and shard, in their given order.
-
-    Raises:
-        DataError: a value that no entry has, or no entry left.
-    """
-    kept = list(dataset.entries)
-    for name, wanted in filters.among.items():
-        if wanted:
-            known = {_value(entry, name) for entry in dataset.entries} - {""}
-            if not known:
-                _check_known("level or label", (name,), _keys(dataset))
-            _check_known(name, wanted, known)
-            kept = [entry for entry in kept if _value(entry, name) in wanted]
-    if filters.unit_ids:
-        _check_known(dataset.unit, filters.unit_ids, {e.unit_id for e in dataset.entries})
-        wanted_ids = frozenset(filters.unit_ids)
-        kept = [entry for entry in kept if entry.unit_id in wanted_ids]
-    if filters.first is not None:
-        seen = Counter[tuple[str, str]]()
-        first = []
-        for entry in kept:
-            parent = entry.split, next(iter(entry.parents.values()), entry.unit_id)
-            seen[parent] += 1
-            if seen[parent] <= filters.first:
-                first.append(entry)
-        kept = first
-    if not kept:
-        raise DataError(f"no {dataset.unit} matches all the filters")
-    return kept
-
-
-def _keys(dataset: Dataset[D]) -> set[str]:
-    return {key for entry in dataset.entries for key in (*entry.parents, *entry.labels)}
-
-
-def _value(entry: Unit[Any], name: str) -> str:
-    return entry.parents.get(name) or entry.labels.get(name, "")
-
-
-def shard_of(group: str, count: int) -> int:
-    """Return the number of a group's shard, from 1; it depends on the group and `count` only."""
-    return int.from_bytes(hashlib.sha256(group.encode()).digest()[:8], "big") % count + 1
-
-
-def _check_known(what: str, wanted: Sequence[str], known: set[str]) -> None:
-    for value in wanted:
-        if value not in known:
-            hint = suggestion(value, known)
-            if what in ("task", "step") and hint.startswith("known:"):
-                # Listing ids would not help.
-                hint = f"it has {len(known)} others; is this one in another split?"
-            raise DataError(f"no {what} '{value}' in the selection; {hint}")
-
-
-def _first(dataset: Dataset[D], entries: Sequence[Unit[D]], limit: int) -> list[Unit[D]]:
-    if limit < 1:
-        raise DataError(f"--limit must be at least 1, not {limit}")
-    groups = dict.fromkeys(map(dataset.group_of, entries))
-    first = frozenset(list(groups)[:limit])
-    return [entry for entry in entries if dataset.group_of(entry) in first]
-
-
-def _shard(
-    dataset: Dataset[D], entries: Sequence[Unit[D]], number: int, count: int
-) -> list[Unit[D]]:
-    """Return the entries of a shard, which may be empty: groups are assigned by hash."""
-    most = max(count, 1)
-    if not 1 <= number <= most or most != count:
-        raise DataError(f"'{number}/{count}' is not a shard; write 1/{most} to {most}/{most}")
-    return [entry for entry in entries if shard_of(dataset.group_of(entry), count) == number]
+Scorer = Callable[[Prediction, Any], Scores]
+"""From a prediction and the detail of a unit to its scores."""
 
 
 class SplitSize(NamedTuple):
@@ -220,6 +73,8 @@ class Benchmark(ABC):
             data that are not public, or were made for no model to see.
         declared: the declaration of its results: measures, parents, groups and words.
         scorers: a function for every score, unless `score` computes them all at once.
+        near: largest distance of two points that are the same answer, in pixels, where no candidate
+            is known under either.
     """
 
     name: str
@@ -238,6 +93,7 @@ class Benchmark(ABC):
     guarded: ClassVar[bool] = True
     note: ClassVar[str] = test_data_note()
     scorers: ClassVar[Mapping[str, Callable[[Prediction, Any], float | None]]] = {}
+    near: ClassVar[float] = 14.0
 
     @property
     def protocol(self) -> str:
@@ -323,3 +179,222 @@ class Benchmark(ABC):
             detail: the fields of this kind of units (`Unit.detail`), right answer included.
         """
         return {name: scorer(prediction, detail) for name, scorer in self.scorers.items()}
+
+    # What is shown, asked and put on record. By default, units come ready (`Items`).
+
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+        """Prepare the units of a data set, in order, one at a time.
+
+        Args:
+            part: the units.
+            whole: all units of the groups that they belong to, selected or not.
+            shows: what is shown of them.
+
+        Raises:
+            DataError: a unit cannot be read.
+        """
+        from harness.benchmarks.items import Items
+
+        if not isinstance(part, Items):
+            raise TypeError(f"{self.name} has to prepare its units: override 'ready'")
+        for unit in part.entries:
+            try:
+                data = () if shows.pictures.name == "none" else part.pictures(unit)
+                yield self.illustrated(unit, data, shows)
+            except PictureError as error:
+                raise DataError(f"{unit.source or unit.unit_id}: {error}") from error
+            except (UserError, MemoryError):
+                raise
+            except Exception as error:
+                raise ExtensionError(
+                    f"{unit.kind} {unit.unit_id} cannot be read: {raised(error)}"
+                ) from error
+
+    def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Question:
+        """Return a unit that comes ready with its encoded pictures, as they are shown."""
+        sizes = [read_size(encoded) for encoded in data]
+        pictures = tuple(
+            picture for size in sizes for picture in plan(shows.pictures, size, (), shows.rule)
+        )
+        sources = {size.digest: encoded for size, encoded in zip(sizes, data, strict=True)}
+        return replace(self.recall(replace(unit, pictures=pictures)), sources=sources)
+
+    def recall(self, unit: Unit[Any], *, scene: bool = True) -> Question:
+        """Return a unit on record as it was asked about, without its data.
+
+        `scene` says whether the dialogue may look up what is on record of the unit's surroundings.
+        Raises `UserError` if the type of its detail is not at hand.
+        """
+        detail = unit.detail
+        if isinstance(detail, dict):
+            raise UserError(
+                f"{unit.benchmark} cannot be asked about here: the package that has it is not "
+                "installed"
+            )
+        return Question(
+            unit, self.View(unit.unit_id, detail.asked, unit.pictures), Secret(detail.gold)
+        )
+
+    def dialogue(self, view: Any, shows: Shows) -> Dialogue:
+        """Ask about a unit, with `--samples` several times, in the actions of the benchmark."""
+        return ask(shows.protocol, view, self.declared.actions, shows.vote(self.same))
+
+    def calls(self, count: int, shows: Shows) -> dict[str, tuple[int, int]]:
+        """The least and largest numbers of calls about a unit of `count` candidates, as they are
+        declared, by role ("": the model)."""
+        times, protocol = shows.settings.samples or 1, shows.protocol
+        calls = {"": protocol.calls(count), **protocol.role_calls(count)}
+        return {role: (least * times, most * times) for role, (least, most) in calls.items()}
+
+    def same(self, one: Prediction, other: Prediction) -> bool:
+        """Return whether two predictions are the same answer, for a vote of samples."""
+        if one.status != other.status or one.action is None or other.action is None:
+            return (one.status, one.action) == (other.status, other.action)
+        if one.point is None or other.point is None:
+            return one.action == other.action
+        if one.under is None and other.under is None:
+            near = math.dist(one.point, other.point) <= self.near
+        else:
+            near = one.under == other.under
+        return near and replace(one.action, point=other.point) == other.action
+
+    def check(self, units: Dataset[Any], shows: Shows) -> None:
+        """Raise `UserError` if these units cannot be asked about with the run's settings."""
+        return
+
+    def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
+        """Return what a run records about how it asks, in addition to its settings.
+
+        `roles` has the names of the other models that the protocol asks, by role.
+        """
+        replies = shows.replies
+        return {} if replies is None else {"history_from_sha256": replies.digest}
+
+    async def close(self) -> None:
+        """Close what dialogues have acted in."""
+        return
+
+    # Settings of a run.
+
+    def given(self, settings: Settings) -> Settings:
+        """The settings of a run, with those that its data fixes.
+
+        Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
+        """
+        return settings
+
+    def never_has(self) -> frozenset[str]:
+        """Return the features that its units lack (`STEPS`, `PICTURES`, ...)."""
+        from harness.settings import EARLIER, ELEMENTS, PICTURES, STEPS
+
+        return frozenset({STEPS, EARLIER, ELEMENTS, *(() if self.pictures else (PICTURES,))})
+
+    def lacks(
+        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        """The features that settings may need and its units lack, each with where and what to do.
+
+        Raises `UserError` for settings that do not go together.
+        """
+        from harness.settings import EARLIER, ELEMENTS, EPISODES, PICTURES, RULES, SETTINGS, STEPS
+
+        where = f"on {self.name}, {{}}; leave it out"
+        are = where.format(f"a benchmark of kind '{self.kind}'")
+        lacks = dict.fromkeys((STEPS, EARLIER, ELEMENTS, EPISODES, RULES), are)
+        if not self.pictures:
+            lacks[PICTURES] = where.format(f"whose {self.declared.units} have no pictures")
+        known = {level.name for level in self.declared.levels}
+        known |= {group.name for group in self.declared.groups}
+        for setting in SETTINGS.values():
+            if setting.selects and setting.selects not in known:
+                lacks[setting.selects] = where.format(
+                    f"whose {self.declared.units} have no {setting.selects}"
+                )
+        return lacks
+
+    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        """The settings that were left open. Raises `UserError`."""
+        if not self.pictures:
+            if protocol.needs.sees:
+                raise UserError(
+                    f"'{protocol.name}' cannot be asked without pictures, and {settings.benchmark} "
+                    "has none; choose another --protocol"
+                )
+            return {"image_policy": "none"}
+        policy = settings.image_policy or protocol.needs.picture_policy
+        if policy.partition(":")[0] not in ("full", "none"):
+            raise UserError(
+                f"--image-policy {policy}: a picture of {settings.benchmark} is shown unchanged "
+                "(full) or not at all (none)"
+            )
+        return {"image_policy": policy}
+
+    def usual_count(self, settings: Settings) -> int:
+        """Return the typical number of candidates per unit, used to estimate calls."""
+        return 1
+
+    def predictions(self, settings: Settings) -> Predictions:
+        """Return the reader for external prediction files. Raises `UserError`.
+
+        By default a line has an action of the space that the benchmark declares.
+        """
+        from harness.benchmarks.prediction_file import DeclaredPredictions
+
+        if self.declared.actions is None:
+            raise UserError(f"--predictions: {self.name} declares no actions to predict")
+        return DeclaredPredictions(settings)
+
+    # Results, beside the scores.
+
+    def chance(self, units: Sequence[Unit[Any]], score: Scorer) -> Iterable[Scores]:
+        """The expected scores of an agent that knows nothing, of each of these units; () where
+        that is unknown.
+
+        score: from a prediction and a detail to scores.
+        """
+        return ()
+
+    def counts(self, units: Sequence[Unit[Any]]) -> dict[str, int]:
+        """Further counts of rows, for `summary.json`: by default of those that have what is 0 or 1
+        and not averaged."""
+        return {measure.name: number for measure, number in self._unaveraged(units)}
+
+    def notes(
+        self, units: Sequence[Unit[Any]], counts: Counts, settings: Settings
+    ) -> Iterator[str]:
+        """Lines below the table, on how the finished units ended and on what was asked."""
+        yield f"replies without an answer: {unanswered(counts)}"
+        for measure, number in self._unaveraged(units):
+            yield f"{measure.meaning or measure.head}: {number}"
+
+    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+        """Footnotes of the table that define its measures and bounds; `known` says whether there
+        is a ceiling."""
+        return iter(())
+
+    def mistake(self, units: Sequence[Unit[Any]], settings: Settings) -> str:
+        """A mistake in the settings that the answers suggest, said while a run goes on and at its
+        end; "" for none."""
+        return ""
+
+    def _unaveraged(self, units: Sequence[Unit[Any]]) -> list[tuple[Measure, int]]:
+        return [
+            (one, sum(unit.settled and (unit.scores or {}).get(one.name) == 1 for unit in units))
+            for one in self.declared.measures
+            if one.binary and not one.averages
+        ]
+
+    # Words for people.
+
+    def words(self, unit: Unit[Any]) -> str:
+        """The right answer of a unit in a few words, with the reason if it is invalid."""
+        text = str(getattr(unit.detail, "gold", ""))
+        return f"{text} ({unit.invalid})" if unit.invalid else text
+
+    def offered(self, shows: Shows) -> str:
+        """Where the candidates come from, for the user; "" where there are none."""
+        return ""
+
+    def listed(self, units: Dataset[Any]) -> Iterator[Unit[Any]]:
+        """The units of a selection, for a list. Raises `DataError` for a damaged file."""
+        return iter(units.entries)

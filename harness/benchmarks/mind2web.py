@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index
-from harness.benchmarks.recorded import (
-    StepBenchmark,
-    StepDataset,
-    decode_operation,
-    recorded_row,
-    whole,
-)
+from harness.benchmarks.recorded import StepDataset, decode_operation, recorded_row, whole
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files
 from harness.errors import DataError
 from harness.parquet import Kind, Record, column_names, opened, wide_rows

@@ -20,7 +20,8 @@ from harness.benchmarks.index import Address, Group, StoredStep, stored_step, wi
 from harness.benchmarks.json_tasks import TaskSpan, task_spans
 from harness.benchmarks.mind2web import TEST_SPLITS, Screenshots
 from harness.benchmarks.published import files_of
-from harness.benchmarks.recorded import StepBenchmark, StepDataset, recorded_row
+from harness.benchmarks.recorded import StepDataset, recorded_row
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, check_splits
 from harness.errors import DataError
 from harness.parquet import Record

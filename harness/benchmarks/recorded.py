@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from adapters.decoding import decoder_of
-from harness.benchmarks.contract import Benchmark, Dataset
+from harness.benchmarks.contract import Dataset
 from harness.benchmarks.index import Address, Layout, StoredStep
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
-from harness.notes import TEST_DATA_NOTE
 from harness.page import Candidate, decode_candidates
 from harness.parquet import Record
 from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
-from harness.runs.steps import StepDetail
-from harness.views import StepView
-from parsers import MIND2WEB, Declaration, Prediction, ScoringRules, score
-from parsers.records import OPERATIONS, F1Variant, Operation, Scores
+from parsers.records import OPERATIONS, Operation
 
 if TYPE_CHECKING:
-    from harness.settings import Settings
-
-Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
-"""Settings that stored data can fix: number and seed of sampled negatives, the listed choices,
-the prompts around them, and the sent images."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,71 +131,6 @@ def recorded_steps(dataset: Dataset[Any]) -> StepDataset:
             f"this is for recorded steps, and {dataset.benchmark} is of kind '{dataset.kind}'"
         )
     return dataset
-
-
-@dataclass(frozen=True)
-class StepBenchmark(Benchmark):
-    """A collection of recorded steps.
-
-    Attributes:
-        screenshots: True if its rows have screenshots; unless True, a row without one is valid.
-            None where other files may have them.
-        fixes: settings that the data fixes; options that would change them are refused.
-        candidates: its stored choices in the words of published results; "" if none are stored.
-        f1_of_written: the default variant of operation F1 for written elements; None: the usual
-            default.
-        declared: the measures of Mind2Web, unless it has its own.
-        rules: how its steps are scored.
-    """
-
-    screenshots: bool | None = True
-    fixes: frozenset[Fixed] = frozenset()
-    candidates: str = ""
-    f1_of_written: F1Variant | None = None
-    declared: Declaration = field(default=MIND2WEB, kw_only=True)
-    rules: ScoringRules = field(default=ScoringRules(), kw_only=True)
-
-    View = StepView
-    Detail = StepDetail
-    protocol = "seeact-two-rounds"
-    pictures = True
-    note = TEST_DATA_NOTE
-
-    @abstractmethod
-    def open(
-        self, *, splits: Sequence[str] | None = None, data: Path | None = None
-    ) -> StepDataset: ...
-
-    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
-        """Return the settings that the data was made with, read without opening or downloading it.
-
-        They equal `Dataset.settings`; {} if there are none.
-
-        Raises:
-            DataError: `data` cannot be read.
-        """
-        return {}
-
-    def of_run(self, settings: Settings) -> Self:
-        """Return the benchmark with the rules of scoring of a run."""
-        return replace(self, rules=scoring_rules(settings))
-
-    def score(self, prediction: Prediction, detail: Any) -> Scores:
-        return score(prediction, detail.gold, self.rules)
-
-
-def scoring_rules(settings: Settings) -> ScoringRules:
-    """Return the rules for scoring the prediction of a step."""
-    return ScoringRules(
-        variant=settings.f1,
-        step_rule=settings.step_rule,
-        none_zeroes_operation=settings.none_zeroes_operation,
-        no_element_zeroes_operation=settings.no_element_zeroes_operation,
-        wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
-        accept_mapped=settings.mapped_operations,
-        bag=settings.bag,
-        point_rule=settings.point_rule,
-    )
 
 
 _AS_CLICK = frozenset({"HOVER", "ENTER"})

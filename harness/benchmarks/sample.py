@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.benchmarks.mind2web import Mind2WebLayout, open_files
-from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.recorded import StepDataset
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, check_splits
 from harness.errors import DataError
 

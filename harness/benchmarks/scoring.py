@@ -1,61 +1,53 @@
-"""Scores of units as their benchmark computes and declares them; bounds and extra counts.
-
-A kind brings an `Extras` (`UnitKind.extras`). Without one, only its measures are reported.
-"""
+"""Scores of units as their benchmark computes and declares them; what chance and the oracle get."""
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from harness.benchmarks import declared
-from harness.benchmarks.recorded import scoring_rules
-from harness.errors import DataError, ScoringError, UserError, raised, suggestion
+from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.opening import as_oracle, open_with
+from harness.errors import ScoringError, UserError, raised, suggestion
 from harness.runs import Unit
 from harness.settings import SETTINGS, Settings
-from parsers import Bounds, Counts, Measure
+from parsers import Bounds, Measure
 from parsers.declaration import Declaration
-from parsers.mind2web import MIND2WEB
-from parsers.records import SCORING_ERROR, Prediction, Scores, Status
-from parsers.scoring import score as step_score
+from parsers.records import SCORING_ERROR, Prediction, Scores
 
 log = logging.getLogger(__name__)
 
-Scorer = Callable[[Prediction, Any], Scores]
-"""From a prediction and the detail of a unit to its scores."""
+
+def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
+    """Return the benchmark of a run on record, also where its package is not installed."""
+    if (found := declared(settings.benchmark)) is None:
+        from harness.benchmarks.uninstalled import uninstalled
+
+        return uninstalled(settings.benchmark, declaration).of_run(settings)
+    return found.with_options(settings.benchmark_options).of_run(settings)
 
 
 def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
     """Open the scorer of a run's units by its settings; see `Benchmark.score`.
 
-    Runs of recorded steps are scored without the package that has the benchmark. Raises `DataError`
-    for others without theirs, and `UserError` for a variant that they do not have; the scorer
-    raises `UserError` for scores that are not as declared, and `ScoringError` where it fails.
+    Raises `DataError` where the package that has the benchmark is missing, `UserError` for a
+    variant that its measures do not have; the scorer raises `UserError` for scores that are not as
+    declared, and `ScoringError` where it fails.
     """
-    found = declared(settings.benchmark)
-    if found is None and declaration != MIND2WEB:
-        raise DataError(
-            f"scoring needs the package that has the benchmark {settings.benchmark}, which is not "
-            "installed"
-        )
-    if found is not None:
-        found = found.with_options(settings.benchmark_options).of_run(settings)
-        found.check_installed()
+    found = on_record(settings, declaration)
+    found.check_installed()
     check_variant(settings, declaration)
-    names, rules = declaration.scores, scoring_rules(settings)
+    names = declaration.scores
 
     @cache
     def measures() -> dict[str, Measure]:
-        listed = found.declared.measures if found else ()
-        return {name: measure for measure in listed for name in measure.scores}
+        return {name: one for one in found.declared.measures for name in one.scores}
 
     def score(prediction: Prediction, detail: Any) -> Scores:
-        if found is None:
-            return step_score(prediction, detail.gold, rules)
         try:
             scores = found.score(prediction, detail)
         except (UserError, MemoryError):
@@ -127,88 +119,57 @@ def _problem(scores: Scores, measures: Mapping[str, Measure]) -> str:
 
 Records = Sequence[Unit[Any]]
 
-FINE = frozenset({Status.ANSWERED, Status.NONE, Status.NOT_OFFERED})
 
-UnitKey = tuple[str, str]
-
-
-def key_of(record: Unit[Any]) -> UnitKey:
-    """Split and id of a unit, which has one chance and one right answer."""
-    return record.split, record.unit_id
-
-
-def bounds_for(
-    records: Records, chance: Mapping[UnitKey, Scores], ceiling: Mapping[UnitKey, Scores] | None
-) -> Bounds:
+def bounds_of(source: Benchmark, records: Records, settings: Settings) -> Bounds | None:
     """What chance, in expectation, and the oracle get of every unit, the same in each repeat.
 
-    ceiling: None if the oracle cannot be asked.
+    Of measures in tables only; None for a benchmark that says nothing of chance.
     """
+    distinct = {_key(record, settings): record for record in reversed(records)}
+    score = source.score
+    chance = dict(zip(distinct, source.chance(list(distinct.values()), score), strict=False))
+    if not chance:
+        return None
+    ceiling = _ceiling(source, distinct, settings)
 
-    def repeated(known: Mapping[UnitKey, Scores]) -> dict[tuple[int, str, str], Scores]:
+    def repeated(known: Mapping[BoundKey, Scores]) -> dict[tuple[int, str, str], Scores]:
+        keyed = ((record, _key(record, settings)) for record in records)
         return {
-            (record.repeat, *key): known[key]
-            for record in records
-            for key in [key_of(record)]
+            (record.repeat, record.split, record.unit_id): known[key]
+            for record, key in keyed
             if key in known
         }
 
     return Bounds(repeated(chance), None if ceiling is None else repeated(ceiling))
 
 
-class Extras:
-    """What a kind of units tells beside its measures, unless it overrides this: how many units have
-    what is 0 or 1 and not averaged."""
+BoundKey = tuple[int, str, str]
 
-    def bounds(self, records: Records, settings: Settings) -> Bounds | None:
-        """Chance and ceiling of the units of a run; None for kinds that have none."""
+
+def _key(record: Unit[Any], settings: Settings) -> BoundKey:
+    """Shuffle, split and id of a unit, which has one chance and one right answer."""
+    shuffle = record.repeat if settings.shuffles > 1 else 0
+    return shuffle, record.split, record.unit_id
+
+
+def _ceiling(
+    source: Benchmark, distinct: Mapping[BoundKey, Unit[Any]], settings: Settings
+) -> dict[BoundKey, Scores] | None:
+    """The scores of the oracle as the protocol reads it; None where it cannot be asked."""
+    valid = {key: record for key, record in distinct.items() if record.invalid is None}
+    if source.pictures and any(not record.pictures for record in valid.values()):
         return None
-
-    def rows(self, records: Records) -> dict[str, int]:
-        """Further counts of rows, for `summary.json`."""
-        return {measure.name: number for measure, number in _unaveraged(records)}
-
-    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
-        """Footnotes of the table that define its measures and bounds; `known` says whether there
-        is a ceiling."""
-        return iter(())
-
-    def answers(self, records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
-        """Lines on how the settled units ended."""
-        yield f"replies without an answer: {unanswered(counts)}"
-        for measure, number in _unaveraged(records):
-            yield f"{measure.meaning or measure.head}: {number}"
-
-    def places(self, records: Records) -> Iterator[str]:
-        """Lines on answers that name a place."""
-        return iter(())
-
-    def questions(self, asked: Records) -> Iterator[str]:
-        """Lines on what was asked."""
-        return iter(())
-
-    def warning(self, records: Records, settings: Settings) -> str:
-        """A mistake in the settings that the answers suggest, said while a run goes on and at its
-        end; "" for none."""
-        return ""
-
-
-def _unaveraged(records: Records) -> list[tuple[Measure, int]]:
-    """The measures of 0 or 1 that are not averaged, each with the number of units that have 1."""
-    source = declared(records[0].benchmark) if records else None
-    measures = source.declared.measures if source else ()
-    return [
-        (
-            one,
-            sum(record.settled and (record.scores or {}).get(one.name) == 1 for record in records),
-        )
-        for one in measures
-        if one.binary and not one.averages
-    ]
-
-
-def unanswered(counts: Counts) -> str:
-    """The settled units without an answer by status, and the share that could not be read."""
-    failures = {name: n for name, n in counts.statuses.items() if name not in FINE}
-    by_status = ", ".join(f"{n} {name}" for name, n in failures.items()) or "0"
-    return f"{by_status} ({100 * (counts.parse_failure_rate or 0):.1f} % unreadable)"
+    try:
+        protocol = open_with(replace(settings, prompts=None))
+    except UserError:
+        return None
+    found: dict[BoundKey, Scores] = {}
+    for key, record in valid.items():
+        try:
+            question = source.recall(record).shuffled(key[0])
+            said = question.outcome or as_oracle(protocol, question, source.declared.actions)
+            found[key] = source.score(said, record.detail)
+        except Exception:
+            # A protocol of a plugin may need more than the record; a table is still printed.
+            return None
+    return found

@@ -22,14 +22,13 @@ from adapters.decoding import convert_to
 from harness.benchmarks.index import Key, StoredStep, TableLayout, build_index, of_splits
 from harness.benchmarks.mind2web import TEST_SPLITS
 from harness.benchmarks.recorded import (
-    Fixed,
-    StepBenchmark,
     StepDataset,
     candidates_in,
     decode_operation,
     find_problems,
     whole,
 )
+from harness.benchmarks.step.benchmark import Fixed, StepBenchmark
 from harness.data_files import DataFile, local_files, missing_shards
 from harness.errors import DataError
 from harness.page import Box, Candidate

@@ -34,7 +34,8 @@ from harness.benchmarks.index import (
     build_index,
     of_splits,
 )
-from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.recorded import StepDataset
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.benchmarks.step_columns import COLUMNS, StepColumns
 from harness.data_files import DataFile, local_files
 from harness.errors import DataError, suggestion

@@ -31,7 +31,6 @@ from inspect_ai.solver import TaskState
 from adapters.inspect import score_reason
 from harness.benchmarks import benchmark
 from harness.benchmarks.scoring import scored, scorer_of
-from harness.benchmarks.unit_kind import unit_kind
 from harness.runs import Unit
 from harness.runs.lines import line_decoder, to_line
 from harness.runs.run import detail_type
@@ -152,12 +151,13 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         if state.store.get(RECORD) is None:
             return Score(value=dict.fromkeys(names), metadata={**facts, "unsettled": True})
         record = scored(restored(state.store.get(RECORD), of), scorer_of(settings, declared))
-        kind, prediction, by_name = unit_kind(record.kind), record.prediction, record.scores or {}
+        prediction, by_name = record.prediction, record.scores or {}
+        right = _words(record)
         return Score(
             value={name: by_name.get(key) for name, key in names.items()},
             answer=str(prediction.action or prediction.status) if prediction else None,
             explanation=record.error
-            or (f"not asked: {record.invalid}" if record.invalid else kind.answer(record)),
+            or (f"not asked: {record.invalid}" if record.invalid else f"right: {right}"),
             reason=_reason(record),
             metadata={
                 **facts,
@@ -169,6 +169,10 @@ def scores(benchmark: str = "", **rules: Any) -> Scorer:
         )
 
     return score
+
+
+def _words(record: Unit[Any]) -> str:
+    return benchmark(record.benchmark).words(record)
 
 
 def _reason(record: Unit[Any]) -> str | None:

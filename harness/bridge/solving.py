@@ -24,7 +24,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from adapters import Fatal, UnknownName
 from adapters.inspect import InspectModel, Known
 from harness.benchmarks import benchmark
-from harness.benchmarks.episode.benchmark import EPISODE
+from harness.benchmarks.episode.task import EPISODE
 from harness.bridge.scoring import RECORD, measures_of, scores, scoring_settings, stored
 from harness.errors import UserError
 from harness.planning.model import Unasked, default_limit, generation
@@ -157,8 +157,8 @@ def bridged(arguments: Mapping[str, Any]) -> Task:
         metrics=measures_of(declared),
         metadata={
             "protocol": settings.protocol,
-            "candidates": plan.kind.offered(),
-            "shown": plan.kind.shown(),
+            "candidates": plan.source.offered(plan.shows),
+            "shown": plan.pictures.text,
             "max_tokens": list(settings.max_tokens or ()),
             "prompts_sha256": plan.protocol.settings().get("prompts_sha256"),
             "dataset": plan.dataset.fingerprint,
@@ -267,7 +267,9 @@ def _solver(bridge: Bridge) -> Solver:
 def _samples(plan: Plan) -> list[Sample]:
     dataset = plan.dataset
     samples = []
-    for entry, (goal, right) in zip(dataset.entries, plan.kind.outlined(dataset), strict=True):
+    listed = plan.source.listed(dataset)
+    outlined = ((unit.goal, plan.source.words(unit)) for unit in listed)
+    for entry, (goal, right) in zip(dataset.entries, outlined, strict=True):
         samples.append(
             Sample(
                 id=entry.unit_id,

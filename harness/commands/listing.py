@@ -19,11 +19,11 @@ def unit_lines(units: Iterable[Unit[Any]]) -> Iterator[str]:
 
     `PARENT:3` in front of units that have an order is what `vlm-eval show` takes.
     """
-    from harness.benchmarks.unit_kind import unit_kind
+    from harness.benchmarks import benchmark
 
     last = None
     for unit in units:
-        right = unit_kind(unit.kind).right(unit)
+        right = benchmark(unit.benchmark).words(unit)
         (level, parent), *others = [*unit.parents.items(), ("", "")][: len(unit.parents) or 1]
         if (unit.split, parent) != last:
             last = unit.split, parent
@@ -174,15 +174,16 @@ def protocols(name: str | None) -> None:
 
 def _about(protocol: AskingProtocol) -> list[str]:
     """Return the paper, and what a protocol usually asks with."""
-    from harness.benchmarks.step.kind import RecordedSteps
-    from harness.settings import Settings
+    from harness.benchmarks import benchmark
+    from harness.settings import SETTINGS, Settings
     from harness.views import StepView
 
     needs, offered, count = protocol.needs, "", 1
     if protocol.View is StepView:
         source = needs.sources[0]
         top_k = needs.top_k if source == "ranker" else None
-        count = RecordedSteps.usual_count(Settings(candidates=source, top_k=top_k))
+        usual = benchmark(SETTINGS["benchmark"].default)
+        count = usual.usual_count(Settings(candidates=source, top_k=top_k))
         kinds = {
             "snapshot": "one positive among seeded negatives",
             "ranker": f"a ranker's top {top_k}",

@@ -200,15 +200,16 @@ def heading(plan: Plan) -> Iterator[str]:
         groups = set(map(dataset.group_of, dataset.entries))
         units += f", {counted(len(groups), level.one, level.many)}"
     splits = ", ".join(sorted({entry.split for entry in plan.selected.whole.entries}))
-    offered = plan.kind.offered()
+    offered = plan.source.offered(plan.shows)
     times = f", {settings.repeats} times" if settings.repeats > 1 else ""
     times += f", {settings.shuffles} shuffles" if settings.shuffles > 1 else ""
     roles = [f"{name}: {role.info.name}" for name, role in plan.roles.items()]
+    told = "" if settings.history is None else f", history: {settings.history}"
     for name, text in (
         ("model", plan.model.info.name),
         ("data", f"{settings.benchmark} ({splits}): {units}"),
         *([("choices", offered)] if offered else []),
-        ("asked", f"{settings.protocol}{times}, {plan.kind.shown()}"),
+        ("asked", f"{settings.protocol}{times}, pictures: {plan.pictures.text}{told}"),
         *([("roles", ", ".join(roles))] if roles else []),
         *(line for start in plan.starts for line in start.heading.items()),
         ("run", str(plan.directory)),

@@ -24,7 +24,7 @@ from harness.settings import written
 
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
-    from harness.benchmarks.unit_kind import Question
+    from harness.benchmarks.ready import Question
     from harness.dialogue import Ask, Embed
     from harness.protocols import AskingProtocol
     from harness.runs import ActRecord, CallRecord, Unit
@@ -62,25 +62,27 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     from harness import dialogue
     from harness.planning.plan import plan_run
     from harness.planning.pricing import tokens_of
+    from parsers.records import STATUS_WORDS
 
     plan = plan_run(read_options(model=model or "oracle"), asks=False)
     dataset = plan.dataset
     known = {e.unit_id: (dataset.parent_of(e), e.place) for e in dataset.entries}
     found = _matching(known, step, dataset.unit)
     if len(found) > 1:
-        _refuse(plan.kind.listed(dataset.without(known.keys() - found)), step, dataset.unit)
+        _refuse(plan.source.listed(dataset.without(known.keys() - found)), step, dataset.unit)
     (question,) = plan.questions_of(plan.only(found).dataset)
     if question.environment is not None:
         raise UserError(
             f"what is shown in {dataset.unit} {question.unit_id} is known once it is played: "
             f"vlm-eval show {shlex.quote(question.unit_id)} --run RUN"
         )
-    say(plan.kind.about(question.record))
+    say(_about(question.record, dataset.unit))
     if question.record.invalid:
         say(f"invalid: {question.record.invalid}; no model is asked about it")
         return 0
     if question.outcome is not None:
-        say(plan.kind.why_unasked(question))
+        status = STATUS_WORDS[question.outcome.status]
+        say(f"its outcome is known beforehand ({status}); no model is asked about it")
         return 0
     replies = _replies(plan.protocol, question, answer)
 
@@ -96,7 +98,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
             tell(call)
             return vectors(call.texts)
 
-        dialogue.hold(plan.kind.dialogue(question.view), reply, embed=embed)
+        dialogue.hold(plan.source.dialogue(question.view, plan.shows), reply, embed=embed)
 
     def tell(call: Ask | Embed) -> None:
         if isinstance(call, dialogue.Ask):
@@ -114,14 +116,15 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     held(answered.append, stand_in=False)
     held(tell, stand_in=len(described) >= len(answered))
     if answer:
-        say(f"\n===== {plan.kind.answer(question.record)} =====")
+        say(f"\n===== right: {plan.source.words(question.record)} =====")
     return 0
 
 
 def _show_run(directory: Path, text: str, answer: bool) -> int:
     """Print the recorded calls. Raises `UserError` for settings: the run has its own."""
-    from harness.benchmarks.unit_kind import unit_kind
+    from harness.benchmarks.scoring import on_record
     from harness.runs import open_run
+    from harness.runs.finding import settings_of
 
     for name in given_settings():
         raise UserError(f"{written(name)} has no effect with --run: the calls are on record")
@@ -140,16 +143,34 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
         if step_id not in found:
             continue
         number = f", repeat {repeat}" if repeat else ""
-        ended = unit_kind(record.kind).ended(record)
-        say(f"{unit} {step_id}{number} in {directory}: {ended}")
+        say(f"{unit} {step_id}{number} in {directory}: {_ended(record)}")
         calls = run.calls_of(step_id, repeat)
         for call in calls:
             _print_recorded(call)
         if not calls:
             say("no call is on record")
         if answer:
-            say(f"\n===== {unit_kind(record.kind).answer(record)} =====")
+            source = on_record(settings_of(run), run.manifest.declaration)
+            say(f"\n===== right: {source.words(record)} =====")
     return 0
+
+
+def _about(record: Unit[Any], unit: str) -> str:
+    """A line about a unit that is going to be asked about."""
+    place = () if record.place is None else (f"number {record.place + 1} of {record.total}",)
+    return (
+        f"{unit} {record.unit_id} ({', '.join((record.split, *record.parents.values(), *place))})"
+    )
+
+
+def _ended(record: Unit[Any]) -> str:
+    """Say how a unit ended, with the action that was answered and its scores."""
+    said = record.prediction
+    if said is None:
+        return record.invalid or "not answered"
+    scores = [f"{name} {value:g}" for name, value in (record.scores or {}).items() if value]
+    action = f": {said.action}" if said.action else ""
+    return f"{said.status}{action} ({', '.join(scores) or 'no score'})"
 
 
 def _print_recorded(call: CallRecord) -> None:

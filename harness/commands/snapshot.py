@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import click
 from adapters import Message, Picture, Text
 from harness.benchmarks import recorded_steps
 from harness.benchmarks.snapshot_file import SnapshotRow, write_snapshot
-from harness.benchmarks.step.kind import RecordedSteps
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.benchmarks.step.questions import StepQuestion
 from harness.commands.config import config_option
 from harness.commands.options import MESSAGES, SettingsCommand, read_options, setting_options
@@ -37,7 +38,7 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
         # Its columns have no place for them: turns would be scored as tasks.
         raise UserError(f"a snapshot stores tasks, and {plan.dataset.benchmark} has conversations")
     protocol = plan.protocol
-    if not isinstance(plan.kind, RecordedSteps):
+    if not isinstance(plan.source, StepBenchmark):
         raise UserError(f"a snapshot stores recorded steps, and {plan.dataset.benchmark} has none")
     if not protocol.can_be_stored:
         raise UserError(f"a snapshot stores two rounds; '{protocol.name}' asks in another way")
@@ -61,9 +62,9 @@ def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
 def _rows(
     plan: Plan, protocol: AskingProtocol, store: PictureStore, runner: asyncio.Runner
 ) -> Iterator[SnapshotRow]:
-    assert isinstance(plan.kind, RecordedSteps)
-    tasks, policy = plan.selected.tasks, plan.model.policy is not None
-    preparer = plan.kind.preparer(tasks, plan.model.info, is_blind=policy)
+    assert isinstance(plan.source, StepBenchmark)
+    shows = replace(plan.shows, blind=plan.model.policy is not None)
+    preparer = plan.source.preparer(plan.selected.tasks, shows)
     for row in recorded_steps(plan.dataset).rows():
         question = preparer.prepare(row)
         urls = runner.run(_encoded(store, question))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from harness.benchmarks import benchmark
+from harness.benchmarks import step_benchmark
 from harness.benchmarks.opening import check_asks
-from harness.benchmarks.step.kind import RecordedSteps
 from harness.benchmarks.step.questions import StepQuestion
 from harness.benchmarks.step.scene import PageScene
 from harness.errors import UserError, suggestion
@@ -56,11 +55,12 @@ def completed(chosen: Mapping[str, object], *, zero: bool) -> Settings:
         raise UserError(str(error)) from error
     if others := read.given.difference(TAKEN):
         raise UserError(f"{sorted(others)[0]} has no effect on an environment; leave it out")
-    settings = RecordedSteps.given(replace(read, invalid="fail" if zero else "exclude"))
-    check_asks(benchmark(settings.benchmark), protocol)
-    lacks = RecordedSteps.lacks(settings, protocol, is_policy=True)
+    source = step_benchmark(read.benchmark)
+    settings = source.given(replace(read, invalid="fail" if zero else "exclude"))
+    check_asks(source, protocol)
+    lacks = source.lacks(settings, protocol, is_policy=True)
     refuse_without_effect(settings.given, lacks)
-    return replace(settings, **RecordedSteps.completed(settings, protocol))
+    return replace(settings, **source.completed(settings, protocol))
 
 
 def check_one_of(name: str, value: object, known: Sequence[object]) -> None:

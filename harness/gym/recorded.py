@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import gymnasium
 from gymnasium.error import ResetNeeded
 
 from adapters.contract import AdapterInfo
-from harness.benchmarks import StoredStep, benchmark, recorded_steps
-from harness.benchmarks.step.kind import RecordedSteps
+from harness.benchmarks import StoredStep, recorded_steps, step_benchmark
+from harness.benchmarks.scoring import scored, scorer_of
+from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.questions import StepQuestion
 from harness.errors import UserError
 from harness.gym.actions import PLACE, ActionStrings, read_action
@@ -73,12 +75,16 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         zero = on_invalid == "score_zero"
         self.settings = completed(settings, zero=zero)
         self.protocol = ActionStrings()
-        kind = RecordedSteps(self.settings, self.protocol)
-        kind.open()
+        source = step_benchmark(self.settings.benchmark).of_run(self.settings)
+        model = AdapterInfo(
+            name="environment", model="environment", provider="environment", stand_in="policy"
+        )
+        shows = Shows(self.settings, self.protocol, model, blind=True)
+        shows.check()
         selected = open_data(self.settings)
-        kind.check(selected.part)
+        source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
-        self.declared = benchmark(self.settings.benchmark).declared
+        self.declared = source.declared
         self.task_rows = selected.task_rows
         level = self._data.whole if episode is None else episode
         names = [one.name for one in self.declared.levels]
@@ -87,14 +93,10 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self._groups = _grouped(self._data.entries, level, self._turn)
         self._several = level != self._turn
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
-        model = AdapterInfo(
-            name="environment", model="environment", provider="environment", stand_in="policy"
-        )
-        preparer = kind.preparer(selected.tasks, model, is_blind=True)
         success = self.declared.main_of_units.score(self.settings.f1)
         self.rules = Rules(
-            prepare=preparer.prepare,
-            scored=kind.scored,
+            prepare=source.preparer(selected.tasks, shows).prepare,
+            scored=partial(scored, score=scorer_of(self.settings, self.declared)),
             succeeds=lambda scores: scores[success] == 1,
             strict=transition == "strict",
             zero=zero,

@@ -10,11 +10,10 @@ from typing import Any
 
 from adapters.contract import Fatal
 from harness.benchmarks import benchmark
-from harness.benchmarks.unit_kind import kind_of
 from harness.engine import ProtocolError
 from harness.errors import UserError
 from harness.judging import JudgingSettings
-from harness.judging.kind import FEEDS, NAME, Feed
+from harness.judging.benchmark import FEEDS, NAME, Feed
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.planning.plan import Plan, plan_run
 from harness.planning.roles import values_of_model
@@ -122,7 +121,7 @@ class Judge:
 def judges_of(settings: Settings) -> list[Judge]:
     """Return the judges that were named. Raises `UserError`."""
     source, found = benchmark(settings.benchmark), list[tuple[str, str]]()
-    after = source.after or kind_of(settings.benchmark).after
+    after = source.after
     if source.kind == TRAJECTORY:
         raise UserError("--judge: a judgement is not judged itself")
     own: dict[str, dict[str, str]] = {}

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from adapters import AdapterInfo, ModelInfo
 from harness.benchmarks import benchmark
-from harness.benchmarks.unit_kind import Question
+from harness.benchmarks.ready import Question
 from harness.dialogue import Ask
 from harness.planning.estimated_calls import (
     CASES,
@@ -123,7 +123,7 @@ def _count(
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    declared = plan.kind.calls(question.count)
+    declared = plan.source.calls(question.count, plan.shows)
     for role in dict.fromkeys((*declared, *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
         of_role = RoleEstimate(len(made), len(made))

@@ -13,7 +13,7 @@ from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
 from adapters.conversation import Tier
 from adapters.embedding import stand_in
 from adapters.prices import PriceSheet
-from harness.benchmarks.unit_kind import Question
+from harness.benchmarks.ready import Question
 from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
 from harness.pictures import built_in_picture
@@ -138,7 +138,7 @@ def estimated_calls(plan: Plan, question: Question) -> list[EstimatedCall]:
                 given.append(embed(call) if isinstance(call, Embed) else act(call))
         return given
 
-    hold_turns(plan.kind.dialogue(question.view), results)
+    hold_turns(plan.source.dialogue(question.view, plan.shows), results)
     return calls
 
 

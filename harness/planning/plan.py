@@ -13,8 +13,9 @@ from adapters import Adapter, AdapterInfo
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.opening import open_with
+from harness.benchmarks.ready import Question
 from harness.benchmarks.scoring import check_variant
-from harness.benchmarks.unit_kind import Question, UnitKind, unit_kind
+from harness.benchmarks.shows import Shows
 from harness.pictures import PicturePolicy
 from harness.planning.data import Selected, open_data
 from harness.planning.model import (
@@ -42,9 +43,11 @@ class Plan:
 
     settings: Settings
     """The completed settings; see `resolve.complete`."""
+    source: Benchmark
+    """The benchmark of this run."""
+    shows: Shows
+    """What is shown of its units."""
     selected: Selected
-    kind: UnitKind
-    """The kind of the units, which prepares them."""
     model: Model
     directory: Path
     taken: frozenset[StepKey] = frozenset()
@@ -56,11 +59,11 @@ class Plan:
 
     @property
     def protocol(self) -> AskingProtocol:
-        return self.kind.protocol
+        return self.shows.protocol
 
     @property
     def pictures(self) -> PicturePolicy:
-        return self.kind.pictures
+        return self.shows.pictures
 
     @property
     def dataset(self) -> Dataset[Any]:
@@ -73,12 +76,12 @@ class Plan:
 
     @property
     def usual_count(self) -> int:
-        return self.kind.usual_count(self.settings)
+        return self.source.usual_count(self.settings)
 
     @property
     def most_calls(self) -> int:
         """The largest number of calls that the run can take."""
-        calls = sum(most for _, most in self.kind.calls(self.usual_count).values())
+        calls = sum(most for _, most in self.source.calls(self.usual_count, self.shows).values())
         return (self.dialogues - len(self.taken)) * calls
 
     @property
@@ -124,8 +127,7 @@ class Plan:
 
     def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
         """The questions of a part of its units, in the order of the data, one at a time."""
-        tasks, is_blind = self.selected.tasks, not self.model.sees
-        return self.kind.questions(dataset, tasks, self.model.info, is_blind=is_blind)
+        return self.source.ready(dataset, self.selected.tasks, self.shows)
 
 
 def plan_run(
@@ -163,11 +165,12 @@ def plan_run(
         is_own=instance is not None,
     )
     whole, protocol, directory = completing(settings)
-    kind = unit_kind(source.kind)(whole, protocol)
-    kind.open()
     if model is None:
         model = open_policy(whole, policy, protocol, source)
-    check_model(whole, protocol, model.info, kind.pictures)
+    source = benchmark_of(whole)
+    shows = Shows(whole, protocol, model.info, blind=not model.sees)
+    shows.check()
+    check_model(whole, protocol, model.info, shows.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()
     roles: Mapping[str, OpenRole] = {}
@@ -176,13 +179,13 @@ def plan_run(
 
         roles = open_roles(whole, protocol, asks=asks)
     selected = open_data(whole)
-    kind.check(selected.part)
+    source.check(selected.part, shows)
     check_variant(whole, source.declared)
     if asks:
         source.check_installed()
         if model.policy is not None:
             model.policy.check(selected.part.entries)
-    plan = Plan(whole, selected, kind, model, directory, roles=roles, starts=begun)
+    plan = Plan(whole, source, shows, selected, model, directory, roles=roles, starts=begun)
 
     def usual() -> Path:
         return completing(replace(settings, out=None, max_tokens=None))[2]
@@ -263,7 +266,7 @@ def setup_of(plan: Plan) -> Setup:
         config={
             **on_record(settings),
             **_of_objects(settings),
-            **plan.kind.described(names),
+            **plan.source.identity(plan.shows, names),
             **({"role_models": roles} if roles else {}),
             **_of_model(plan),
         },

@@ -9,7 +9,6 @@ from adapters import AdapterInfo
 from adapters.contract import Generation
 from harness.benchmarks import Benchmark
 from harness.benchmarks.opening import check_asks
-from harness.benchmarks.unit_kind import unit_kind
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, settled_settings, text_first
@@ -29,7 +28,7 @@ def begin(settings: Settings, source: Benchmark) -> Settings:
         settings = replace(settings, protocol=source.protocol)
     if "flex" in settings.tier and "timeout_s" not in settings.given:
         settings = replace(settings, timeout_s=FLEX_TIMEOUT_S)
-    return unit_kind(source.kind).given(settings)
+    return source.given(settings)
 
 
 def complete(
@@ -46,8 +45,7 @@ def complete(
     whether the model is the caller's own. Raises `UserError` for settings that do not go together.
     """
     check_asks(source, protocol)
-    kind = unit_kind(source.kind)
-    lacks = kind.lacks(settings, protocol, is_policy=is_policy)
+    lacks = source.lacks(settings, protocol, is_policy=is_policy)
     lacks |= _missing(settings.model, protocol, is_policy=is_policy, is_own=is_own)
     if not source.own_python:
         lacks[OWN_PYTHON] = f"on {settings.benchmark}, which runs under this Python; leave it out"
@@ -73,8 +71,8 @@ def complete(
             (name, list(value) if isinstance(value, tuple) else value) for name, value in options
         ),
     )
-    changes = kind.completed(settings, protocol)
-    changes["lacks"] = kind.never_has(source)
+    changes = source.completed(settings, protocol)
+    changes["lacks"] = source.never_has()
     settled = settled_settings(settings.protocol, protocol, dict(settings.protocol_options))
     settled["protocol_options"] = tuple(sorted(settled["protocol_options"].items()))
     return replace(settings, **changes, **settled)

@@ -187,25 +187,33 @@ _BUILT_IN = (
     ("ocr", "harness.ocr.policies:ReadsScreens", f"screens: {_READS}"),
     (
         "random",
-        "harness.benchmarks.grounding.kind:RANDOM",
+        "harness.benchmarks.grounding.benchmark:RANDOM",
         "places: a point drawn uniformly from the picture",
     ),
-    ("centre", "harness.benchmarks.grounding.kind:CENTRE", "places: the middle of every picture"),
+    (
+        "centre",
+        "harness.benchmarks.grounding.benchmark:CENTRE",
+        "places: the middle of every picture",
+    ),
     (
         "random",
-        "harness.benchmarks.question.kind:RANDOM",
+        "harness.benchmarks.question.benchmark:RANDOM",
         "questions: a random option; nothing where there are none",
     ),
     (
         "random",
-        "harness.benchmarks.screen.kind:RANDOM",
+        "harness.benchmarks.screen.benchmark:RANDOM",
         "screens: a tap at a point drawn uniformly from the picture",
     ),
-    ("scroll-down", "harness.benchmarks.screen.kind:SCROLL_DOWN", "screens: scrolls down always"),
-    ("wait", "harness.benchmarks.screen.kind:WAIT", "screens: waits always"),
+    (
+        "scroll-down",
+        "harness.benchmarks.screen.benchmark:SCROLL_DOWN",
+        "screens: scrolls down always",
+    ),
+    ("wait", "harness.benchmarks.screen.benchmark:WAIT", "screens: waits always"),
     (
         "repeat",
-        "harness.benchmarks.screen.kind:REPEAT",
+        "harness.benchmarks.screen.benchmark:REPEAT",
         "screens: the recorded action of the step before",
     ),
     (
@@ -215,23 +223,23 @@ _BUILT_IN = (
     ),
     (
         "random",
-        "harness.benchmarks.prompt.kind:RANDOM",
+        "harness.benchmarks.prompt.benchmark:RANDOM",
         "prompts: clicks a random element of the page",
     ),
     (
         "lexical",
-        "harness.benchmarks.prompt.kind:LEXICAL",
+        "harness.benchmarks.prompt.benchmark:LEXICAL",
         "prompts: clicks the element whose words overlap most with the task's",
     ),
-    ("always-scroll", "harness.benchmarks.prompt.kind:ALWAYS_SCROLL", "prompts: scrolls down"),
+    ("always-scroll", "harness.benchmarks.prompt.benchmark:ALWAYS_SCROLL", "prompts: scrolls down"),
     (
         "always-finish",
-        "harness.benchmarks.prompt.kind:ALWAYS_FINISH",
+        "harness.benchmarks.prompt.benchmark:ALWAYS_FINISH",
         "prompts: finishes without an answer",
     ),
     (
         "evade",
-        "harness.benchmarks.prompt.kind:EVADE",
+        "harness.benchmarks.prompt.benchmark:EVADE",
         "prompts: the right click, else `finish()`: what leaving out rows is worth",
     ),
 )

@@ -61,7 +61,7 @@ _BUILT_IN = {
         "point at what an instruction means on a picture, in the form of the model's family",
     ),
     "question": (
-        "harness.benchmarks.question.kind:QuestionProtocol",
+        "harness.benchmarks.question.protocol:QuestionProtocol",
         "a question about pictures, answered in words or with the letter of an option",
     ),
     "visualwebbench": (
@@ -118,7 +118,7 @@ _BUILT_IN = {
         "one call of BrowserGym's functions: click, fill, scroll, goto, tabs, ... (BrowserGym)",
     ),
     "verbatim": (
-        "harness.benchmarks.prompt.kind:Verbatim",
+        "harness.benchmarks.prompt.benchmark:Verbatim",
         "text only: a finished prompt as it is, answered with a function call (AutoWebBench)",
     ),
 }

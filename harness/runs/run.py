@@ -42,8 +42,8 @@ DETAILS = {
     "grounding": "parsers.grounding:GroundingDetail",
     "question": "parsers.question:QuestionDetail",
     "screen-step": "parsers.screen:ScreenDetail",
-    "prompt": "harness.benchmarks.prompt.kind:PromptDetail",
-    "episode": "harness.benchmarks.episode.benchmark:EpisodeDetail",
+    "prompt": "harness.benchmarks.prompt.benchmark:PromptDetail",
+    "episode": "harness.benchmarks.episode.task:EpisodeDetail",
     "trajectory": "harness.judging.trajectory:TrajectoryDetail",
 }
 """Types of the details of the kinds that ship: their results can be read without a benchmark."""

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.scoring import FINE, Records
-from harness.benchmarks.unit_kind import unit_kind
+from harness.benchmarks.scoring import Records, on_record
 from harness.pictures import show_answers
 from harness.planning.model import limits_of
 from harness.runs import Manifest, Unit, open_run
@@ -24,6 +23,7 @@ from harness.tables.repeats import repeats_text
 from harness.tables.results import cell_of
 from parsers import Counts, Declaration, Measure, Results
 from parsers.declaration import SPLIT
+from parsers.estimates import FINE
 from parsers.records import STATUS_WORDS, Status
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def warnings_of(
         yield f"warning: {bad}"
     for change in changes(manifest.answerers) if manifest is not None else ():
         yield f"warning: {change}"
-    if mistake := unit_kind(declared.kind).extras.warning(records, settings):
+    if mistake := on_record(settings, declared).mistake(records, settings):
         yield f"warning: {mistake}"
 
 

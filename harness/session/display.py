@@ -95,12 +95,11 @@ class Display(Observers):
 
     def _check(self) -> None:
         """Say what mistake the answers suggest; until then, look again at twice as many units."""
-        from harness.benchmarks import benchmark
-        from harness.benchmarks.unit_kind import unit_kind
+        from harness.benchmarks import benchmark_of
 
         records = list(self.running.latest.values())
-        extras = unit_kind(benchmark(self._settings.benchmark).kind).extras
-        mistake = "" if self._of_policy else extras.warning(records, self._settings)
+        source = benchmark_of(self._settings)
+        mistake = "" if self._of_policy else source.mistake(records, self._settings)
         self._checked = sys.maxsize if mistake else 2 * len(records)
         if mistake:
             self.notice(f"warning: {mistake}")

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from adapters.contract import Adapter, Generation, Request
 from adapters.conversation import Conversation, Finish, Reply, Usage
-from harness.benchmarks.unit_kind import Question
+from harness.benchmarks.ready import Question
+from harness.benchmarks.scoring import scored, scorer_of
 from harness.dialogue import Ask, Call, Embed, Result, hold_async
 from harness.engine import ProtocolError
 from harness.errors import DataError
@@ -46,6 +47,7 @@ class OneByOne:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._score = scorer_of(plan.settings, plan.source.declared)
         self._questions = _Questions(plan)
         self._shared: dict[tuple[str, int, str, str], tuple[str, Result]] = {}
         self._locks: dict[tuple[str, int, str, str], asyncio.Lock] = {}
@@ -60,18 +62,20 @@ class OneByOne:
         in a run. Raises `DataError` for a unit that cannot be read, `ProtocolError`, and whatever
         an adapter raises.
         """
-        kind, settings = self._plan.kind, self._plan.settings
+        plan, settings = self._plan, self._plan.settings
         question = await self._questions.of(unit_id)
         record = replace(question.record, repeat=repeat, settled=True)
         if record.invalid is not None or question.outcome is not None:
-            return kind.scored(replace(record, prediction=question.outcome))
+            return scored(replace(record, prediction=question.outcome), self._score)
         question = question.shuffled(repeat) if settings.shuffles > 1 else question.repeated()
         pictures = await self._store()
         for digest, data in question.sources.items():
             pictures.add(digest, data, unit_id)
         dialogue = _Dialogue(self, unit_id, repeat, pictures, asked)
         try:
-            prediction = await hold_async(kind.dialogue(question.view), dialogue.results)
+            prediction = await hold_async(
+                plan.source.dialogue(question.view, plan.shows), dialogue.results
+            )
         finally:
             for digest in question.sources:
                 pictures.discard(digest)
@@ -80,16 +84,15 @@ class OneByOne:
                 f"{record.kind} {unit_id}: the protocol returned {type(prediction).__name__}, not "
                 "a Prediction"
             )
-        return kind.scored(
-            replace(
-                record,
-                asked=True,
-                pictures=record.pictures or question.looked_up(),
-                prompt_tokens=dialogue.prompt_tokens,
-                prediction=prediction,
-                usage=dialogue.usage,
-            )
+        asked_about = replace(
+            record,
+            asked=True,
+            pictures=record.pictures or question.looked_up(),
+            prompt_tokens=dialogue.prompt_tokens,
+            prediction=prediction,
+            usage=dialogue.usage,
         )
+        return scored(asked_about, self._score)
 
     async def embed(self, call: Embed) -> Result:
         """Embed texts with the embedder of the role. Raises what it raises."""

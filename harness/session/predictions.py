@@ -13,10 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.benchmarks import benchmark, note_of
+from harness.benchmarks import benchmark, benchmark_of, note_of
 from harness.benchmarks.prediction_file import read_predictions
 from harness.benchmarks.scoring import scored, scorer_of
-from harness.benchmarks.unit_kind import kind_of
 from harness.errors import UserError
 from harness.printing import say
 from harness.runs import StepUnit, open_run
@@ -52,7 +51,7 @@ def score_predictions(
     code."""
     from harness.planning.data import open_data
 
-    kind = kind_of(settings.benchmark).predictions(settings)
+    kind = benchmark_of(settings).predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)
     selected = open_data(replace(settings, distractors=0))

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adapters import Usage
-from harness.benchmarks.scoring import Records
-from harness.benchmarks.unit_kind import unit_kind
+from harness.benchmarks.scoring import Records, on_record
 from harness.pictures import show_answers
 from harness.runs import Manifest, by_role, by_tier, open_run
 from harness.runs.on_record import reused_replies
@@ -157,7 +156,7 @@ def _footnotes(
     first, *_ = _averages(declared)
     yield rates_note(first, [shown[0].rules.variant], declared, shown)
     known = any(row.ceiling is not None for part in shown for row in part.rows)
-    yield from unit_kind(declared.kind).extras.definitions(settings, known=known)
+    yield from on_record(settings, declared).footnotes(settings, known=known)
     left_open = {name for part in shown for name in part.left_open}
     yield from open_notes(left_open, declared)
     yield from coverage_notes(shown, declared)
@@ -179,7 +178,7 @@ def counts(
     unrecorded: float,
 ) -> list[str]:
     """Validity, failures settled and unsettled, properties of the questions, tokens and cost."""
-    totals, kind = total.counts, unit_kind(declared.kind).extras
+    totals = total.counts
     lines = [_rows_line(totals, total.repeats)]
     if short := _parents_with_missing_rows(records, declared, task_rows):
         measured = ", ".join(measure.meaning for measure in declared.of_parents)
@@ -187,13 +186,11 @@ def counts(
             f"{declared.innermost.many}: {short} of {totals.n_parents} have more recorded actions "
             f"than rows; {measured} counts the rows only"
         )
-    lines += kind.answers(records, totals, settings.top_k)
+    lines += on_record(settings, declared).notes(records, totals, settings)
     lines += notes(totals.flags) if notes is not None else ()
-    lines += kind.places(records)
     if totals.n_unsettled:
         lines.append(f"without an answer so far: {unsettled(records, totals)}")
     asked = [record for record in records if record.asked]
-    lines += kind.questions(asked)
     if tokens := prompt_tokens_of(records):
         median, most = tokens
         lines.append(f"prompt tokens (estimated): median {median:,}, 99th percentile {most:,}")

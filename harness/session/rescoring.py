@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.benchmarks import Benchmark, benchmark_of
 from harness.benchmarks.opening import open_with
 from harness.benchmarks.scoring import scored, scorer_of
-from harness.benchmarks.unit_kind import UnitKind, kind_of
+from harness.benchmarks.shows import Shows
 from harness.dialogue import Act, Ask, Call, Result, hold_turns
 from harness.errors import UserError
 from harness.printing import say
@@ -139,7 +140,8 @@ def rescored(run: Run, settings: Settings) -> Rescored:
 
     Raises `RunError` if the recorded calls do not belong to the run's protocol.
     """
-    kind = kind_of(settings.benchmark)(settings, protocol_of(settings))
+    source = benchmark_of(settings)
+    shows = Shows(settings, protocol_of(settings))
     score = scorer_of(settings, run.manifest.declaration)
     edition = run.manifest.reading
     calls = RecordedCalls(run.calls())
@@ -150,9 +152,9 @@ def rescored(run: Run, settings: Settings) -> Rescored:
             of_step = calls.of(record.key)
             shuffle = record.repeat if settings.shuffles > 1 else 0
             try:
-                prediction, _ = reread(kind, run, record, of_step, shuffle)
+                prediction, _ = reread(source, shows, run, record, of_step, shuffle)
                 if edition < READING:
-                    check_questions(kind, run, record, of_step, shuffle, prediction)
+                    check_questions(source, shows, run, record, of_step, shuffle, prediction)
                 changed += prediction != record.prediction
             except NotOnRecord:
                 if record.prediction is None or edition >= READING:
@@ -185,13 +187,13 @@ def notes_of(settings: Settings) -> Notes | None:
 
 
 def reread(
-    kind: UnitKind, run: Run, record: Unit[Any], calls: Calls, shuffle: int
+    source: Benchmark, shows: Shows, run: Run, record: Unit[Any], calls: Calls, shuffle: int
 ) -> tuple[Prediction, tuple[str, ...]]:
     """Hold the dialogue of a step again with what is on record.
 
     Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
     """
-    question = kind.of_record(record).shuffled(shuffle)
+    question = source.recall(record).shuffled(shuffle)
     used: list[str] = []
 
     def result(call: Call) -> Result:
@@ -201,12 +203,13 @@ def reread(
         used.append(recorded.id)
         return run.result_of(recorded)
 
-    said = hold_turns(kind.dialogue(question.view), lambda asked: list(map(result, asked)))
+    said = hold_turns(source.dialogue(question.view, shows), lambda asked: list(map(result, asked)))
     return said, tuple(used)
 
 
 def check_questions(
-    kind: UnitKind,
+    source: Benchmark,
+    shows: Shows,
     run: Run,
     record: Unit[Any],
     calls: Calls,
@@ -219,7 +222,7 @@ def check_questions(
     only what both texts number can be compared (`<a id=2> Help`). A question that numbers nothing
     without the page is the same as long as the prediction is.
     """
-    question = kind.of_record(record, scene=False).shuffled(shuffle)
+    question = source.recall(record, scene=False).shuffled(shuffle)
 
     def result(ask: Call) -> Result:
         call = calls[name_of(ask, record.repeat)]
@@ -233,7 +236,7 @@ def check_questions(
             raise NotOnRecord(f"{record.kind} {record.unit_id} asks something else as '{ask.name}'")
         return call.reply
 
-    hold_turns(kind.dialogue(question.view), lambda asks: list(map(result, asks)))
+    hold_turns(source.dialogue(question.view, shows), lambda asks: list(map(result, asks)))
 
 
 def rescore_run(

@@ -119,7 +119,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                 closing.push_async_callback(store.close)
         pictures = PictureStore(settings.workers, disk=_disk_pictures(plan, say))
         closing.callback(pictures.close)
-        closing.push_async_callback(plan.kind.close)
+        closing.push_async_callback(plan.source.close)
         closing.callback(observer.ended)
         observer.begun(plan, len(directory.settled), before)
 

@@ -18,7 +18,8 @@ from typing import Any
 
 from adapters import Picture
 from harness.benchmarks.contract import Dataset
-from harness.benchmarks.unit_kind import Question
+from harness.benchmarks.ready import Question
+from harness.benchmarks.scoring import scored, scorer_of
 from harness.dialogue import SCREENSHOT, Observation
 from harness.engine import Environment, Job, Outcome, says_nothing
 from harness.pictures import Form, PictureStore
@@ -50,7 +51,7 @@ class Session:
         self._plan = plan
         self._settings = plan.settings
         self._protocol = plan.protocol
-        self._kind = plan.kind
+        self._score = scorer_of(plan.settings, plan.source.declared)
         self._model = model
         self._directory = directory
         self._pictures = pictures
@@ -143,8 +144,9 @@ class Session:
 
     def _pass_over(self, question: Question, repeat: int) -> None:
         """Record a unit without asking: an invalid one, or one whose outcome is known."""
-        record = self._kind.scored(
-            replace(question.record, repeat=repeat, settled=True, prediction=question.outcome)
+        record = scored(
+            replace(question.record, repeat=repeat, settled=True, prediction=question.outcome),
+            self._score,
         )
         self._record(record)
         self._observer.passed_over(record.unit_id, repeat)
@@ -170,7 +172,7 @@ class Session:
             roles=outcome.roles,
             tiers=outcome.tiers,
         )
-        record = self._kind.scored(record)
+        record = scored(record, self._score)
         if record.invalid == SCORING_ERROR and not self._unscored:
             self._unscored = True
             self._observer.notice(
@@ -195,7 +197,7 @@ class Session:
         return Job(
             unit_id=key[0],
             repeat=key[1],
-            dialogue=lambda: self._kind.dialogue(question.view),
+            dialogue=lambda: self._plan.source.dialogue(question.view, self._plan.shows),
             recorded=self._directory.recorded.get(key, {}),
             environment=self._environment(key, question),
             kind=question.record.kind,

@@ -14,8 +14,7 @@ import msgspec
 
 from adapters import Usage
 from harness.benchmarks import benchmark, note_of
-from harness.benchmarks.scoring import Records
-from harness.benchmarks.unit_kind import unit_kind
+from harness.benchmarks.scoring import Records, bounds_of, on_record
 from harness.pictures import show_answers
 from harness.runs import Manifest, StepKey, Unit, by_role, by_tier
 from harness.settings import SETTINGS, Settings
@@ -54,7 +53,7 @@ def results_of(
 
     `task_rows` has the number of rows of tasks cut short.
     """
-    bounds = unit_kind(declared.kind).extras.bounds(records, settings)
+    bounds = bounds_of(on_record(settings, declared), records, settings)
     rules = aggregation_rules(settings, declared)
     return every_result(trials_of(records), declared, rules, lengths=task_rows, bounds=bounds)
 
@@ -127,7 +126,6 @@ def summarise(
 ) -> dict[str, Any]:
     """`summary.json`: all numbers (`found`), counts, tokens and cost, computed from the lines."""
     declared = manifest.declaration
-    kind = unit_kind(declared.kind).extras
     usage, cost = tokens_and_cost(records)
     return {
         "note": note_of(settings.benchmark),
@@ -148,7 +146,7 @@ def summarise(
         "rows": {
             "all": len(records),
             "asked": sum(record.asked for record in records),
-            **kind.rows(records),
+            **on_record(settings, declared).counts(records),
         },
         **({"agreement": share} if (share := agreement_of(records)) is not None else {}),
         "usage": plain(usage),

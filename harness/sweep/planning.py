@@ -173,7 +173,7 @@ def _priced(
 
 
 async def _close(plan: Plan) -> None:
-    await plan.kind.close()
+    await plan.source.close()
     if plan.model.load is None:
         await plan.model.adapter.close()
     for role in plan.roles.values():

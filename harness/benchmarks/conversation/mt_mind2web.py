@@ -24,8 +24,9 @@ from harness.benchmarks.mind2web import TEST_SPLITS as MULTIMODAL
 from harness.benchmarks.mind2web import Screenshots
 from harness.benchmarks.mind2web_json import OriginalLayout, indexed
 from harness.benchmarks.published import files_of
-from harness.benchmarks.recorded import StepBenchmark, StepDataset
+from harness.benchmarks.recorded import StepDataset
 from harness.benchmarks.sample import shipped
+from harness.benchmarks.step.benchmark import StepBenchmark
 from harness.data_files import DataFile, local_files, split_of
 from harness.errors import DataError
 from harness.runs.steps import turn_of

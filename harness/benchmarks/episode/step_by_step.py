@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
-from harness.benchmarks import benchmark
 from harness.benchmarks.episode import EpisodeSettings
-from harness.benchmarks.episode.benchmark import EpisodeTask, action_words
+from harness.benchmarks.episode.task import EpisodeTask
+from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import PastScene
 from harness.benchmarks.step.questions import Preparer, StepQuestion
-from harness.benchmarks.unit_kind import picture_policy
 from harness.dialogue import (
     SCREENSHOT,
     Act,
@@ -33,12 +32,9 @@ from harness.dialogue import (
 )
 from harness.live.contract import PAGE, LivePage, Seen, decode_page
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
-from harness.protocols import AskingProtocol
-from harness.rankers import Ranks
 from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
 from harness.runs import STEP, Unit
 from harness.runs.live_steps import behind
-from harness.settings import Settings
 from harness.views import LiveView, StepView
 from parsers.actions import Action
 from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
@@ -75,13 +71,14 @@ class EpisodeView:
 class StepByStep:
     """How a run asks about each observation of an episode in turn.
 
-    ask: asks about an observation; its prediction comes in the actions of the benchmark.
+    ask: asks about an observation as `shows` says; its prediction comes in the actions of the
+        benchmark.
+    attributes: what AutoWebGLM's form shows of elements.
     """
 
-    settings: Settings
-    protocol: AskingProtocol
-    ask: Callable[[StepView], Dialogue]
-    ranks: Ranks | None = None
+    shows: Shows
+    ask: Callable[[StepView, Shows], Dialogue]
+    attributes: Attributes = MIND2WEB_ATTRIBUTES
 
     def dialogue(self, episode: EpisodeView) -> Dialogue:
         """Act until the episode is over.
@@ -90,7 +87,7 @@ class StepByStep:
         why it came to its `end`; `votes` adds up those for and against the actions of all steps.
         """
         episode.shown.clear()
-        limit = EpisodeSettings.of(self.settings).max_steps or episode.task.max_steps
+        limit = EpisodeSettings.of(self.shows.settings).max_steps or episode.task.max_steps
         observation, seen = _seen((yield Act(None, BEGIN)))
         preparer = self._preparer(episode.rule)
         before: tuple[Earlier, ...] = ()
@@ -106,9 +103,11 @@ class StepByStep:
             page, parsed = _page(observation)
             question = self._question(preparer, episode, number, seen, page, observation, before)
             said, now = list[_Asked](), Earlier()
-            if question.choices or self.protocol.needs.point:
-                about = question.for_policy(self.protocol)
-                last = yield from _numbered(number, self.ask(question.view), about, said)
+            if question.choices or self.shows.protocol.needs.point:
+                about = question.for_policy(self.shows.protocol)
+                last = yield from _numbered(
+                    number, self.ask(question.view, self.shows), about, said
+                )
             else:
                 last = Prediction(Status.NO_ELEMENT)
             episode.shown.extend(question.looked_up() or question.step.pictures)
@@ -171,7 +170,7 @@ class StepByStep:
             },
             labels={"domain": "", "subdomain": ""},
             position=number - 1,
-            total=EpisodeSettings.of(self.settings).max_steps or episode.task.max_steps,
+            total=EpisodeSettings.of(self.shows.settings).max_steps or episode.task.max_steps,
             goal=seen.goal,
             source=f"{episode.unit_id}, step {number}",
             detail=RowDetail(
@@ -185,7 +184,7 @@ class StepByStep:
         question = preparer.prepare(row)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)
         step = replace(question.step, before=before, page_size=seen.viewport, window=window)
-        if episode.recorded is not None and self.protocol.needs.pictures == "page":
+        if episode.recorded is not None and self.shows.protocol.needs.pictures == "page":
             again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
             step = replace(step, pictures=again)
         return replace(question, view=LiveView(step, question.choices))
@@ -211,22 +210,21 @@ class StepByStep:
         width, height = seen.viewport
         share = None if point is None else (point[0] / max(1, width), point[1] / max(1, height))
         segment = ""
-        if self.protocol.needs.segments and action.element is not None:
-            segment = _segment(parsed, action.element, self._attributes)
+        if self.shows.protocol.needs.segments and action.element is not None:
+            segment = _segment(parsed, action.element, self.attributes)
         value = str(action.arguments.get("value", ""))
         return plain, Earlier(operation, value, share, segment=segment, words=words)
 
     def _preparer(self, rule: ImageRule | None) -> Preparer:
-        pictures = picture_policy(self.settings, "full")
-        shown = self._attributes
+        shows = self.shows
         return Preparer(
-            self.settings, self.protocol, pictures, rule, ranks=self.ranks, attributes=shown
+            shows.settings,
+            shows.protocol,
+            shows.pictures,
+            rule,
+            ranks=shows.ranks,
+            attributes=self.attributes,
         )
-
-    @property
-    def _attributes(self) -> Attributes:
-        source = benchmark(self.settings.benchmark)
-        return getattr(source, "attributes", MIND2WEB_ATTRIBUTES)
 
 
 def _seen(observation: object) -> tuple[Observation, Seen]:
@@ -279,6 +277,33 @@ class _Asked(NamedTuple):
     place: str
     sample: int
     said: Said
+
+
+WORDS = 10
+"""Words of an element that the history of an episode shows."""
+
+
+def action_words(action: Action, page: Page) -> str:
+    """An action in the words of Mind2Web's representations."""
+    given = [value for value in action.arguments.values() if not isinstance(value, bool)]
+    value = action.arguments.get("value", ", ".join(map(str, given)))
+    done = f"{action.name}: {value}" if value != "" else action.name
+    if action.element is not None:
+        facts, text = _described(page, action.element)
+        return f"[{facts}]  {text} -> {done}"
+    if action.point is not None:
+        return f"({action.point[0]:.0f}, {action.point[1]:.0f}) -> {done}"
+    return done
+
+
+def _described(page: Page, node_id: str) -> tuple[str, str]:
+    """Role or tag of an element, and its label or text."""
+    try:
+        facts = page.role_of(node_id)
+        text = page.text_of(node_id, WORDS)
+    except ValueError:
+        return "element", ""
+    return facts.role or facts.tag, " ".join((text or next(iter(facts.labels), "")).split())
 
 
 def _segment(page: Page, node_id: str, attributes: Attributes) -> str:

@@ -15,13 +15,13 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from harness.benchmarks.folders import Folder
+from harness.benchmarks.grounding.benchmark import PlaceBenchmark
 from harness.benchmarks.published import PublishedSet
 from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.parquet import column_names, opened, small_columns
 from harness.runs.records import Unit
 from harness.tables import counted
-from harness.views import PlaceView
 from parsers.declaration import Average, Declaration, Group, Level, Measure
 from parsers.grounding import KIND, POINTING, SCORERS, GroundingDetail, Target, measures
 from parsers.records import Prediction, Scores
@@ -224,21 +224,15 @@ def table_rows(folder: Folder, file: DataFile) -> Iterator[tuple[str, str, Size,
 
 
 @dataclass(frozen=True)
-class GroundingSet(PublishedSet):
+class GroundingSet(PlaceBenchmark, PublishedSet):
     """Pictures, each with instructions and the place that they refer to.
 
     Attributes:
-        known: how many items may at most have each of the things that are refused (`outside`,
-            `empty`; `unasked` where they are asked about), because the published files have them.
         caveats: what else those who look at the data should know.
     """
 
-    known: Mapping[str, int] = field(default_factory=dict)
     caveats: tuple[str, ...] = ()
 
-    View = PlaceView
-    Detail = GroundingDetail
-    protocol = "grounding"
     scorers: ClassVar = SCORERS
 
     def score(self, prediction: Prediction, detail: Any) -> Scores:
@@ -294,7 +288,7 @@ class GroundingSet(PublishedSet):
                 continue
             published = len(found) <= self.known.get(what, 0)
             if what == "unasked":
-                # Predictions can be scored without; those who ask are stopped (`GroundingItems`).
+                # Predictions can be scored without; `check` stops those who ask.
                 notices.append(_told(what, found) + (", as published" if published else ""))
                 continue
             if not published:

@@ -19,15 +19,14 @@ import msgspec
 
 from adapters.decoding import decode_json
 from adapters.input_files import utf8_bytes
-from harness.benchmarks.contract import Benchmark, SplitSize
+from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.items import Items
-from harness.benchmarks.prompt.kind import PromptDetail
+from harness.benchmarks.prompt.benchmark import PromptBenchmark, PromptDetail
 from harness.benchmarks.published import fetch_released
 from harness.data_files import DataFile, check_splits, fingerprint
 from harness.errors import DataError, UserError
 from harness.notes import test_data_note
 from harness.runs.records import Unit
-from harness.views import PromptView
 from parsers.autowebbench import WordsError, check_installed, gold_action, scores
 from parsers.autowebglm import FUNCTIONS
 from parsers.declaration import SPLIT, Declaration, Group, Level, Measure
@@ -103,7 +102,7 @@ DECLARED = Declaration(
 
 
 @dataclass(frozen=True)
-class AutoWebBench(Benchmark):
+class AutoWebBench(PromptBenchmark):
     """The four released files, from the repository of the paper or from a folder."""
 
     name: str = "autowebbench"
@@ -117,10 +116,6 @@ class AutoWebBench(Benchmark):
     )
     note = test_data_note("AutoWebBench is released for research purposes only")
     declared: Declaration = DECLARED
-
-    View = PromptView
-    Detail = PromptDetail
-    protocol = "verbatim"
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:
         """`data` is the folder that holds `en/ind/test.json` and the others.

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness.benchmarks import Benchmark
 from harness.benchmarks.items import Items
 from harness.benchmarks.published import reading
+from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import SCHEMA, Pictures, Schema, read_schema
 from harness.benchmarks.question.items import Item, grouped, items_of
 from harness.benchmarks.question.rows import rows_of
@@ -25,7 +25,6 @@ from harness.benchmarks.question.usual import FILES, question_file, usual_rows
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.runs import Unit
-from harness.views import QuestionView
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, QuestionDetail
 from parsers.question.metrics import METRICS, score
@@ -117,7 +116,7 @@ class Questions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuestionItems(Benchmark):
+class QuestionItems(QuestionBenchmark):
     """The user's own questions.
 
     data: a folder that is part of a package; None to read the folder of --data.
@@ -126,11 +125,7 @@ class QuestionItems(Benchmark):
     name: str = "question-items"
     data: Path | None = None
     declared: Declaration = field(default_factory=lambda: declaration(list(METRICS)))
-    View = QuestionView
-    Detail = QuestionDetail
-    protocol = "question"
     origin = "local"
-    pictures = True
     guarded = False
 
     def holds(self, data: Path) -> bool:

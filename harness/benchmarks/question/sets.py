@@ -21,12 +21,12 @@ import msgspec
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Cell, Folder, decoded
 from harness.benchmarks.published import PublishedSet, Rows
+from harness.benchmarks.question.benchmark import QuestionBenchmark
 from harness.benchmarks.question.folder import DECLINE, OPEN, Template
 from harness.data_files import DataFile
 from harness.errors import DataError
 from harness.parquet import column_names, opened, require, small_columns
 from harness.runs.records import Unit
-from harness.views import QuestionView
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.question import KIND, SPACE, Asked, QuestionDetail, Right, text_of
 from parsers.question.metrics import f1_sets, screenqa, websrc_exact, websrc_f1, websrc_plain
@@ -50,14 +50,11 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuestionSet(PublishedSet):
+class QuestionSet(QuestionBenchmark, PublishedSet):
     """Questions about one picture each."""
 
     files: tuple[str, ...] = ("*{split}*.parquet",)
     folders: tuple[str, ...] = ("images", "")
-
-    View = QuestionView
-    Detail = QuestionDetail
     protocol = "question"
 
     @property

@@ -13,7 +13,7 @@ from adapters.conversation import Conversation, Reply, illustrated
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.folders import Folder
 from harness.benchmarks.published import Rows
-from harness.benchmarks.question.kind import PLACE, QuestionProtocol
+from harness.benchmarks.question.protocol import PLACE, QuestionProtocol
 from harness.benchmarks.question.sets import QuestionSet, Row, table_rows, texts
 from harness.dialogue import Ask, Dialogue
 from harness.errors import DataError

@@ -12,10 +12,10 @@ from harness.benchmarks.folders import Folder
 from harness.benchmarks.items import Items
 from harness.benchmarks.published import PublishedSet, Rows
 from harness.benchmarks.screen import ScreenSettings
+from harness.benchmarks.screen.benchmark import ScreenBenchmark
 from harness.errors import DataError
 from harness.runs.records import Unit
 from harness.settings import Settings
-from harness.views import ScreenView
 from parsers.actions import Action
 from parsers.declaration import Declaration, Group, Level, Measure
 from parsers.records import Prediction, Scores, Status
@@ -136,7 +136,7 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
 
 
 @dataclass(frozen=True)
-class ScreenSet(PublishedSet):
+class ScreenSet(ScreenBenchmark, PublishedSet):
     """Recorded steps on screens.
 
     Attributes:
@@ -163,9 +163,6 @@ class ScreenSet(PublishedSet):
     folders: tuple[str, ...] = ("images", "")
     elsewhere: str = "give its folder with --data (docs/screen-data.md says which files it holds)"
     cell_labels: tuple[str, ...] = ("action",)
-    View = ScreenView
-    Detail = ScreenDetail
-    protocol = "screen-agent"
     whole = "episode"
 
     def score(self, prediction: Prediction, detail: ScreenDetail) -> Scores:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
+from harness.benchmarks.ready import Question
 from harness.benchmarks.step.listing import Lister, step_of, target_of, turn_record, unlisted
 from harness.benchmarks.step.scene import PageScene, RecordedScene
-from harness.benchmarks.unit_kind import Question
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks import step_benchmark
-from harness.benchmarks.unit_kind import picture_policy
+from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
-from harness.protocols import AskingProtocol, Source
-from harness.settings import Settings, written
+from harness.protocols import AskingProtocol, Source, text_first
+from harness.settings import SETTINGS, Settings, written
+
+if TYPE_CHECKING:
+    from harness.benchmarks.step.benchmark import StepBenchmark
 
 
 def source_of(
@@ -39,31 +44,71 @@ def image_policy_of(policy: str | None, pixels: object, protocol: AskingProtocol
     return policy or needs.picture_policy
 
 
-def pictures_of(settings: Settings, protocol: AskingProtocol) -> PicturePolicy:
-    """The screenshot policy of completed settings.
+def fixed(source: StepBenchmark, settings: Settings) -> Settings:
+    """The settings of a run on data that fixes some.
 
-    Raises `UserError` for pictures that the benchmark or the protocol has no use for.
+    Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
     """
-    policy = picture_policy(settings, "full")
+    for name, setting in SETTINGS.items():
+        if name in settings.given and setting.fixed_as in source.fixes:
+            raise WithoutEffect(
+                name,
+                f"{written(name)} has no effect on {source.name}, whose data fixes it; leave it "
+                "out",
+            )
+    # Missing data is reported when it is opened.
+    data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
+    stored = source.stored_settings(data)
+    known = {
+        name: setting.read(stored[name])
+        for name, setting in SETTINGS.items()
+        # Prompt texts are part of the stored questions, whatever file they came from.
+        if setting.fixed_as and name in stored and name != "prompts"
+    }
+    return replace(settings, **known)
+
+
+def completed(
+    source: StepBenchmark, settings: Settings, protocol: AskingProtocol
+) -> dict[str, Any]:
+    """The settings that were left open. Raises `UserError`."""
+    offered = source_of(settings.candidates, protocol)
+    shown = image_policy_of(settings.image_policy, settings.pixels, protocol)
+    _check_pictures(source, settings, protocol, PicturePolicy.parse(shown))
+    found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
+    f1 = source.f1_of_written
+    if f1 is not None and protocol.written and "f1" not in settings.given:
+        found["f1"] = f1
+    if offered == "ranker":
+        found |= {
+            "top_k": settings.top_k or protocol.needs.top_k,
+            "missed": settings.missed or "zero",
+        }
+        if settings.ranker is None:
+            raise UserError(
+                f"'{protocol.name}' asks about the first {found['top_k']} candidates of a "
+                "ranker: name one with --ranker (lexical, or a file of ranks that vlm-eval "
+                "rank has written)"
+            )
+    return found
+
+
+def _check_pictures(
+    source: StepBenchmark, settings: Settings, protocol: AskingProtocol, policy: PicturePolicy
+) -> None:
+    """Raise `UserError` for pictures that the benchmark or the protocol has no use for."""
     if settings.lost_rows and policy.name != "none":
         raise UserError("--lost-rows is for text-only runs; add --image-policy none")
-    _check_pictures(settings, protocol, policy)
-    return policy
-
-
-def _check_pictures(settings: Settings, protocol: AskingProtocol, policy: PicturePolicy) -> None:
-    name = settings.benchmark
-    has = step_benchmark(name).screenshots
-    if has:
+    if source.screenshots:
         return
     if settings.lost_rows:
         raise WithoutEffect(
             "lost_rows",
-            f"--lost-rows has no effect on {name}, which has no screenshots to lose: all of its "
-            "rows are asked about; leave it out",
+            f"--lost-rows has no effect on {source.name}, which has no screenshots to lose: all of "
+            "its rows are asked about; leave it out",
         )
-    if has is False:
-        check_seen(name, protocol, policy)
+    if source.screenshots is False:
+        check_seen(source.name, protocol, policy)
 
 
 def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here: str = "") -> None:
@@ -80,9 +125,11 @@ def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here:
     )
 
 
-def check_stored(name: str, candidates: Source | None, protocol: AskingProtocol) -> None:
+def check_stored(
+    source: StepBenchmark, candidates: Source | None, protocol: AskingProtocol
+) -> None:
     """Reject candidates and protocols that do not fit a data set that stores its questions."""
-    fixes = step_benchmark(name).fixes
+    name, fixes = source.name, source.fixes
     if "prompts" in fixes and not protocol.can_be_stored:
         raise UserError(
             f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
@@ -94,23 +141,49 @@ def check_stored(name: str, candidates: Source | None, protocol: AskingProtocol)
         )
 
 
-def check_history(
-    settings: Settings, protocol: AskingProtocol, pictures: PicturePolicy, *, replied: bool
-) -> None:
-    """Raise `UserError` for earlier steps that cannot be shown as `--history` asks.
-
-    `replied` says whether another run's replies are shown.
-    """
-    history, given = protocol.history_shown, f"--history {settings.history}"
-    if history.thoughts and not history.turns and not replied:
+def check_history(source: StepBenchmark, shows: Shows) -> None:
+    """Raise `UserError` for earlier steps that cannot be shown as `--history` asks."""
+    protocol = shows.protocol
+    history, given = protocol.history_shown, f"--history {shows.settings.history}"
+    if history.thoughts and not history.turns and shows.replies is None:
         raise UserError(
             f"{given}: recorded steps have no thoughts; add --history-from RUN, a run that does"
         )
-    shows = history.turns or history.pictures[1] > 1
-    if shows and "none" in (pictures.name, protocol.needs.pictures):
+    pictured = history.turns or history.pictures[1] > 1
+    if pictured and "none" in (shows.pictures.name, protocol.needs.pictures):
         raise UserError(f"{given}: no pictures are shown; leave out pictures:K and turns:K")
-    if not history.plain and "prompts" in step_benchmark(settings.benchmark).fixes:
-        raise UserError(f"{given}: the questions of {settings.benchmark} are stored")
+    if not history.plain and "prompts" in source.fixes:
+        raise UserError(f"{given}: the questions of {source.name} are stored")
+
+
+def candidates_told(shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a run records about its candidates and its None option.
+
+    A ranker is identified by its own name and a digest, since the same scores may be stored in
+    different files. `candidates_told` is matched with published rows.
+    """
+    settings, protocol, ranks = shows.settings, shows.protocol, shows.ranks
+    needs = protocol.needs
+    rule = settings.none or protocol.none_rule
+    description = protocol.candidate_description(settings.candidates or "snapshot", settings.top_k)
+    description += ", text first" if text_first(protocol) else ""
+    description += "".join(f", {role} {name}" for role, name in roles.items())
+    if settings.candidates != "snapshot":
+        usual = (
+            "none" if needs.pictures == "none" else PicturePolicy.parse(needs.picture_policy).text
+        )
+        if shows.pictures.text != usual:
+            description += f", pictures {shows.pictures.text}"
+        if settings.missed == "ask":
+            description += ", asked about where the ranker misses"
+    if ranks is None:
+        return {"candidates_told": description, "none_rule": rule}
+    from harness.rankers import PUBLISHED
+
+    if ranks.name != PUBLISHED:
+        description += f", by {ranks.name}"
+    by = {"ranker": ranks.name, "ranker_sha256": ranks.digest}
+    return {"candidates_told": description, "none_rule": rule, **by}
 
 
 def check_letters(settings: Settings, protocol: AskingProtocol, count: int) -> None:
@@ -135,7 +208,7 @@ def lacks_of(
 ) -> dict[str, str]:
     """Return the features that settings may need and a way to offer elements lacks.
 
-    See `UnitKind.lacks`: which candidates there are decides what has an effect.
+    See `Benchmark.lacks`: which candidates there are decides what has an effect.
     """
     source = source_of(settings.candidates, protocol, sources)
     name, needs = protocol.name, protocol.needs

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.benchmarks import Filters, StepDataset, open_steps
-from harness.benchmarks.contract import shard_of
+from harness.benchmarks.dataset import shard_of
 from harness.errors import DataError
 from tests.harness.benchmarks._files import task, write
 

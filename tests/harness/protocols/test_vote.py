@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adapters.conversation import Reply
-from harness.benchmarks.unit_kind import UnitKind, kind_of
+from harness.benchmarks import benchmark
+from harness.benchmarks.shows import Shows
 from harness.dialogue import Act, Ask, Call, Dialogue, Embed, Result, hold_turns
 from harness.protocols import open_protocol
 from harness.protocols.vote import Rule, Vote, elected
@@ -17,7 +18,8 @@ from parsers.records import Prediction, Status
 from tests.harness.engine.support import say
 from tests.harness.protocols.examples import choices, step
 
-same = UnitKind.same
+SAMPLE = benchmark("sample")
+same = SAMPLE.same
 STEP, CHOICES = step(), choices(None, "<a Home", "<a Tables", "<a Menu")
 VIEW = StepView(STEP, CHOICES)
 UNREADABLE = Prediction(Status.PARSE_ERROR)
@@ -60,7 +62,7 @@ def test_declined_and_unreadable_answers_are_votes_of_their_own() -> None:
 
 
 def test_points_are_the_same_on_one_candidate_and_else_within_the_radius() -> None:
-    near = UnitKind.same_within
+    near = SAMPLE.near
     assert same(at(0, 0, "a"), at(300, 40, "a"))
     assert not same(at(0, 0, "a"), at(1, 0, "b"))
     assert not same(at(0, 0, "a"), at(1, 0))
@@ -78,18 +80,19 @@ def test_actions_are_the_same_where_name_element_and_arguments_are() -> None:
         assert not same(Prediction(Status.ANSWERED, typed), Prediction(Status.ANSWERED, other))
 
 
-def test_every_kind_says_what_the_same_answer_is() -> None:
+def test_every_family_says_what_the_same_answer_is() -> None:
     for name in ("sample", "sample-grounding", "sample-screens", "miniwob"):
-        assert kind_of(name).same(click("a"), click("a"))
+        assert benchmark(name).same(click("a"), click("a"))
 
 
-def kind_with(samples: int | None) -> UnitKind:
+def shown_with(samples: int | None) -> Shows:
     settings = Settings(samples=samples, candidates="snapshot")
-    return kind_of("sample")(settings, open_protocol("seeact-two-rounds"))
+    return Shows(settings, open_protocol("seeact-two-rounds"))
 
 
 def test_every_sample_is_asked_side_by_side() -> None:
-    assert (kind_with(None).calls(20), kind_with(3).calls(20)) == ({"": (2, 2)}, {"": (6, 6)})
+    once, three = (SAMPLE.calls(20, shown_with(samples)) for samples in (None, 3))
+    assert (once, three) == ({"": (2, 2)}, {"": (6, 6)})
     turns: list[list[str]] = []
 
     def answer(calls: tuple[Call, ...]) -> list[Result]:
@@ -97,7 +100,7 @@ def test_every_sample_is_asked_side_by_side() -> None:
         letters = ["B" if "#" in call.name else "A" for call in calls]
         return [Reply(f"ELEMENT: {letter}\nACTION: CLICK\nVALUE: None") for letter in letters]
 
-    said = hold_turns(kind_with(3).dialogue(VIEW), answer)
+    said = hold_turns(SAMPLE.dialogue(VIEW, shown_with(3)), answer)
     assert turns == [[f"round-{n}", f"round-{n}#1", f"round-{n}#2"] for n in (1, 2)]
     assert (said.letter, said.votes) == ("B", (2, 1))
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from harness.benchmarks import Items
-from harness.benchmarks.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
+from harness.benchmarks.episode.benchmark import EpisodeBenchmark
+from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.dialogue import Observation
 from harness.live.contract import LivePage, Seen, World, element
 from harness.pictures import grey

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks.recorded import scoring_rules
+from harness.benchmarks import benchmark_of
+from harness.benchmarks.scoring import bounds_of
 from harness.benchmarks.step import extras as module
-from harness.benchmarks.step.extras import bounds_of
+from harness.benchmarks.step.benchmark import scoring_rules
 from harness.errors import UserError
 from harness.runs import StepUnit, open_run
 from harness.runs.finding import settings_of
@@ -143,8 +144,9 @@ def test_chance_ceiling_and_headline_are_of_the_same_rows() -> None:
     # Counted as failed, rows stay in all three: excluded ones as zero, open ones as the oracle's.
     chance, ceiling, steps = found(mixed, **some, invalid="fail", unattempted="fail")
     assert steps == len(records)
-    best = bounds_of(records, settings).ceiling
-    assert best is not None
+    bounds = bounds_of(benchmark_of(settings), records, settings)
+    assert bounds is not None and bounds.ceiling is not None
+    best = bounds.ceiling
     wanted = _over_tasks(
         [
             (r, 0.0 if r.invalid or r is refused else best[0, "dev", r.unit_id]["element"] or 0.0)

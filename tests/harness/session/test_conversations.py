@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.benchmarks.step.extras import wrong_steps
 from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.step.results import wrong_steps
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy
 from harness.protocols.contract import Needs

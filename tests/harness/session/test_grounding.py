@@ -14,7 +14,7 @@ import harness
 from adapters import Fatal, PictureSource, Reply, Request
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, benchmark
-from harness.benchmarks.grounding.kind import expected
+from harness.benchmarks.grounding.benchmark import expected
 from harness.errors import DataError
 from parsers.actions import Action
 from parsers.grounding import CLICK, GroundingDetail, Target

@@ -11,7 +11,7 @@ import pytest
 import harness
 from adapters import Request
 from harness.benchmarks import benchmark
-from harness.benchmarks.grounding.kind import FIRST_ITEMS, mistaken
+from harness.benchmarks.grounding.benchmark import FIRST_ITEMS, mistaken
 from harness.runs import Unit
 from parsers.grounding import GroundingDetail
 from parsers.points import Convention

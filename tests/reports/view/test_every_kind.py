@@ -11,8 +11,7 @@ from urllib.parse import quote
 import pytest
 
 import harness
-from harness.benchmarks import BENCHMARKS
-from harness.benchmarks.unit_kind import UNIT_KINDS
+from harness.benchmarks import BENCHMARKS, BUILT_IN, benchmark
 from harness.protocols import PROTOCOLS
 from harness.runs import open_run
 from tests.extensions import test_judge as judging
@@ -124,12 +123,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
             known(patch, registry, name, thing)
         runs = [run(root / str(number)) for number, run in enumerate(RUNS.values())]
         kinds = {open_run(run).manifest.declaration.kind for run in runs}
-        # Other tests of the same process may have put a kind of theirs beside them.
-        ours = {
-            name
-            for name in UNIT_KINDS.names()
-            if not UNIT_KINDS.get(name).__module__.startswith("tests")
-        }
+        ours = {benchmark(name).kind for name in BUILT_IN}
         assert kinds == {*ours, "sign"}, "each kind of unit has a run here"
         for number, run in enumerate(runs):
             page([run], root / f"page-{number}", count=UNITS)

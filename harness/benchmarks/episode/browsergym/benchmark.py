@@ -18,11 +18,12 @@ from adapters.decoding import decode_json
 from adapters.input_files import utf8_bytes
 from harness.benchmarks.contract import SplitSize
 from harness.benchmarks.episode import EpisodeSettings
-from harness.benchmarks.episode.benchmark import EpisodeBenchmark, EpisodeDetail, EpisodeTask
+from harness.benchmarks.episode.benchmark import EpisodeBenchmark
 from harness.benchmarks.episode.browsergym import answers
 from harness.benchmarks.episode.browsergym.program import Gym, ask, options_of, python_at
 from harness.benchmarks.episode.browsergym.suites import SUITES, Suite
 from harness.benchmarks.episode.miniwob.benchmark import episode_of
+from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.benchmarks.items import Items
 from harness.data_files import check_splits
 from harness.errors import DataError, UserError, suggestion

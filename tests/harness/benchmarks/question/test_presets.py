@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from harness.benchmarks.question.kind import guessed
+from harness.benchmarks.question.benchmark import guessed
 from harness.benchmarks.question.own import QuestionItems
 from harness.errors import DataError
 from parsers.question.reading import read_answer

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from harness.benchmarks import benchmark
 from harness.benchmarks.opening import as_oracle
-from harness.benchmarks.screen.kind import PRECISION, ScreenSteps, expected, points_needed
+from harness.benchmarks.screen.benchmark import PRECISION, expected, points_needed
 from harness.benchmarks.screen.own import SAMPLE
 from harness.benchmarks.screen.protocol import ScreenAgent
 from harness.live.chromium import chromium
@@ -88,7 +89,7 @@ def test_chance_is_the_share_of_the_screen_that_the_target_takes(
 def _spelled(family: str) -> Said:
     """The recorded action as a family writes it, read back."""
     protocol = ScreenAgent(family=family)
-    return lambda unit: as_oracle(protocol, ScreenSteps.of_record(unit), SCREEN).action
+    return lambda unit: as_oracle(protocol, benchmark("sample-screens").recall(unit), SCREEN).action
 
 
 def _recorded(unit: Unit[ScreenDetail]) -> Action:

@@ -14,10 +14,11 @@ import pytest
 
 import harness
 from adapters import PictureSource, Reply, Request
+from harness.benchmarks import benchmark
 from harness.benchmarks.opening import as_oracle
 from harness.benchmarks.screen.aitw import WILD as AITW
 from harness.benchmarks.screen.androidcontrol import BENCHMARK, RULES
-from harness.benchmarks.screen.kind import PRECISION, ScreenSteps, expected, points_needed
+from harness.benchmarks.screen.benchmark import PRECISION, expected, points_needed
 from harness.benchmarks.screen.odyssey import BENCHMARK as GUI_ODYSSEY
 from harness.benchmarks.screen.own import OwnSteps
 from harness.benchmarks.screen.protocol import ScreenAgent
@@ -190,7 +191,7 @@ def test_the_oracle_is_right_under_every_rule_in_every_form(gold: Path) -> None:
     for family in FAMILIES.values():
         protocol = ScreenAgent(family=family.name, scroll="content")
         for unit in units:
-            question = ScreenSteps.of_record(unit)
+            question = benchmark("sample-screens").recall(unit)
             right = Prediction(Status.ANSWERED, unit.detail.gold.action)
             if protocol.write(question.view, right)["action"]:
                 said = as_oracle(protocol, question, SCREEN).action

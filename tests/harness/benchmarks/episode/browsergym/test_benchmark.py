@@ -11,8 +11,8 @@ import pytest
 
 import harness
 from harness.benchmarks import benchmark, open_benchmark
-from harness.benchmarks.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.benchmarks.episode.browsergym.suites import SUITES
+from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.errors import DataError, UserError
 from harness.settings import read_settings
 from parsers import Prediction, Status

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from harness.benchmarks.episode.benchmark import action_words
 from harness.benchmarks.episode.miniwob.benchmark import MiniWoBWorld, episode_of, most_steps
 from harness.benchmarks.episode.miniwob.policy import ORACLE
+from harness.benchmarks.episode.step_by_step import action_words
 from harness.dialogue import Observation
 from harness.live.chromium import chromium
 from harness.live.contract import PAGE, LivePage, Seen, decode_page

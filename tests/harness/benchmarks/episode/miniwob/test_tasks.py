@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import benchmark, open_benchmark
-from harness.benchmarks.episode.benchmark import EpisodeDetail, EpisodeTask
 from harness.benchmarks.episode.miniwob.benchmark import BENCHMARK, pages
+from harness.benchmarks.episode.task import EpisodeDetail, EpisodeTask
 from harness.benchmarks.items import Items
 from harness.settings import Settings
 from parsers import Prediction, Status

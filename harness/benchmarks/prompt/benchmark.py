@@ -18,19 +18,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from adapters.conversation import Conversation, Reply, user
-from harness.benchmarks import benchmark
-from harness.benchmarks.opening import as_answered, open_with
-from harness.benchmarks.scoring import Extras, bounds_for, key_of, scorer_of
-from harness.benchmarks.unit_kind import UnitKind
+from harness.benchmarks.contract import Benchmark, Scorer
 from harness.dialogue import Ask, Dialogue
-from harness.errors import UserError
 from harness.policies import ItemPolicy, Secret
 from harness.policies.words import STOP
 from harness.protocols.contract import AskingProtocol, Needs
-from harness.runs import Unit
+from harness.runs.records import Unit
 from harness.settings import Settings
 from harness.views import PromptView
-from parsers import Bounds
 from parsers.actions import Action
 from parsers.autowebbench import reference
 from parsers.autowebglm import FUNCTIONS, Order, read, spell
@@ -149,38 +144,23 @@ class PromptDetail:
 PromptRecord = Unit[PromptDetail]
 
 
-class PromptsExtras(Extras):
-    """Of finished prompts; the floor is a click on a random element."""
+@dataclass(frozen=True)
+class PromptBenchmark(Benchmark):
+    """Finished prompts; the floor is a click on a random element."""
 
-    def bounds(self, records: Sequence[PromptRecord], settings: Settings) -> Bounds | None:
-        try:
-            protocol = open_with(settings)
-        except UserError:
-            return None
-        declared = benchmark(settings.benchmark).declared
-        score = scorer_of(settings, declared)
+    View = PromptView
+    Detail = PromptDetail
+    protocol = "verbatim"
 
+    def chance(self, units: Sequence[PromptRecord], score: Scorer) -> Iterator[Scores]:
         def scored(record: PromptRecord, action: Action) -> Scores:
-            answer = Prediction(Status.ANSWERED, action)
-            view = Prompts.of_record(record).view
-            said = as_answered(protocol, view, answer, declared.actions)
+            said = Prediction(Status.ANSWERED, action, parsed=reference(spell(action)))
             return score(said, record.detail)
 
-        distinct = {key_of(record): record for record in records}
-        return bounds_for(
-            records,
-            chance={key: expected(one, scored) for key, one in distinct.items()},
-            ceiling={key: scored(one, one.detail.gold) for key, one in distinct.items()},
-        )
+        return (expected(unit, scored) for unit in units)
 
-    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
         yield "chance: a click on a random element, expected; ceiling: the right answers."
-
-
-class Prompts(UnitKind):
-    """Units that are finished prompts."""
-
-    extras = PromptsExtras()
 
 
 def expected(record: PromptRecord, scored: Callable[[PromptRecord, Action], Scores]) -> Scores:

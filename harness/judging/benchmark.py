@@ -1,4 +1,4 @@
-"""The units of a run as the data of a judgement (`judgment:METHOD:RUN`), and as its kind of units.
+"""The units of a run as the data of a judgement (`judgment:METHOD:RUN`).
 
 METHOD is a judging protocol, RUN the directory of a run. A complete run is judged from its lines;
 while a run goes, units arrive as they end (`Feed`). Each trajectory is read when its turn comes.
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adapters.contract import AdapterInfo
-from harness.benchmarks import Benchmark, Dataset, Items, benchmark
-from harness.benchmarks.unit_kind import Question, UnitKind
+from harness.benchmarks import Benchmark, Dataset, Items
+from harness.benchmarks.ready import Question
+from harness.benchmarks.shows import Shows
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
 from harness.judging.trajectory import Recorded, TrajectoryDetail, TrajectoryView, trajectory_id
@@ -27,6 +27,8 @@ from parsers.records import Scores
 
 NAME = "judgment"
 _WORDS: Mapping[str, Any] = {"kind": TRAJECTORY, "unit": TRAJECTORY, "units": "trajectories"}
+NO_ANSWER, NO_PICTURE = "no_answer", "no_picture"
+"""Why a unit is not judged: nothing was answered, or a judge that needs pictures has none."""
 FOLDER = "judgments"
 """Where the judgements of a run lie in its directory."""
 
@@ -123,6 +125,58 @@ class Judgment(Benchmark):
         """Return the values that the method returned; None for what is not a number."""
         return {name: _number(prediction.parsed.get(name)) for name in self.declared.scores}
 
+    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        changes = super().completed(settings, protocol)
+        if settings.out is None:
+            known = replace(settings, benchmark=protocol.name, lacks=self.never_has())
+            changes["out"] = str(self.run / FOLDER / directory_name(known))
+        return changes
+
+    def check(self, units: Dataset[Any], shows: Shows) -> None:
+        """Raise `UserError` if the run changed after some of it was judged."""
+        path = Path(shows.settings.out or "")
+        if self.run.absolute() in FEEDS or not (path / "manifest.json").exists():
+            return
+        known = {unit.unit_id: unit.digests.get("unit") for unit in open_run(path).records()}
+        recorded = Recorded(self.run)
+        for unit in open_run(self.run).records():
+            before = known.get(trajectory_id(unit))
+            if before is not None and before != recorded.digest(unit):
+                raise UserError(
+                    f"{self.run} changed after it was judged (the first is {trajectory_id(unit)}): "
+                    "judge it again under another name, with --out"
+                )
+
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+        """Prepare the units that ended, in the order in which they did.
+
+        Raises `UserError` for one whose calls cannot be read.
+        """
+        recorded, left = Recorded(self.run), {unit.unit_id: unit for unit in part.entries}
+        for ended in ended_units(self.run):
+            unit = left.get(trajectory_id(ended))
+            if unit is not None and ended.settled:
+                del left[unit.unit_id]
+                yield self._about(unit, ended, recorded, shows)
+            if not left:
+                return
+
+    def _about(
+        self, unit: Unit[Any], ended: Unit[Any], recorded: Recorded, shows: Shows
+    ) -> Question:
+        unit = replace(unit, digests={"unit": recorded.digest(ended)})
+        if ended.invalid is not None or ended.prediction is None:
+            return self.recall(replace(unit, invalid=ended.invalid or NO_ANSWER))
+        try:
+            trajectory, pictures = recorded.trajectory(ended)
+        except RunError as error:
+            raise UserError(f"{recorded.path}: {unit.unit_id} cannot be judged: {error}") from error
+        unit = unit.with_detail(TrajectoryDetail(trajectory), goal=trajectory.goal)
+        if shows.protocol.needs.sees and not pictures:
+            return self.recall(replace(unit, invalid=NO_PICTURE))
+        shown = () if shows.pictures.name == "none" else pictures
+        return self.illustrated(unit, shown, shows)
+
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) else None
@@ -185,75 +239,3 @@ def all_units(path: Path) -> Collection[Unit[Any]]:
 def ended_units(path: Path) -> Iterator[Unit[Any]]:
     """Yield the units of a run that ended, those of a run that goes on as they end."""
     yield from FEEDS.get(path.absolute()) or open_run(path).records()
-
-
-NO_ANSWER, NO_PICTURE = "no_answer", "no_picture"
-"""Why a unit is not judged: nothing was answered, or a judge that needs pictures has none."""
-
-
-class Trajectories(UnitKind):
-    """What an agent did, for a judge."""
-
-    @classmethod
-    def completed(cls, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
-        changes = super().completed(settings, protocol)
-        if settings.out is None:
-            known = replace(
-                settings, benchmark=protocol.name, lacks=cls.never_has(_source(settings))
-            )
-            changes["out"] = str(_source(settings).run / FOLDER / directory_name(known))
-        return changes
-
-    def check(self, selected: Dataset[Any]) -> None:
-        """Raise `UserError` if the run changed after some of it was judged."""
-        path, run = Path(self.settings.out or ""), _source(self.settings).run
-        if run.absolute() in FEEDS or not (path / "manifest.json").exists():
-            return
-        known = {unit.unit_id: unit.digests.get("unit") for unit in open_run(path).records()}
-        recorded = Recorded(run)
-        for unit in open_run(run).records():
-            before = known.get(trajectory_id(unit))
-            if before is not None and before != recorded.digest(unit):
-                raise UserError(
-                    f"{run} changed after it was judged (the first is {trajectory_id(unit)}): "
-                    "judge it again under another name, with --out"
-                )
-
-    def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
-    ) -> Iterator[Question]:
-        """Prepare the units that ended, in the order in which they did.
-
-        Raises `UserError` for one whose calls cannot be read.
-        """
-        run = _source(self.settings).run
-        recorded, left = Recorded(run), {unit.unit_id: unit for unit in dataset.entries}
-        for ended in ended_units(run):
-            unit = left.get(trajectory_id(ended))
-            if unit is not None and ended.settled:
-                del left[unit.unit_id]
-                yield self._about(unit, ended, recorded, info)
-            if not left:
-                return
-
-    def _about(
-        self, unit: Unit[Any], ended: Unit[Any], recorded: Recorded, info: AdapterInfo
-    ) -> Question:
-        unit = replace(unit, digests={"unit": recorded.digest(ended)})
-        if ended.invalid is not None or ended.prediction is None:
-            return self.of_record(replace(unit, invalid=ended.invalid or NO_ANSWER))
-        try:
-            trajectory, pictures = recorded.trajectory(ended)
-        except RunError as error:
-            raise UserError(f"{recorded.path}: {unit.unit_id} cannot be judged: {error}") from error
-        unit = unit.with_detail(TrajectoryDetail(trajectory), goal=trajectory.goal)
-        if self.protocol.needs.sees and not pictures:
-            return self.of_record(replace(unit, invalid=NO_PICTURE))
-        shown = () if self.pictures.name == "none" else pictures
-        return self._question(unit, shown, info.image_rule)
-
-
-def _source(settings: Settings) -> Judgment:
-    source = benchmark(settings.benchmark)
-    assert isinstance(source, Judgment)
-    return source

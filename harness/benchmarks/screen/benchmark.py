@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import AdapterInfo, ImageRule
-from harness.benchmarks import Dataset, declared
+from adapters.contract import ImageRule
+from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
+from harness.benchmarks.pictured import PictureBenchmark
+from harness.benchmarks.ready import Question
 from harness.benchmarks.replies import PastReplies
-from harness.benchmarks.scoring import Extras, Scorer, bounds_for, key_of, scorer_of
-from harness.benchmarks.unit_kind import Question
-from harness.benchmarks.whole_pictures import WholePictures, oracle_scores
+from harness.benchmarks.shows import Shows
 from harness.errors import DataError, UserError
 from harness.pictures import PictureError, PicturePolicy, plan, read_size
 from harness.policies import ItemPolicy, Secret, chance_for
@@ -29,7 +30,7 @@ from harness.runs import Unit
 from harness.settings import EARLIER, RULES, Settings
 from harness.tables import counted
 from harness.views import ScreenView
-from parsers import Bounds, Counts
+from parsers import Counts
 from parsers.actions import Action
 from parsers.records import Prediction, Scores, Status
 from parsers.screen import ScreenDetail, gist, parts, told
@@ -50,38 +51,88 @@ _ACROSS, _DOWN = 0.7548776662466927, 0.5698402909980532
 _OPPOSITE_SHARE = 0.8
 
 
-class ScreenExtras(Extras):
-    """Of steps on screens."""
+@dataclass(frozen=True)
+class ScreenBenchmark(PictureBenchmark):
+    """Recorded steps on screens, each shown whole."""
 
-    def bounds(self, records: Sequence[ScreenRecord], settings: Settings) -> Bounds | None:
-        source = declared(settings.benchmark)
-        if source is None:
-            return None
-        score = scorer_of(settings, source.declared)
-        distinct = {key_of(record): record for record in records}
-        drawn = points_needed(sum(_is_placed(one.detail) for one in distinct.values()))
-        chance = {key: expected(one, score, drawn) for key, one in distinct.items()}
-        return bounds_for(records, chance, oracle_scores(records, settings, score))
+    View = ScreenView
+    Detail = ScreenDetail
+    protocol = "screen-agent"
+    # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
+    near = 60.0
 
-    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    def same(self, one: Prediction, other: Prediction) -> bool:
+        """Return whether two answers do the same: places near one another, scrolls one way."""
+        ours, theirs = (parts(said.action) if said.action else () for said in (one, other))
+        if not ours or len(ours) != len(theirs):
+            return (one.status, one.action) == (other.status, other.action)
+        pairs = zip(ours, theirs, strict=True)
+        return all(
+            Benchmark.same(self, replace(one, action=gist(a)), replace(other, action=gist(b)))
+            for a, b in pairs
+        )
+
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+        """With the earlier steps, where more of them is shown than what was recorded in words."""
+        asked = super().ready(part, whole, shows)
+        questions = asked if _shows_sentences(shows) else map(_without_sentence, asked)
+        history, replies = shows.protocol.history_shown, shows.replies
+        if replies is not None:
+            replies.check(unit.unit_id for unit in whole.entries)
+        elif not history.turns and history.pictures[1] == 1:
+            return questions
+        return with_before(questions, whole, history, shows.pictures, shows.rule, replies)
+
+    def check(self, units: Dataset[Any], shows: Shows) -> None:
+        """Raise `UserError` if steps without a sentence are asked about with theirs."""
+        if not _shows_sentences(shows):
+            return
+        blank = [unit.unit_id for unit in units.entries if not unit.detail.asked.instruction]
+        if blank:
+            raise UserError(
+                f"level=low shows the sentence about each step, and {counted(len(blank), 'step')} "
+                f"(the first is {blank[0]}) have none: ask with level=high"
+            )
+
+    def lacks(
+        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        lacks = super().lacks(settings, protocol, is_policy=is_policy)
+        for feature in (EARLIER, RULES):
+            del lacks[feature]
+        return lacks
+
+    def predictions(self, settings: Settings) -> ScreenPredictions:
+        from harness.benchmarks.screen.predictions import ScreenPredictions
+
+        return ScreenPredictions(settings)
+
+    def words(self, unit: ScreenRecord) -> str:
+        return " or ".join(map(told, unit.detail.gold.actions))
+
+    def chance(self, units: Sequence[ScreenRecord], score: Scorer) -> Iterator[Scores]:
+        drawn = points_needed(sum(_is_placed(unit.detail) for unit in units))
+        return (expected(unit, score, drawn) for unit in units)
+
+    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
         yield (
             "chance: a tap at a random point, expected; ceiling: the recorded action, as the form "
             "of the answers can say it"
         )
 
-    def answers(
-        self, records: Sequence[ScreenRecord], counts: Counts, top_k: int | None
+    def notes(
+        self, units: Sequence[ScreenRecord], counts: Counts, settings: Settings
     ) -> Iterator[str]:
-        yield from super().answers(records, counts, top_k)
-        yield from as_published(records)
+        yield from super().notes(units, counts, settings)
+        yield from as_published(units)
 
-    def warning(self, records: Sequence[ScreenRecord], settings: Settings) -> str:
+    def mistake(self, units: Sequence[ScreenRecord], settings: Settings) -> str:
         """Say where most scrolls go the opposite way: then the words are declared wrongly."""
         pairs = [
-            (said.arguments.get("direction"), record.detail.gold.action.arguments["direction"])
-            for record in records
-            if record.prediction and (said := record.prediction.action) and said.name == "scroll"
-            if record.detail.gold.action.name == "scroll"
+            (said.arguments.get("direction"), unit.detail.gold.action.arguments["direction"])
+            for unit in units
+            if unit.prediction and (said := unit.prediction.action) and said.name == "scroll"
+            if unit.detail.gold.action.name == "scroll"
         ]
         opposite = {("up", "down"), ("down", "up"), ("left", "right"), ("right", "left")}
         wrong = sum(pair in opposite for pair in pairs)
@@ -94,73 +145,8 @@ class ScreenExtras(Extras):
         )
 
 
-class ScreenSteps(WholePictures):
-    """Steps on screens, each shown whole."""
-
-    extras = ScreenExtras()
-    # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
-    same_within = 60.0
-
-    @classmethod
-    def same(cls, one: Prediction, other: Prediction) -> bool:
-        """Return whether two answers do the same: places near one another, scrolls one way."""
-        ours, theirs = (parts(said.action) if said.action else () for said in (one, other))
-        if not ours or len(ours) != len(theirs):
-            return (one.status, one.action) == (other.status, other.action)
-        pairs = zip(ours, theirs, strict=True)
-        return all(
-            super(ScreenSteps, cls).same(
-                replace(one, action=gist(a)), replace(other, action=gist(b))
-            )
-            for a, b in pairs
-        )
-
-    @classmethod
-    def lacks(
-        cls, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
-    ) -> dict[str, str]:
-        lacks = super().lacks(settings, protocol, is_policy=is_policy)
-        for feature in (EARLIER, RULES):
-            del lacks[feature]
-        return lacks
-
-    @classmethod
-    def predictions(cls, settings: Settings) -> ScreenPredictions:
-        from harness.benchmarks.screen.predictions import ScreenPredictions
-
-        return ScreenPredictions(settings)
-
-    @classmethod
-    def right(cls, record: ScreenRecord) -> str:
-        return " or ".join(map(told, record.detail.gold.actions))
-
-    def questions(
-        self, dataset: Dataset[Any], whole: Dataset[Any], info: AdapterInfo, *, is_blind: bool
-    ) -> Iterator[Question]:
-        """With the earlier steps, where more of them is shown than what was recorded in words."""
-        asked = super().questions(dataset, whole, info, is_blind=is_blind)
-        questions = asked if self._shows_sentences else map(_without_sentence, asked)
-        history = self.protocol.history_shown
-        if self.replies is not None:
-            self.replies.check(unit.unit_id for unit in whole.entries)
-        elif not history.turns and history.pictures[1] == 1:
-            return questions
-        return with_before(questions, whole, history, self.pictures, info.image_rule, self.replies)
-
-    @property
-    def _shows_sentences(self) -> bool:
-        return getattr(self.protocol, "level", "") == "low"
-
-    def check(self, selected: Dataset[Any]) -> None:
-        """Raise `UserError` if steps without a sentence are asked about with theirs."""
-        if not self._shows_sentences:
-            return
-        blank = [unit.unit_id for unit in selected.entries if not unit.detail.asked.instruction]
-        if blank:
-            raise UserError(
-                f"level=low shows the sentence about each step, and {counted(len(blank), 'step')} "
-                f"(the first is {blank[0]}) have none: ask with level=high"
-            )
+def _shows_sentences(shows: Shows) -> bool:
+    return getattr(shows.protocol, "level", "") == "low"
 
 
 def _without_sentence(question: Question) -> Question:

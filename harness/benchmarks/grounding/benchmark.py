@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 from adapters.conversation import Picture
-from harness.benchmarks import Dataset, benchmark, declared
+from harness.benchmarks.contract import Scorer
+from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.pictured import PictureBenchmark
 from harness.benchmarks.prediction_file import Predictions, with_prediction
-from harness.benchmarks.scoring import Extras, bounds_for, key_of, scorer_of
-from harness.benchmarks.whole_pictures import WholePictures, oracle_scores
+from harness.benchmarks.shows import Shows
 from harness.errors import UserError
 from harness.pictures import Recipe
 from harness.policies import ItemPolicy, Secret
@@ -27,7 +28,7 @@ from harness.runs import Unit
 from harness.settings import Settings
 from harness.tables import counted
 from harness.views import PlaceView
-from parsers import Bounds, Counts
+from parsers import Counts
 from parsers.actions import Action
 from parsers.grounding import CLICK, EDGES, GroundingDetail, Target
 from parsers.points import CONVENTIONS, Convention, to_pixels
@@ -39,23 +40,42 @@ GroundingRecord = Unit[GroundingDetail]
 UNREAD = (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.EMPTY)
 
 
-class GroundingExtras(Extras):
-    """Of instructions about pictures."""
+@dataclass(frozen=True)
+class PlaceBenchmark(PictureBenchmark):
+    """Pictures, each shown whole with an instruction that means a place on it.
 
-    def bounds(self, records: Sequence[GroundingRecord], settings: Settings) -> Bounds | None:
-        source = declared(settings.benchmark)
-        if source is None:
-            return None
-        score = scorer_of(settings, source.declared)
-        chance = {key_of(record): expected(record.detail) for record in records}
-        return bounds_for(records, chance, oracle_scores(records, settings, score))
+    Attributes:
+        known: how many items may at most have each of the things that are refused (`outside`,
+            `empty`; `unasked` where they are asked about), because the published files have them.
+    """
 
-    def definitions(self, settings: Settings, *, known: bool) -> Iterator[str]:
+    known: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+
+    View = PlaceView
+    Detail = GroundingDetail
+    protocol = "grounding"
+
+    def check(self, units: Dataset[Any], shows: Shows) -> None:
+        """Raise `UserError` for more items without an instruction than are published so."""
+        blank = [unit.unit_id for unit in units.entries if not unit.detail.asked.strip()]
+        if len(blank) > self.known.get("unasked", 0):
+            raise UserError(
+                f"{counted(len(blank), 'item')} of {self.name} (the first is {blank[0]}) have no "
+                "instruction to ask about: complete the file, or leave them out"
+            )
+
+    def predictions(self, settings: Settings) -> GroundingPredictions:
+        return GroundingPredictions(settings)
+
+    def chance(self, units: Sequence[GroundingRecord], score: Scorer) -> Iterator[Scores]:
+        return (expected(unit.detail) for unit in units)
+
+    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
         ceiling = "the middle of every target, in the numbers of the form" if known else "unknown"
         yield f"chance: a random point, expected; ceiling: {ceiling}"
 
-    def answers(
-        self, records: Sequence[GroundingRecord], counts: Counts, top_k: int | None
+    def notes(
+        self, units: Sequence[GroundingRecord], counts: Counts, settings: Settings
     ) -> Iterator[str]:
         shown: tuple[tuple[str, tuple[Status, ...]], ...] = (
             ("declined", (Status.NONE,)),
@@ -71,36 +91,16 @@ class GroundingExtras(Extras):
             share = 100 * number / counts.n_settled if counts.n_settled else 0.0
             shares.append(f"{name} {number} ({share:.1f} %)")
         yield f"of {counts.n_settled} answers: {', '.join(shares)}"
-        if absent := [record for record in records if record.detail.gold.kind == "absent"]:
-            right = sum(bool(record.scores and record.scores["hit"]) for record in absent)
+        if absent := [unit for unit in units if unit.detail.gold.kind == "absent"]:
+            right = sum(bool(unit.scores and unit.scores["hit"]) for unit in absent)
             yield (
                 f"absent targets, which Present leaves out: {right} of {len(absent)} declined, as "
                 "is right"
             )
 
-    def warning(self, records: Sequence[GroundingRecord], settings: Settings) -> str:
+    def mistake(self, units: Sequence[GroundingRecord], settings: Settings) -> str:
         used = dict(settings.protocol_options).get("coordinates")
-        return mistaken(records, used) if used in CONVENTIONS else ""
-
-
-class GroundingItems(WholePictures):
-    """Pictures, each shown whole with an instruction."""
-
-    extras = GroundingExtras()
-
-    @classmethod
-    def predictions(cls, settings: Settings) -> GroundingPredictions:
-        return GroundingPredictions(settings)
-
-    def check(self, selected: Dataset[Any]) -> None:
-        """Raise `UserError` for more items without an instruction than are published so."""
-        name = self.settings.benchmark
-        blank = [unit.unit_id for unit in selected.entries if not unit.detail.asked.strip()]
-        if len(blank) > getattr(benchmark(name), "known", {}).get("unasked", 0):
-            raise UserError(
-                f"{counted(len(blank), 'item')} of {name} (the first is {blank[0]}) have no "
-                "instruction to ask about: complete the file, or leave them out"
-            )
+        return mistaken(units, used) if used in CONVENTIONS else ""
 
 
 def expected(detail: GroundingDetail) -> Scores:

@@ -1,0 +1,307 @@
+"""Recorded steps: their benchmarks, as a run asks about them and scores them."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.dataset import Dataset
+from harness.benchmarks.index import StoredStep
+from harness.benchmarks.recorded import StepDataset, recorded_steps
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.listing import unlisted
+from harness.benchmarks.step.questions import (
+    Preparer,
+    StepQuestion,
+    blank,
+    recorded_question,
+    unreadable,
+)
+from harness.candidates import check_distractors
+from harness.errors import DataError, UserError
+from harness.notes import TEST_DATA_NOTE
+from harness.pictures import plan
+from harness.protocols import AskingProtocol
+from harness.records import UNREADABLE
+from harness.runs import StepUnit
+from harness.runs.steps import StepDetail
+from harness.views import StepView
+from parsers import MIND2WEB, Counts, Declaration, Prediction, ScoringRules, score
+from parsers.records import F1Variant, Scores
+
+if TYPE_CHECKING:
+    from harness.benchmarks.step.predictions import StepPredictions
+    from harness.settings import Settings
+
+LONGEST = 60
+"""Characters of a recorded value that a list shows."""
+Fixed = Literal["distractors", "seed", "choices", "prompts", "images"]
+"""Settings that stored data can fix: number and seed of sampled negatives, the listed choices,
+the prompts around them, and the sent images."""
+
+
+@dataclass(frozen=True)
+class StepBenchmark(Benchmark):
+    """A collection of recorded steps.
+
+    Attributes:
+        screenshots: True if its rows have screenshots; unless True, a row without one is valid.
+            None where other files may have them.
+        fixes: settings that the data fixes; options that would change them are refused.
+        candidates: its stored choices in the words of published results; "" if none are stored.
+        f1_of_written: the default variant of operation F1 for written elements; None: the usual
+            default.
+        declared: the measures of Mind2Web, unless it has its own.
+        rules: how its steps are scored.
+    """
+
+    screenshots: bool | None = True
+    fixes: frozenset[Fixed] = frozenset()
+    candidates: str = ""
+    f1_of_written: F1Variant | None = None
+    declared: Declaration = field(default=MIND2WEB, kw_only=True)
+    rules: ScoringRules = field(default=ScoringRules(), kw_only=True)
+
+    View = StepView
+    Detail = StepDetail
+    protocol = "seeact-two-rounds"
+    pictures = True
+    note = TEST_DATA_NOTE
+
+    @abstractmethod
+    def open(
+        self, *, splits: Sequence[str] | None = None, data: Path | None = None
+    ) -> StepDataset: ...
+
+    def stored_settings(self, data: Path | None) -> Mapping[str, Any]:
+        """Return the settings that the data was made with, read without opening or downloading it.
+
+        They equal `Dataset.settings`; {} if there are none.
+
+        Raises:
+            DataError: `data` cannot be read.
+        """
+        return {}
+
+    def of_run(self, settings: Settings) -> Self:
+        """Return the benchmark with the rules of scoring of a run."""
+        return replace(self, rules=scoring_rules(settings))
+
+    def score(self, prediction: Prediction, detail: Any) -> Scores:
+        return score(prediction, detail.gold, self.rules)
+
+    # What is shown, asked and put on record.
+
+    def ready(
+        self, part: Dataset[Any], whole: Dataset[Any], shows: Shows
+    ) -> Iterator[StepQuestion]:
+        """Rows are decoded one at a time.
+
+        Raises `DataError` if earlier turns that a memory needs are not ranked, or another run has
+        no reply about an earlier step.
+        """
+        selected = self._covered(recorded_steps(part), recorded_steps(whole), shows)
+        return self.preparer(whole, shows).questions(selected)
+
+    def _covered(self, selected: StepDataset, whole: StepDataset, shows: Shows) -> StepDataset:
+        if shows.ranks is not None and shows.protocol.needs.turns:
+            from harness.benchmarks.step.history import entries_before
+
+            earlier = entries_before(selected.entries, whole.entries)
+            _check_ranked(shows, earlier, "earlier")
+        if shows.replies is not None:
+            from harness.benchmarks.step.history import before_selected
+
+            shows.replies.check(before_selected(selected, whole))
+        return selected
+
+    def preparer(self, whole: Dataset[Any], shows: Shows) -> Preparer:
+        """Return the preparer of rows. `whole` holds all rows of the tasks, for earlier actions."""
+        tasks, protocol, needs = recorded_steps(whole), shows.protocol, shows.protocol.needs
+        earlier, memory = None, protocol.history_shown
+        if needs.before or needs.segments or not memory.plain or shows.replies is not None:
+            from harness.benchmarks.step.history import EarlierSteps
+
+            plans = partial(plan, shows.pictures, boxes=(), rule=shows.rule)
+            pictured = not memory.plain and shows.pictures.name != "none"
+            earlier = EarlierSteps(
+                tasks, needs.segments, plans if pictured else None, memory, shows.replies
+            )
+        return Preparer(
+            shows.settings,
+            protocol,
+            shows.pictures,
+            shows.rule,
+            ranks=shows.ranks,
+            # Such a policy reads choices even where models are not shown them.
+            texts=needs.texts or shows.blind,
+            earlier=earlier,
+            tokens=shows.info.text_tokens if shows.info else None,
+            conversations=tasks if needs.turns else None,
+        )
+
+    def recall(self, unit: StepUnit, *, scene: bool = True) -> StepQuestion:
+        """The scene knows the recorded texts only."""
+        return recorded_question(unit, scene=scene)
+
+    def check(self, units: Dataset[Any], shows: Shows) -> None:
+        """Check that there are conversations where the protocol needs them, numbers of distractors
+        and letters, and that every step is ranked."""
+        from harness.benchmarks.step.settings import check_history, check_letters, check_seen
+
+        steps, settings, protocol = recorded_steps(units), shows.settings, shows.protocol
+        if protocol.needs.turns and steps.whole != "conversation":
+            raise UserError(
+                f"'{protocol.name}' remembers earlier turns of conversations, and "
+                f"{self.name} has none"
+            )
+        if not steps.screenshots:
+            check_seen(self.name, protocol, shows.pictures, " next to its files here")
+        check_history(self, shows)
+        drawn = settings.candidates in (None, "snapshot")
+        if drawn and steps.layout.negatives_column is not None and steps.entries:
+            check_distractors(steps.negatives(), settings.distractors)
+        check_letters(settings, protocol, self.usual_count(settings))
+        _check_ranked(shows, steps.entries)
+
+    def identity(self, shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:
+        """Return what a run records about its candidates and its None option."""
+        from harness.benchmarks.step.settings import candidates_told
+
+        known = super().identity(shows, roles)
+        return known if "choices" in self.fixes else {**known, **candidates_told(shows, roles)}
+
+    # Settings of a run.
+
+    def given(self, settings: Settings) -> Settings:
+        """A snapshot fixes choices, prompts and pictures."""
+        from harness.benchmarks.step.settings import fixed
+
+        return fixed(self, settings) if self.fixes else settings
+
+    def never_has(self) -> frozenset[str]:
+        """Nothing: runs of recorded steps have all settings on record."""
+        return frozenset()
+
+    def lacks(
+        self, settings: Settings, protocol: AskingProtocol, *, is_policy: bool
+    ) -> dict[str, str]:
+        """The choice of candidates decides which options have an effect."""
+        from harness.benchmarks.step.settings import check_stored, lacks_of
+        from harness.settings import EPISODES, RULES
+
+        check_stored(self, settings.candidates, protocol)
+        where = f"on {self.name}, which has recorded steps; leave it out"
+        return {EPISODES: where, RULES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
+
+    def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
+        from harness.benchmarks.step.settings import completed
+
+        return completed(self, settings, protocol)
+
+    def usual_count(self, settings: Settings) -> int:
+        """Candidates per step according to the settings; 100 if it depends on the page."""
+        if settings.candidates == "all":
+            return 100
+        return settings.top_k or settings.distractors + 1
+
+    def predictions(self, settings: Settings) -> StepPredictions:
+        from harness.benchmarks.step.predictions import StepPredictions
+
+        return StepPredictions(settings)
+
+    # Results, beside the scores.
+
+    def chance(self, units: Sequence[StepUnit], score: Scorer) -> Iterable[Scores]:
+        from harness.benchmarks.step import results
+
+        return results.chance(units, self.rules)
+
+    def counts(self, units: Sequence[StepUnit]) -> dict[str, int]:
+        from harness.benchmarks.step import results
+
+        return results.counts(units)
+
+    def notes(self, units: Sequence[StepUnit], counts: Counts, settings: Settings) -> Iterator[str]:
+        from harness.benchmarks.step import results
+
+        return results.notes(units, counts, settings.top_k)
+
+    def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
+        exact = "exactly the recorded operation and value"
+        needed = "Op. F1 = 1" if settings.step_rule == "f1" else exact
+        yield f"A step succeeds with the right element and {needed}."
+        ceiling = (
+            "the oracle, under this protocol and these rules."
+            if known
+            else "unknown, as the oracle cannot be asked from the record of this protocol."
+        )
+        yield f"chance: always-click, expected; ceiling: {ceiling}"
+
+    # Words for people.
+
+    def words(self, unit: StepUnit) -> str:
+        """The recorded action in a few words, with what it is listed as, or the reason why its row
+        is invalid."""
+        if unit.invalid == UNREADABLE:
+            return f"unreadable: {' '.join(str(unit.error).split())}"
+        gold, right = unit.detail.gold, unit.detail.right
+        value = gold.value[:LONGEST] + ("…" if len(gold.value) > LONGEST else "")
+        action = gold.operation + (f" {json.dumps(value, ensure_ascii=False)}" if value else "")
+        listed = [f"{one.letter or 'one without a letter'}: {one.text}" for one in right]
+        action += f", listed as {', '.join(listed)}" if listed else ""
+        return f"{action} ({unit.invalid})" if unit.invalid else action
+
+    def offered(self, shows: Shows) -> str:
+        """Where the candidates come from, and where "none of these" stands among them."""
+        none = shows.settings.none
+        return self._offered(shows) + (f", none: {none}" if none is not None else "")
+
+    def _offered(self, shows: Shows) -> str:
+        settings = shows.settings
+        if {"distractors", "seed"} & self.fixes:
+            return "as stored"
+        if shows.ranks is not None:
+            missed = "asked about" if settings.missed == "ask" else "zero"
+            return (
+                f"the first {settings.top_k} of ranker {shows.ranks.name}, "
+                f"steps without a positive among them: {missed}"
+            )
+        if settings.candidates == "all":
+            return "every candidate of the page"
+        return f"{settings.distractors} distractors, seed {settings.seed}"
+
+    def listed(self, units: Dataset[Any]) -> Iterator[StepUnit]:
+        """Rows are decoded one at a time."""
+        for entry, row in recorded_steps(units).decoded():
+            if isinstance(row, DataError):
+                yield unreadable(blank(entry), str(row))
+            else:
+                yield unlisted(row)
+
+
+def _check_ranked(shows: Shows, entries: Iterable[StoredStep], which: str = "selected") -> None:
+    if shows.ranks is not None:
+        from harness.rankers import check_covered
+
+        check_covered(shows.ranks, [entry.unit_id for entry in entries], which)
+
+
+def scoring_rules(settings: Settings) -> ScoringRules:
+    """Return the rules for scoring the prediction of a step."""
+    return ScoringRules(
+        variant=settings.f1,
+        step_rule=settings.step_rule,
+        none_zeroes_operation=settings.none_zeroes_operation,
+        no_element_zeroes_operation=settings.no_element_zeroes_operation,
+        wrong_element_zeroes_operation=settings.wrong_element_zeroes_operation,
+        accept_mapped=settings.mapped_operations,
+        bag=settings.bag,
+        point_rule=settings.point_rule,
+    )

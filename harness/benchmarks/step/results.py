@@ -1,0 +1,147 @@
+"""Chance and further counts of recorded steps: the lists, the points, the conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from harness.runs import StepUnit
+from harness.tables import counted
+from parsers import Counts, ScoringRules, score
+from parsers.actions import Action
+from parsers.estimates import unanswered
+from parsers.records import Prediction, Scores, Status
+
+Records = Sequence[StepUnit]
+
+
+def counts(records: Records) -> dict[str, int]:
+    """Further counts of rows, for `summary.json`."""
+    return {
+        "not_offered": sum(map(not_offered, records)),
+        "short": sum(record.detail.short for record in records),
+        "same_text": sum(record.detail.same_text > 0 for record in records),
+        "related": sum(record.detail.related > 0 for record in records),
+        **{f"conversations_with_{n}_wrong": found for n, found in wrong_steps(records).items()},
+    }
+
+
+def notes(records: Records, counts: Counts, top_k: int | None) -> Iterator[str]:
+    """Lines below the table. `top_k` is the number of candidates of a ranker, None without one."""
+    if top_k is not None:
+        valid = [record for record in records if record.invalid is None]
+        share = f"{sum(map(not_offered, valid))} of {len(valid)} steps"
+        yield f"positive not among the top {top_k}: {share}"
+    if wrong := wrong_steps(records):
+        yield from _wrong_steps(wrong, counts.n_parents)
+    yield f"replies without an element: {unanswered(counts)}"
+    if declined := counts.statuses.get(Status.NONE, 0):
+        share = f"{100 * declined / counts.n_settled:.1f} %"
+        yield f"answered 'none of these': {declined} of {counts.n_settled} ({share})"
+    if in_text := counts.flags.get("in_text", 0):
+        yield f"letters read from running text: {in_text} of {counts.n_settled}"
+    scores = [r.scores for r in records if r.scores and r.scores["element_in_box"] is not None]
+    boxed, under = (
+        sum(bool(one[name]) for one in scores) for name in ("element_in_box", "element_under")
+    )
+    if scores:
+        yield (
+            f"points: {len(scores)}, of which {boxed} in the box of an acceptable element, "
+            f"and {under} with one as the smallest candidate under them"
+        )
+    asked = [record for record in records if record.asked]
+    for count, what in (
+        (sum(r.detail.short for r in asked), "show fewer negatives than asked for"),
+        (
+            sum(r.detail.same_text > 0 for r in asked),
+            "have a negative that reads like the positive",
+        ),
+        (
+            sum(r.detail.related > 0 for r in asked),
+            "have a negative around or inside the positive",
+        ),
+    ):
+        if count:
+            yield f"choices: {count} of {len(asked)} steps {what}"
+
+
+MORE = "more"
+"""Means more than three wrong steps."""
+
+
+def wrong_steps(records: Iterable[StepUnit]) -> dict[str, int]:
+    """The number of conversations with 0, 1, 2, 3 and more wrong steps; {} without conversations.
+
+    Conversations in which a valid step has no result yet are left out.
+    """
+    conversations: dict[tuple[str, str, int], list[bool | None]] = {}
+    for record in records:
+        if record.invalid is None and (name := record.parents.get("conversation")):
+            won = record.scores["success"] == 1 if record.settled and record.scores else None
+            conversations.setdefault((record.split, name, record.repeat), []).append(won)
+    if not conversations:
+        return {}
+    numbers = [won.count(False) for won in conversations.values() if None not in won]
+    shown = {str(n): numbers.count(n) for n in range(4)}
+    return {**shown, MORE: sum(n > 3 for n in numbers)}
+
+
+def _wrong_steps(found: Mapping[str, int], turns: int) -> Iterator[str]:
+    """The shares, and those that MT-Mind2Web's code prints: it divides by the number of turns."""
+
+    def shares(of: int) -> str:
+        return ", ".join(
+            f"{'more than 3' if n == MORE else n}: {100 * number / of:.1f} %"
+            for n, number in found.items()
+        )
+
+    whole = sum(found.values())
+    if whole:
+        yield f"wrong steps in {counted(whole, 'conversation')}: {shares(whole)}"
+        over = counted(turns, "turn")
+        yield f"the same as the released code has it, over {over}: {shares(turns)}"
+
+
+def not_offered(record: StepUnit) -> bool:
+    """Return whether the ranker offers no acceptable element of a valid step."""
+    if record.invalid is not None:
+        return False
+    prediction, detail = record.prediction, record.detail
+    if prediction is not None and prediction.status is Status.NOT_OFFERED:
+        return True
+    return bool(detail.choices) and detail.gold.shown is None
+
+
+def chance(records: Records, rules: ScoringRules) -> Iterator[Scores]:
+    """The expected scores of `always-click`, CLICK on a choice drawn at random, computed and not
+    drawn.
+
+    Without lists of choices it has an operation only, and none where that counts with the right
+    element only.
+    """
+    known: tuple[str, ...] = ("element", f"operation_f1.{rules.variant}", "success")
+    listed = any(record.detail.choices for record in records)
+    if not listed:
+        known = () if rules.wrong_element_zeroes_operation else known[1:2]
+    for record in records:
+        found = _chance(record, known, rules)
+        yield {name: found[name] for name in known}
+
+
+def _chance(record: StepUnit, names: Sequence[str], rules: ScoringRules) -> Scores:
+    prediction = record.prediction
+    missed = prediction is not None and prediction.status is Status.NOT_OFFERED
+    if record.invalid is not None or missed:
+        return dict.fromkeys(names, 0.0)
+    right = next(iter(record.detail.gold.elements), None)
+    share = 0.0
+    if record.detail.choices:
+        share = len(record.detail.right) / len(record.detail.choices)
+    hit, miss = (
+        score(
+            Prediction(Status.ANSWERED, Action("CLICK", element, arguments={"value": ""})),
+            record.detail.gold,
+            rules,
+        )
+        for element in (right, "")
+    )
+    return {name: share * (hit[name] or 0) + (1 - share) * (miss[name] or 0) for name in names}
