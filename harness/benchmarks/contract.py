@@ -193,10 +193,6 @@ class Benchmark(ABC):
         Raises:
             DataError: a unit cannot be read.
         """
-        from harness.benchmarks.items import Items
-
-        if not isinstance(part, Items):
-            raise TypeError(f"{self.name} has to prepare its units: override 'ready'")
         for unit in part.entries:
             try:
                 data = () if shows.pictures.name == "none" else part.pictures(unit)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -14,6 +14,13 @@ from harness.runs.records import Unit
 from parsers.declaration import Declaration
 
 D = TypeVar("D")
+Pictures = Callable[[Unit[Any]], Sequence[bytes]]
+"""Function that reads the encoded pictures of a unit, when its call is prepared."""
+
+
+def no_pictures(unit: Unit[Any]) -> Sequence[bytes]:
+    """Return the pictures of units that have none."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Dataset(Generic[D]):
         settings: the recorded settings that the data was made with, if any.
         notices: messages for the user.
         declared: the declaration of the results; default: the benchmark's.
+        pictures: reads the encoded pictures of a unit that comes ready.
     """
 
     benchmark: str
@@ -60,6 +68,7 @@ class Dataset(Generic[D]):
     settings: Mapping[str, object] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     declared: Declaration | None = None
+    pictures: Pictures = no_pictures
 
     @property
     def unit(self) -> str:

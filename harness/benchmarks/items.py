@@ -10,24 +10,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import msgspec
 
-from harness.benchmarks.contract import Dataset
+from harness.benchmarks.dataset import Dataset, Pictures, no_pictures
 from harness.errors import DataError, suggestion
 from harness.runs.lines import to_line
 from harness.runs.records import Unit
 from parsers.declaration import SPLIT, Declaration
-
-Pictures = Callable[[Unit[Any]], Sequence[bytes]]
-"""Function that reads the encoded pictures of a unit, when its call is prepared."""
-
-
-def _no_pictures(unit: Unit[Any]) -> Sequence[bytes]:
-    return ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,12 +33,10 @@ class Items(Dataset[Any]):
     Attributes:
         digest: SHA-256 of all units, also of those outside of a selection.
         remarks: oddities of the units, for users who look at the data.
-        pictures: the pictures of a unit.
     """
 
     digest: str
     remarks: tuple[str, ...] = ()
-    pictures: Pictures = _no_pictures
 
     @classmethod
     def of(
@@ -57,7 +48,7 @@ class Items(Dataset[Any]):
         origin: Mapping[str, Any] | None = None,
         notices: Sequence[str] = (),
         remarks: Sequence[str] = (),
-        pictures: Pictures = _no_pictures,
+        pictures: Pictures = no_pictures,
     ) -> Self:
         """Open the units of a benchmark (`Benchmark.unit`) in the splits; None keeps all.
 

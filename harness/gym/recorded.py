@@ -24,7 +24,7 @@ from harness.gym.episode import Episode, OnInvalid, Rules, Transition, check_one
 from harness.gym.observing import Pixels, Unicode, observation_space, observe, screenshot_of
 from harness.planning.data import open_data
 from harness.policies import Oracle
-from harness.protocols.registry import written_as
+from harness.protocols.asking import written_as
 from harness.records import Row
 from harness.runs import StepUnit
 from parsers.records import Prediction

@@ -12,8 +12,8 @@ from typing import Any
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
 from harness.policies import Policy, Secret, chance_for
+from harness.protocols.asking import written_as
 from harness.protocols.contract import AskingProtocol
-from harness.protocols.registry import written_as
 from parsers.actions import ActionSpace
 
 UnitKey = tuple[str, int]

@@ -6,6 +6,7 @@ for_one_step = protocol.dialogue(StepView(step, choices))     # a generator, see
 
 from typing import TYPE_CHECKING, Any
 
+from harness.protocols.asking import ask, check_actions, written_as
 from harness.protocols.contract import (
     SOURCES,
     AskingProtocol,
@@ -23,12 +24,9 @@ if TYPE_CHECKING:
     from harness.protocols.registry import (
         PROTOCOLS,
         SHARED,
-        ask,
-        check_actions,
         open_protocol,
         options_of,
         settled_settings,
-        written_as,
     )
 
 __all__ = [

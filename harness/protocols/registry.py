@@ -5,10 +5,6 @@
 The first mapping has the settings that several protocols share, each with a command-line option
 (`SHARED`); the second has those of `--protocol-option`, as text or as values. Missing settings have
 the protocol's defaults.
-
-A protocol reads and writes actions of one action space. Its declared counterparts convert what it
-reads to a prediction in the benchmark's space (`ask`), and a policy's prediction there
-to its actions (`written_as`).
 """
 
 from __future__ import annotations
@@ -17,20 +13,13 @@ import inspect
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from adapters.contract import AdapterInfo
 from adapters.registry import Registry, UnknownName
-from harness.dialogue import Dialogue
 from harness.errors import UserError, WithoutEffect
 from harness.protocols.contract import AskingProtocol
 from harness.settings import SETTINGS, unknown, values, written
-from parsers.actions import ActionSpace, Counterparts
-from parsers.records import Prediction
-from parsers.settling import settled, spoken_as
-
-if TYPE_CHECKING:
-    from harness.protocols.vote import Vote
 
 PROTOCOLS: Registry[AskingProtocol] = Registry(
     "protocol", "vlm_eval.protocols", has=("dialogue", "View"), several=True
@@ -279,63 +268,3 @@ def _types_of(factory: Any) -> Mapping[str, Any]:
     named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(factory).parameters.values()
     return {p.name: hints.get(p.name, Any) for p in parameters if p.kind in named}
-
-
-def ask(
-    protocol: AskingProtocol, view: Any, space: ActionSpace | None, vote: Vote | None = None
-) -> Dialogue:
-    """Return the dialogue about a view, with a prediction in terms of the benchmark's `space`.
-
-    With a `vote`, everything is asked several times, and the predictions are counted.
-    `parsers.settling` handles answers outside of the space.
-    """
-    if vote is None:
-        prediction = yield from protocol.dialogue(view)
-    else:
-        prediction = yield from vote.held(lambda: protocol.dialogue(view))
-    if not isinstance(prediction, Prediction):
-        return prediction  # The engine reports the mistake.
-    counterparts = _counterparts(protocol, space)
-    if counterparts is None:
-        return settled(prediction, space or protocol.actions)
-    return settled(prediction, space, protocol.actions, counterparts)
-
-
-def written_as(
-    protocol: AskingProtocol,
-    view: Any,
-    said: Prediction,
-    space: ActionSpace | None,
-) -> Mapping[str, str]:
-    """Return the replies, by place, of a model that has settled on a prediction in `space`."""
-    counterparts = _counterparts(protocol, space)
-    if counterparts is not None:
-        said = spoken_as(said, counterparts)
-    return protocol.write(view, said)
-
-
-def check_actions(protocol: AskingProtocol, space: ActionSpace | None) -> None:
-    """Raise `UserError` if the protocol's actions have no counterparts in `space`."""
-    counterparts = _counterparts(protocol, space)
-    if counterparts is None or protocol.actions is None or space is None:
-        return
-    if not counterparts:
-        raise UserError(
-            f"protocol '{protocol.name}' answers with actions of '{protocol.actions.name}', which "
-            f"have no counterparts in '{space.name}', the actions of this benchmark"
-        )
-    for name, counterpart in counterparts.items():
-        for wanted, where in ((name, protocol.actions), (counterpart.name, space)):
-            if wanted not in where:
-                raise UserError(
-                    f"protocol '{protocol.name}' declares {counterpart.name} of '{space.name}' as "
-                    f"the counterpart of its {name}, and '{where.name}' has no {wanted}"
-                )
-
-
-def _counterparts(protocol: AskingProtocol, space: ActionSpace | None) -> Counterparts | None:
-    """Return the counterparts of the protocol's actions in another space; None for the same."""
-    own = protocol.actions
-    if own is None or space is None or own.name == space.name:
-        return None
-    return protocol.counterparts.get(space.name, {})

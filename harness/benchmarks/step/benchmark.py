@@ -163,7 +163,7 @@ class StepBenchmark(Benchmark):
             )
         if not steps.screenshots:
             check_seen(self.name, protocol, shows.pictures, " next to its files here")
-        check_history(self, shows)
+        check_history(self.fixes, shows)
         drawn = settings.candidates in (None, "snapshot")
         if drawn and steps.layout.negatives_column is not None and steps.entries:
             check_distractors(steps.negatives(), settings.distractors)
@@ -183,7 +183,7 @@ class StepBenchmark(Benchmark):
         """A snapshot fixes choices, prompts and pictures."""
         from harness.benchmarks.step.settings import fixed
 
-        return fixed(self, settings) if self.fixes else settings
+        return fixed(self.fixes, self.stored_settings, settings) if self.fixes else settings
 
     def never_has(self) -> frozenset[str]:
         """Nothing: runs of recorded steps have all settings on record."""
@@ -196,14 +196,14 @@ class StepBenchmark(Benchmark):
         from harness.benchmarks.step.settings import check_stored, lacks_of
         from harness.settings import EPISODES, RULES
 
-        check_stored(self, settings.candidates, protocol)
+        check_stored(self.name, self.fixes, settings.candidates, protocol)
         where = f"on {self.name}, which has recorded steps; leave it out"
         return {EPISODES: where, RULES: where, **lacks_of(settings, protocol, is_policy=is_policy)}
 
     def completed(self, settings: Settings, protocol: AskingProtocol) -> dict[str, Any]:
         from harness.benchmarks.step.settings import completed
 
-        return completed(self, settings, protocol)
+        return completed(settings, protocol, self.screenshots, self.f1_of_written)
 
     def usual_count(self, settings: Settings) -> int:
         """Candidates per step according to the settings; 100 if it depends on the page."""

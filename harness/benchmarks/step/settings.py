@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, Source, text_first
 from harness.settings import SETTINGS, Settings, written
-
-if TYPE_CHECKING:
-    from harness.benchmarks.step.benchmark import StepBenchmark
 
 
 def source_of(
@@ -44,21 +41,23 @@ def image_policy_of(policy: str | None, pixels: object, protocol: AskingProtocol
     return policy or needs.picture_policy
 
 
-def fixed(source: StepBenchmark, settings: Settings) -> Settings:
-    """The settings of a run on data that fixes some.
+def fixed(
+    fixes: Collection[str], stored_settings: Callable[[Path | None], Any], settings: Settings
+) -> Settings:
+    """The settings of a run on data that fixes some, which are stored with it.
 
     Raises `UserError` if the user gave one of these, `DataError` if they cannot be read.
     """
     for name, setting in SETTINGS.items():
-        if name in settings.given and setting.fixed_as in source.fixes:
+        if name in settings.given and setting.fixed_as in fixes:
             raise WithoutEffect(
                 name,
-                f"{written(name)} has no effect on {source.name}, whose data fixes it; leave it "
-                "out",
+                f"{written(name)} has no effect on {settings.benchmark}, whose data fixes it; "
+                "leave it out",
             )
     # Missing data is reported when it is opened.
     data = Path(settings.data) if settings.data and Path(settings.data).exists() else None
-    stored = source.stored_settings(data)
+    stored = stored_settings(data)
     known = {
         name: setting.read(stored[name])
         for name, setting in SETTINGS.items()
@@ -69,14 +68,16 @@ def fixed(source: StepBenchmark, settings: Settings) -> Settings:
 
 
 def completed(
-    source: StepBenchmark, settings: Settings, protocol: AskingProtocol
+    settings: Settings, protocol: AskingProtocol, screenshots: bool | None, f1: str | None
 ) -> dict[str, Any]:
-    """The settings that were left open. Raises `UserError`."""
+    """The settings that were left open. Raises `UserError`.
+
+    screenshots, f1: `screenshots` and `f1_of_written` of the benchmark.
+    """
     offered = source_of(settings.candidates, protocol)
     shown = image_policy_of(settings.image_policy, settings.pixels, protocol)
-    _check_pictures(source, settings, protocol, PicturePolicy.parse(shown))
+    _check_pictures(settings, protocol, PicturePolicy.parse(shown), screenshots)
     found: dict[str, Any] = {"candidates": offered, "image_policy": shown}
-    f1 = source.f1_of_written
     if f1 is not None and protocol.written and "f1" not in settings.given:
         found["f1"] = f1
     if offered == "ranker":
@@ -94,21 +95,21 @@ def completed(
 
 
 def _check_pictures(
-    source: StepBenchmark, settings: Settings, protocol: AskingProtocol, policy: PicturePolicy
+    settings: Settings, protocol: AskingProtocol, policy: PicturePolicy, screenshots: bool | None
 ) -> None:
     """Raise `UserError` for pictures that the benchmark or the protocol has no use for."""
     if settings.lost_rows and policy.name != "none":
         raise UserError("--lost-rows is for text-only runs; add --image-policy none")
-    if source.screenshots:
+    if screenshots:
         return
     if settings.lost_rows:
         raise WithoutEffect(
             "lost_rows",
-            f"--lost-rows has no effect on {source.name}, which has no screenshots to lose: all of "
-            "its rows are asked about; leave it out",
+            f"--lost-rows has no effect on {settings.benchmark}, which has no screenshots to lose: "
+            "all of its rows are asked about; leave it out",
         )
-    if source.screenshots is False:
-        check_seen(source.name, protocol, policy)
+    if screenshots is False:
+        check_seen(settings.benchmark, protocol, policy)
 
 
 def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here: str = "") -> None:
@@ -126,10 +127,9 @@ def check_seen(name: str, protocol: AskingProtocol, policy: PicturePolicy, here:
 
 
 def check_stored(
-    source: StepBenchmark, candidates: Source | None, protocol: AskingProtocol
+    name: str, fixes: Collection[str], candidates: Source | None, protocol: AskingProtocol
 ) -> None:
     """Reject candidates and protocols that do not fit a data set that stores its questions."""
-    name, fixes = source.name, source.fixes
     if "prompts" in fixes and not protocol.can_be_stored:
         raise UserError(
             f"{name} stores its questions, in two rounds: '{protocol.name}' asks in another way "
@@ -141,7 +141,7 @@ def check_stored(
         )
 
 
-def check_history(source: StepBenchmark, shows: Shows) -> None:
+def check_history(fixes: Collection[str], shows: Shows) -> None:
     """Raise `UserError` for earlier steps that cannot be shown as `--history` asks."""
     protocol = shows.protocol
     history, given = protocol.history_shown, f"--history {shows.settings.history}"
@@ -152,8 +152,8 @@ def check_history(source: StepBenchmark, shows: Shows) -> None:
     pictured = history.turns or history.pictures[1] > 1
     if pictured and "none" in (shows.pictures.name, protocol.needs.pictures):
         raise UserError(f"{given}: no pictures are shown; leave out pictures:K and turns:K")
-    if not history.plain and "prompts" in source.fixes:
-        raise UserError(f"{given}: the questions of {source.name} are stored")
+    if not history.plain and "prompts" in fixes:
+        raise UserError(f"{given}: the questions of {shows.settings.benchmark} are stored")
 
 
 def candidates_told(shows: Shows, roles: Mapping[str, str]) -> dict[str, Any]:

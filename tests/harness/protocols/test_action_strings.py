@@ -13,8 +13,8 @@ from harness.errors import UserError
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.protocols import ask, open_protocol, written_as
 from harness.protocols.action_strings import ActionStrings
+from harness.protocols.asking import check_actions
 from harness.protocols.autowebglm import AutoWebGLM
-from harness.protocols.registry import check_actions
 from harness.records import Choice, Step, Window
 from harness.views import StepView
 from parsers.actions import Action, ActionKind, Argument, Value
