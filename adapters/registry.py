@@ -37,12 +37,10 @@ and factories are called with what the kind hands over:
     callers      nothing                                 check, open, heading, ...
     batches      adapter, its client or folder           create, fetch
 
-Wrappers, starts and observers have the name of the setting that asks for them. Three groups name
+Wrappers, starts and observers have the name of the setting that asks for them. One group names
 classes that are taken as they are:
 
     settings     a LeafSettings: becomes a base class of a run's settings
-    kinds        a dataclass: the type of the details of a kind's units
-    units        a UnitKind: prepares a kind's units, made with settings and protocol of each run
 
 A class or factory without a positional parameter is not handed an empty argument, so a ranker
 without arguments needs no parameter. An instance takes no argument and no values.

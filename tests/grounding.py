@@ -12,7 +12,8 @@ from typing import ClassVar
 from PIL import Image
 
 from adapters.conversation import Picture
-from harness.benchmarks import Benchmark, Items
+from harness.benchmarks import Items
+from harness.benchmarks.grounding.benchmark import PlaceBenchmark
 from harness.pictures import PicturePolicy, Screenshot, plan
 from harness.views import PlaceView
 from parsers.declaration import Declaration, Group, Level
@@ -45,14 +46,11 @@ def picture_bytes(name: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Screens(Benchmark):
+class Screens(PlaceBenchmark):
     """The benchmark; its first three items are of the role `control`, the others `place`."""
 
     name: str = "screens"
     declared: Declaration = DECLARED
-    pictures: ClassVar[bool] = True
-    View = PlaceView
-    protocol = "grounding"
     scorers: ClassVar = SCORERS
 
     def open(self, *, splits: Sequence[str] | None = None, data: Path | None = None) -> Items:

@@ -151,6 +151,9 @@ def reading(where: str) -> Iterator[None]:
 class PublishedSet(Benchmark):
     """A set that is declared by fields and a function that reads its rows.
 
+    A set derives from this class first and from its family's second, so that the defaults of these
+    fields hold.
+
     Attributes:
         read: returns the rows of a split, and raises `DataError`; unless `rows` is overridden.
         marks: patterns of files that only this set has; () for a set known by its folder's name.

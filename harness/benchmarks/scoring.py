@@ -123,11 +123,11 @@ Records = Sequence[Unit[Any]]
 def bounds_of(source: Benchmark, records: Records, settings: Settings) -> Bounds | None:
     """What chance, in expectation, and the oracle get of every unit, the same in each repeat.
 
-    Of measures in tables only; None for a benchmark that says nothing of chance.
+    None for a benchmark that says nothing of chance. Ceilings are of measures in tables.
     """
     distinct = {_key(record, settings): record for record in reversed(records)}
-    score = source.score
-    chance = dict(zip(distinct, source.chance(list(distinct.values()), score), strict=False))
+    expected = source.chance(list(distinct.values()), source.score)
+    chance = dict(zip(distinct, expected, strict=False))
     if not chance:
         return None
     ceiling = _ceiling(source, distinct, settings)
@@ -157,19 +157,19 @@ def _ceiling(
 ) -> dict[BoundKey, Scores] | None:
     """The scores of the oracle as the protocol reads it; None where it cannot be asked."""
     valid = {key: record for key, record in distinct.items() if record.invalid is None}
-    if source.pictures and any(not record.pictures for record in valid.values()):
-        return None
     try:
         protocol = open_with(replace(settings, prompts=None))
     except UserError:
         return None
+    shown = {name for one in source.declared.in_tables for name in one.scores}
     found: dict[BoundKey, Scores] = {}
     for key, record in valid.items():
         try:
             question = source.recall(record).shuffled(key[0])
             said = question.outcome or as_oracle(protocol, question, source.declared.actions)
-            found[key] = source.score(said, record.detail)
+            scores = source.score(said, record.detail)
         except Exception:
             # A protocol of a plugin may need more than the record; a table is still printed.
             return None
+        found[key] = {name: value for name, value in scores.items() if name in shown}
     return found

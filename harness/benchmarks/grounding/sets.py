@@ -224,7 +224,7 @@ def table_rows(folder: Folder, file: DataFile) -> Iterator[tuple[str, str, Size,
 
 
 @dataclass(frozen=True)
-class GroundingSet(PlaceBenchmark, PublishedSet):
+class GroundingSet(PublishedSet, PlaceBenchmark):
     """Pictures, each with instructions and the place that they refer to.
 
     Attributes:

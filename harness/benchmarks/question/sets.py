@@ -50,7 +50,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QuestionSet(QuestionBenchmark, PublishedSet):
+class QuestionSet(PublishedSet, QuestionBenchmark):
     """Questions about one picture each."""
 
     files: tuple[str, ...] = ("*{split}*.parquet",)

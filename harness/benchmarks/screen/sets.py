@@ -136,7 +136,7 @@ def _measures(rules: Sequence[str], headline: str, cells: tuple[str, ...]) -> It
 
 
 @dataclass(frozen=True)
-class ScreenSet(ScreenBenchmark, PublishedSet):
+class ScreenSet(PublishedSet, ScreenBenchmark):
     """Recorded steps on screens.
 
     Attributes:

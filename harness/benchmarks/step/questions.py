@@ -247,8 +247,10 @@ def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
     step = step_of(record)
     if scene:
         step = replace(step, scene=RecordedScene(choices))
-    gold = record.detail.gold
-    return StepQuestion(record, StepView(step, choices), Secret(gold, gold.shown))
+    gold, said = record.detail.gold, record.prediction
+    missed = said is not None and said.status is Status.NOT_OFFERED
+    secret, outcome = Secret(gold, gold.shown), NOT_OFFERED if missed else None
+    return StepQuestion(record, StepView(step, choices), secret, outcome=outcome)
 
 
 def _sources(

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import benchmark_of
+from harness.benchmarks import scoring as module
 from harness.benchmarks.scoring import bounds_of
-from harness.benchmarks.step import extras as module
 from harness.benchmarks.step.benchmark import scoring_rules
 from harness.errors import UserError
 from harness.runs import StepUnit, open_run

@@ -157,9 +157,9 @@ def test_what_is_shown_of_a_tournament_is_what_a_model_that_answers_none_is_sent
     shown = call("show", step, *where)
     assert shown.code == 0, shown.err
     assert len(re.findall(r"^===== group-\d+: about", shown.out, re.M)) == 10
-    assert "recorded:" not in shown.out
+    assert "= right:" not in shown.out
     right = call("show", step, *where, "--answer")
-    assert "===== recorded: " in right.out
+    assert "===== right: " in right.out
     missed = call("show", step, *where, "--top-k", "1")
     assert missed.code == 0
 
@@ -169,7 +169,7 @@ def test_a_step_without_a_call_is_shown_as_such() -> None:
     step = next(s for s in steps("a") if not s["asked"] and s["invalid"] is None)["step_id"]
     where = (*DEV, "--protocol", "mindact-choice", "--ranker", "lexical", "--top-k", "1")
     shown = call("show", step, *where)
-    assert "not among the first 1 of the ranker" in shown.out
+    assert "missed by the ranker" in shown.out
 
 
 def test_a_benchmark_without_pictures_takes_protocols_without_them() -> None:
