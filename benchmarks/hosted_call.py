@@ -47,7 +47,7 @@ def sample_requests(settings: Settings, store: PictureStore) -> list[Request]:
     plan = plan_run(settings, asks=False)
     requests: list[Request] = []
     for question in plan.questions_of(plan.dataset):
-        if question.record.invalid is not None:
+        if question.unit.invalid is not None:
             continue
         for digest, data in question.sources.items():
             store.add(digest, data)

@@ -137,7 +137,7 @@ def questions(plan: Plan, most: int | None, few: int) -> tuple[list[str], list[s
     for question in plan.questions_of(plan.dataset):
         if len(ids) == most:
             break
-        if question.record.invalid is not None:
+        if question.unit.invalid is not None:
             continue
         ids.append(question.unit_id)
         if len(ids) > few:

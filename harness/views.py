@@ -9,8 +9,8 @@ they answer; `issubclass` says what fits what. Nothing in a view says which answ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 from adapters.conversation import Picture
 from harness.records import Choice, Earlier, Step
@@ -22,14 +22,42 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """A page before an action, and the elements that are offered.
+class View:
+    """Base class of views.
 
     recorded: whether the right answer is on record, for policies that need it.
     """
 
+    __slots__ = ()
+
     recorded: ClassVar[bool] = True
+
+    @property
+    def count(self) -> int:
+        """Number of candidates, from which a protocol estimates its calls."""
+        return 1
+
+    @property
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The pictures that a dialogue has requested while it was open."""
+        return ()
+
+    def shuffled(self, number: int) -> Self:
+        """Return the view as the shuffle of that number shows it."""
+        return self
+
+    def again(self) -> Self:
+        """Return the view for another dialogue about the same."""
+        return self
+
+    def latest(self, last: int | None) -> Self:
+        """Return the view with no more than the last so many earlier actions; None: all."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class StepView(View):
+    """A page before an action, and the elements that are offered."""
 
     step: Step
     choices: tuple[Choice, ...]
@@ -39,6 +67,24 @@ class StepView:
         """The pictures of the page."""
         return self.step.pictures
 
+    @property
+    def count(self) -> int:
+        return len(self.choices)
+
+    @property
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The crops that the dialogue has requested from the scene."""
+        return tuple(getattr(self.step.scene, "shown", ()))
+
+    def shuffled(self, number: int) -> Self:
+        """Return the view with candidates dealt out anew, for protocols that do so."""
+        return replace(self, step=replace(self.step, shuffle=number))
+
+    def latest(self, last: int | None) -> Self:
+        history = self.step.history
+        kept = history if last is None else history[max(0, len(history) - last) :]
+        return replace(self, step=replace(self.step, history=kept))
+
 
 class LiveView(StepView):
     """What is seen in an episode before an action."""
@@ -47,7 +93,7 @@ class LiveView(StepView):
 
 
 @dataclass(frozen=True, slots=True)
-class ItemView(Generic[T]):
+class ItemView(View, Generic[T]):
     """Base class of views of units that come ready from their benchmark.
 
     Attributes:
@@ -55,10 +101,7 @@ class ItemView(Generic[T]):
         pictures: those that the run's policy shows.
         before: the units before it in its group, oldest first, where the protocol shows more of
             them than what `content` says (`--history`).
-        recorded: whether the right answer is on record, for policies that need it.
     """
-
-    recorded: ClassVar[bool] = True
 
     unit_id: str
     content: T

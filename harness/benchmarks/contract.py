@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 
 from harness.benchmarks.dataset import Dataset as Dataset
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.dialogue import Dialogue
 from harness.errors import DataError, ExtensionError, UserError, WithoutEffect, raised
@@ -182,7 +182,7 @@ class Benchmark(ABC):
 
     # What is shown, asked and put on record. By default, units come ready (`Items`).
 
-    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """Prepare the units of a data set, in order, one at a time.
 
         Args:
@@ -206,7 +206,7 @@ class Benchmark(ABC):
                     f"{unit.kind} {unit.unit_id} cannot be read: {raised(error)}"
                 ) from error
 
-    def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Question:
+    def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Ready[Any]:
         """Return a unit that comes ready with its encoded pictures, as they are shown."""
         sizes = [read_size(encoded) for encoded in data]
         pictures = tuple(
@@ -215,7 +215,7 @@ class Benchmark(ABC):
         sources = {size.digest: encoded for size, encoded in zip(sizes, data, strict=True)}
         return replace(self.recall(replace(unit, pictures=pictures)), sources=sources)
 
-    def recall(self, unit: Unit[Any], *, scene: bool = True) -> Question:
+    def recall(self, unit: Unit[Any], *, scene: bool = True) -> Ready[Any]:
         """Return a unit on record as it was asked about, without its data.
 
         `scene` says whether the dialogue may look up what is on record of the unit's surroundings.
@@ -227,7 +227,7 @@ class Benchmark(ABC):
                 f"{unit.benchmark} cannot be asked about here: the package that has it is not "
                 "installed"
             )
-        return Question(
+        return Ready(
             unit, self.View(unit.unit_id, detail.asked, unit.pictures), Secret(detail.gold)
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 from adapters import AdapterInfo, Reply
 from adapters.embedding import stand_in
 from harness.benchmarks import Benchmark, benchmark
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.dialogue import hold
 from harness.errors import UserError
 from harness.policies import Oracle, chance_for
@@ -51,7 +51,7 @@ def check_asks(source: Benchmark, protocol: AskingProtocol) -> None:
 
 
 def as_oracle(
-    protocol: AskingProtocol, question: Question, space: ActionSpace | None
+    protocol: AskingProtocol, question: Ready[Any], space: ActionSpace | None
 ) -> Prediction:
     """Return what the protocol reads from the oracle's answers."""
     chance = chance_for(0, 0, question.unit_id, "oracle")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.benchmarks.contract import Benchmark
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import DataError, UserError
 from harness.pictures import read_size
@@ -34,7 +34,7 @@ class PictureBenchmark(Benchmark):
             )
         return completed
 
-    def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Question:
+    def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Ready[Any]:
         """Raise `DataError` for a picture of another size than its row says."""
         width, height = unit.detail.size
         for size in map(read_size, data):

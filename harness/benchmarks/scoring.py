@@ -165,8 +165,9 @@ def _ceiling(
     found: dict[BoundKey, Scores] = {}
     for key, record in valid.items():
         try:
-            question = source.recall(record).shuffled(key[0])
-            said = question.outcome or as_oracle(protocol, question, source.declared.actions)
+            ready = source.recall(record)
+            ready = replace(ready, view=ready.view.shuffled(key[0]))
+            said = ready.known or as_oracle(protocol, ready, source.declared.actions)
             scores = source.score(said, record.detail)
         except Exception:
             # A protocol of a plugin may need more than the record; a table is still printed.

@@ -24,7 +24,7 @@ from harness.settings import written
 
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
-    from harness.benchmarks.ready import Question
+    from harness.benchmarks.ready import Ready
     from harness.dialogue import Ask, Embed
     from harness.protocols import AskingProtocol
     from harness.runs import ActRecord, CallRecord, Unit
@@ -71,17 +71,17 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     if len(found) > 1:
         _refuse(plan.source.listed(dataset.without(known.keys() - found)), step, dataset.unit)
     (question,) = plan.questions_of(plan.only(found).dataset)
-    if question.environment is not None:
+    if question.opens is not None:
         raise UserError(
             f"what is shown in {dataset.unit} {question.unit_id} is known once it is played: "
             f"vlm-eval show {shlex.quote(question.unit_id)} --run RUN"
         )
-    say(_about(question.record, dataset.unit))
-    if question.record.invalid:
-        say(f"invalid: {question.record.invalid}; no model is asked about it")
+    say(_about(question.unit, dataset.unit))
+    if question.unit.invalid:
+        say(f"invalid: {question.unit.invalid}; no model is asked about it")
         return 0
-    if question.outcome is not None:
-        status = STATUS_WORDS[question.outcome.status]
+    if question.known is not None:
+        status = STATUS_WORDS[question.known.status]
         say(f"its outcome is known beforehand ({status}); no model is asked about it")
         return 0
     replies = _replies(plan.protocol, question, answer)
@@ -116,7 +116,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     held(answered.append, stand_in=False)
     held(tell, stand_in=len(described) >= len(answered))
     if answer:
-        say(f"\n===== right: {plan.source.words(question.record)} =====")
+        say(f"\n===== right: {plan.source.words(question.unit)} =====")
     return 0
 
 
@@ -240,7 +240,7 @@ def _refuse(matches: Iterable[Unit[Any]], text: str, unit: str) -> NoReturn:
     )
 
 
-def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mapping[str, str]:
+def _replies(protocol: AskingProtocol, question: Ready[Any], right: bool) -> Mapping[str, str]:
     """Return the reply of a model that finds the right choice, or none of them."""
     from harness.benchmarks import actions_of
     from harness.policies import Oracle, chance_for
@@ -251,7 +251,7 @@ def _replies(protocol: AskingProtocol, question: Question, right: bool) -> Mappi
     if right:
         chance = chance_for(0, 0, question.unit_id, "show")
         prediction = Oracle().predict(question.view, chance, question.secret)
-    space = actions_of(question.record.benchmark)
+    space = actions_of(question.unit.benchmark)
     return written_as(protocol, question.view, prediction, space)
 
 

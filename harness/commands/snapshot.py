@@ -13,9 +13,9 @@ import click
 
 from adapters import Message, Picture, Text
 from harness.benchmarks import recorded_steps
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.snapshot_file import SnapshotRow, write_snapshot
 from harness.benchmarks.step.benchmark import StepBenchmark
-from harness.benchmarks.step.questions import StepQuestion
 from harness.commands.config import config_option
 from harness.commands.options import MESSAGES, SettingsCommand, read_options, setting_options
 from harness.errors import UserError
@@ -25,6 +25,7 @@ from harness.printing import say
 from harness.protocols import AskingProtocol
 from harness.settings import on_record
 from harness.tables import TEST_DATA_NOTE
+from harness.views import StepView
 
 
 def write(plan: Plan, path: Path, *, overwrite: bool = False) -> int:
@@ -68,21 +69,21 @@ def _rows(
     for row in recorded_steps(plan.dataset).rows():
         question = preparer.prepare(row)
         urls = runner.run(_encoded(store, question))
-        first, second = protocol.stored_messages(question.step, question.choices)
+        first, second = protocol.stored_messages(question.view.step, question.view.choices)
         yield SnapshotRow(
             row=row,
-            choices=question.choices,
+            choices=question.view.choices,
             first=[_plain(message, urls) for message in first],
             second=[_plain(message, urls) for message in second],
-            recipe="\n".join(picture.recipe for picture in question.step.pictures),
+            recipe="\n".join(picture.recipe for picture in question.view.step.pictures),
         )
 
 
-async def _encoded(store: PictureStore, question: StepQuestion) -> dict[Picture, str]:
+async def _encoded(store: PictureStore, question: Ready[StepView]) -> dict[Picture, str]:
     """Return the pictures of a question as data URLs."""
-    pictures = question.step.pictures
+    pictures = question.view.step.pictures
     for digest, data in question.sources.items():
-        store.add(digest, data, question.step.step_id)
+        store.add(digest, data, question.view.step.step_id)
     try:
         made = [await store.encoded(picture) for picture in pictures]
     finally:

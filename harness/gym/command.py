@@ -82,7 +82,7 @@ def episodes_of(environment: RecordedEnv, policy: Policy) -> Iterator[list[StepU
     for index in range(len(environment.episodes)):
         environment.reset(options={"index": index})
         while (question := environment.question) is not None:
-            view = question.for_policy(environment.protocol)
+            view = question.view.latest(environment.protocol.history_shown.actions)
             secret = question.secret if policy.needs_gold else None
             chance = chance_for(seed, 0, question.unit_id, "policy")
             environment.step(environment.action_of(policy.predict(view, chance, secret)))

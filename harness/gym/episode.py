@@ -9,7 +9,7 @@ from typing import Literal
 
 from harness.benchmarks import step_benchmark
 from harness.benchmarks.opening import check_asks
-from harness.benchmarks.step.questions import StepQuestion
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.step.scene import PageScene
 from harness.errors import UserError, suggestion
 from harness.gym.actions import ActionStrings, ParsedAction
@@ -18,6 +18,7 @@ from harness.planning.resolve import refuse_without_effect
 from harness.records import Row
 from harness.runs import StepUnit
 from harness.settings import SETTINGS, Settings, read_settings
+from harness.views import StepView
 from parsers.records import Scores
 
 Transition = Literal["teacher", "strict"]
@@ -80,7 +81,7 @@ class Rules:
     zero: True if steps without a right answer count as failed.
     """
 
-    prepare: Callable[[Row], StepQuestion]
+    prepare: Callable[[Row], Ready[StepView]]
     scored: Callable[[StepUnit], StepUnit]
     succeeds: Callable[[Scores], bool]
     strict: bool
@@ -118,7 +119,7 @@ class Episode:
         self._left = deque(rows)
         self._rules = rules
         self._unreached: set[str] = set()
-        self.question: StepQuestion | None = None
+        self.question: Ready[StepView] | None = None
         self.records: dict[str, list[StepUnit]] = {}
         self.instructions: dict[str, str] = {}
         self._advance()
@@ -126,7 +127,7 @@ class Episode:
     @property
     def page(self) -> Page:
         """The page of the shown step."""
-        scene = self.shown.step.scene
+        scene = self.shown.view.step.scene
         assert isinstance(scene, PageScene)
         return scene.page
 
@@ -139,9 +140,7 @@ class Episode:
         """Score an action and continue with the next question."""
         if self.question is None:
             raise ValueError("there is no question")
-        asked = replace(
-            self.question.record, prediction=action.prediction, settled=True, asked=True
-        )
+        asked = replace(self.question.unit, prediction=action.prediction, settled=True, asked=True)
         record = self._rules.scored(asked)
         self._put_behind(record, ends=action.stops)
         self._advance()
@@ -162,12 +161,12 @@ class Episode:
         while self._left:
             self.turn, self.row = self._left.popleft()
             self.shown = self._rules.prepare(self.row)
-            record = self.shown.record
+            record = self.shown.unit
             self.instructions[self.turn] = record.goal
-            if record.invalid is None and self.shown.outcome is None:
+            if record.invalid is None and self.shown.known is None:
                 self.question = self.shown
                 return
-            passed = replace(record, prediction=self.shown.outcome, settled=True)
+            passed = replace(record, prediction=self.shown.known, settled=True)
             self._put_behind(self._rules.scored(passed))
 
     def _put_behind(self, record: StepUnit, *, ends: bool = False) -> None:

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from harness.benchmarks.step.questions import StepQuestion
+from harness.benchmarks.ready import Ready
 from harness.candidates import everything
 from harness.page import Box, Page
 from harness.pictures import PictureError, decode
 from harness.records import Choice, Row
+from harness.views import StepView
 from parsers.token_scores import count_tokens
 
 Pixels = npt.NDArray[np.uint8]
@@ -121,7 +122,7 @@ HTML_TOKENS = 400
 
 def observe(
     row: Row,
-    question: StepQuestion,
+    question: Ready[StepView],
     page: Page,
     *,
     instructions: Sequence[str],
@@ -154,9 +155,9 @@ def observe(
         "active_page_index": np.zeros(1, np.int64),
         "screenshot": screenshot_of(row),
         "has_screenshot": int(row.detail.screenshot is not None),
-        "pruned_html": page.refined({c.id: c.id for c in question.choices}, style="xml"),
+        "pruned_html": page.refined({c.id: c.id for c in question.view.choices}, style="xml"),
         "cleaned_html": row.detail.html,
-        "candidates": tuple(_candidate(choice, page) for choice in question.choices),
+        "candidates": tuple(_candidate(choice, page) for choice in question.view.choices),
         "extra_element_properties": dict(_properties(row, question, page)),
         "previous_actions": row.detail.history,
         "step_index": row.position,
@@ -190,13 +191,13 @@ def _candidate(choice: Choice, page: Page) -> dict[str, Any]:
 
 
 def _properties(
-    row: Row, question: StepQuestion, page: Page
+    row: Row, question: Ready[StepView], page: Page
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Describe every candidate of the page, in document order."""
     known = {
         candidate.id: candidate for candidate in (*row.detail.negatives, *row.detail.positives)
     }
-    listed = {choice.id for choice in question.choices}
+    listed = {choice.id for choice in question.view.choices}
     for node_id in everything(row, page).ids:
         candidate = known[node_id]
         seen = candidate.box is not None and candidate.box.is_visible

@@ -15,9 +15,9 @@ from gymnasium.error import ResetNeeded
 
 from adapters.contract import AdapterInfo
 from harness.benchmarks import StoredStep, recorded_steps, step_benchmark
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.benchmarks.shows import Shows
-from harness.benchmarks.step.questions import StepQuestion
 from harness.errors import UserError
 from harness.gym.actions import PLACE, ActionStrings, read_action
 from harness.gym.episode import Episode, OnInvalid, Rules, Transition, check_one_of, completed
@@ -27,6 +27,7 @@ from harness.policies import Oracle
 from harness.protocols.asking import written_as
 from harness.records import Row
 from harness.runs import StepUnit
+from harness.views import StepView
 from parsers.records import Prediction
 
 
@@ -150,7 +151,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         return screenshot_of(self._episode.row)
 
     @property
-    def question(self) -> StepQuestion | None:
+    def question(self) -> Ready[StepView] | None:
         """The current question with its right answer, for policies; None after the last."""
         return self._episode.question if self._episode else None
 
@@ -215,7 +216,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             "website": row.parents["website"],
             "domain": row.labels["domain"],
             "subdomain": row.labels["subdomain"],
-            "is_valid": episode.shown.record.invalid is None,
+            "is_valid": episode.shown.unit.invalid is None,
             "skipped_steps": sum(record.scores is None for record in episode.behind),
         }
         if self._several:
@@ -240,7 +241,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
                 info["turn_success_rate"] = sum(counted) / len(counted)
         return info
 
-    def _oracle(self, question: StepQuestion) -> dict[str, Any]:
+    def _oracle(self, question: Ready[StepView]) -> dict[str, Any]:
         gold = question.secret.gold
         prediction = Oracle().predict(question.view, None, question.secret)
         return {

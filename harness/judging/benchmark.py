@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.benchmarks import Benchmark, Dataset, Items
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.errors import DataError, RunError, UserError
 from harness.judging.protocol import TRAJECTORY, JudgingProtocol
@@ -147,7 +147,7 @@ class Judgment(Benchmark):
                     "judge it again under another name, with --out"
                 )
 
-    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """Prepare the units that ended, in the order in which they did.
 
         Raises `UserError` for one whose calls cannot be read.
@@ -163,7 +163,7 @@ class Judgment(Benchmark):
 
     def _about(
         self, unit: Unit[Any], ended: Unit[Any], recorded: Recorded, shows: Shows
-    ) -> Question:
+    ) -> Ready[Any]:
         unit = replace(unit, digests={"unit": recorded.digest(ended)})
         if ended.invalid is not None or ended.prediction is None:
             return self.recall(replace(unit, invalid=ended.invalid or NO_ANSWER))

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from adapters import AdapterInfo, ModelInfo
 from harness.benchmarks import benchmark
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.dialogue import Ask
 from harness.planning.estimated_calls import (
     CASES,
@@ -85,12 +86,12 @@ def estimate(plan: Plan) -> Estimate:
     result = Estimate()
     counted_once: set[str] = set()
     for question in plan.questions_of(plan.left):
-        record = question.record
+        record = question.unit
         if record.invalid is not None:
             result.invalid[record.invalid] = result.invalid.get(record.invalid, 0) + 1
             continue
         result.steps += 1
-        if question.outcome is not None:
+        if question.known is not None:
             result.not_offered += 1
             continue
         for repeat in range(plan.settings.times):
@@ -116,14 +117,14 @@ def _first_of_its_parent(call: EstimatedCall, repeat: int, counted_once: set[str
 
 
 def _count(
-    result: Estimate, plan: Plan, question: Question, calls: Sequence[EstimatedCall]
+    result: Estimate, plan: Plan, question: Ready[Any], calls: Sequence[EstimatedCall]
 ) -> None:
     result.calls += len(calls)
     for call in calls:
         result.too_long += call.is_too_long
         if isinstance(call.call, Ask):
             _add_parts(result, call.call, call.info)
-    declared = plan.source.calls(question.count, plan.shows)
+    declared = plan.source.calls(question.view.count, plan.shows)
     for role in dict.fromkeys((*declared, *(call.role for call in calls))):
         made = [call for call in calls if call.role == role]
         of_role = RoleEstimate(len(made), len(made))

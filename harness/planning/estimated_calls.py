@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from adapters import Conversation, Embedded, ModelInfo, Reply, Usage
 from adapters.conversation import Tier
 from adapters.embedding import stand_in
 from adapters.prices import PriceSheet
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.dialogue import Act, Ask, Call, Embed, Observation, Result, hold_turns
 from harness.engine import first_request
 from harness.pictures import built_in_picture
@@ -77,7 +78,7 @@ class EstimatedCall:
         return isinstance(self.call, Ask) and context is not None and self.prompt > context
 
 
-def estimated_calls(plan: Plan, question: Question) -> list[EstimatedCall]:
+def estimated_calls(plan: Plan, question: Ready[Any]) -> list[EstimatedCall]:
     """Hold a dialogue with empty replies and return its calls."""
     # Tokens of the replies in a conversation, by its id(). It is kept so that the id stays its own.
     reply_tokens: dict[int, tuple[Conversation, tuple[int, ...]]] = {}
@@ -147,7 +148,7 @@ def first_calls(plan: Plan) -> list[EstimatedCall] | None:
     # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
     for group in plan.by_group():
         for question in group.questions_of(group.dataset):
-            if question.record.invalid is None:
+            if question.unit.invalid is None:
                 return estimated_calls(group, question)
     return None
 

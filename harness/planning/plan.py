@@ -13,7 +13,7 @@ from adapters import Adapter, AdapterInfo
 from adapters.secrets import identity_of
 from harness.benchmarks import BENCHMARKS, Benchmark, Dataset, benchmark_of
 from harness.benchmarks.opening import open_with
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import check_variant
 from harness.benchmarks.shows import Shows
 from harness.pictures import PicturePolicy
@@ -125,7 +125,7 @@ class Plan:
             selected = replace(self.only(unit_ids).selected, tasks=tasks.without(others))
             yield replace(self, selected=selected)
 
-    def questions_of(self, dataset: Dataset[Any]) -> Iterator[Question]:
+    def questions_of(self, dataset: Dataset[Any]) -> Iterator[Ready[Any]]:
         """The questions of a part of its units, in the order of the data, one at a time."""
         return self.source.ready(dataset, self.selected.tasks, self.shows)
 

@@ -16,7 +16,7 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from adapters.registry import Registry
 from harness.views import StepView
@@ -35,6 +35,19 @@ class Secret:
     of other kinds what their detail holds as `gold`."""
     shown: str | None = None
     """Id of the positive among the choices, None if there is none."""
+
+
+class About(NamedTuple):
+    """What a policy is given of a call (`Ask.about`), and a model never.
+
+    view: what it is asked about.
+    secret: None unless the policy declares `needs_gold`.
+    step: the step of a unit that is asked about step by step, "" for others.
+    """
+
+    view: Any
+    secret: Secret | None = None
+    step: str = ""
 
 
 class Policy(Protocol):

@@ -11,19 +11,19 @@ from typing import Any
 
 from adapters.contract import AdapterInfo, Fatal, PictureSource, Request
 from adapters.conversation import Reply
-from harness.policies import Policy, Secret, chance_for
+from harness.policies import About, Policy, chance_for
 from harness.protocols.asking import written_as
 from harness.protocols.contract import AskingProtocol
 from parsers.actions import ActionSpace
 
-UnitKey = tuple[str, int]
-"""Id of a unit and number of the repeat."""
-AnswerKey = tuple[str, int, int]
-"""The same with the number of the sample."""
+AnswerKey = tuple[str, int, int, str]
+"""Id of a unit, numbers of repeat and sample, and the step."""
+KEPT = 256
+"""Answers whose replies are kept."""
 
 
 class PolicyAdapter:
-    """Answers calls with a policy's predictions. Units must be announced before their calls.
+    """Answers calls with a policy's predictions; each call says what it is about (`About`).
 
     All policies draw from the same generator: with one seed, `always-click` clicks the element that
     `random` picks.
@@ -44,10 +44,8 @@ class PolicyAdapter:
         self._protocol = protocol
         self._seed = seed
         self._space = space
-        self._units: dict[UnitKey, tuple[Any, Secret | None]] = {}
-        # The step ("" for units of one step) and the replies to all of its calls: a policy is asked
-        # once per step and sample.
-        self._written: dict[AnswerKey, tuple[str, Mapping[str, str]]] = {}
+        # The replies to all calls of a step: a policy is asked once for it.
+        self._written: dict[AnswerKey, Mapping[str, str]] = {}
         self._info = AdapterInfo(
             name=policy.name,
             model=policy.name,
@@ -73,57 +71,39 @@ class PolicyAdapter:
         """True if the policy looks at pictures."""
         return hasattr(self._policy, "look")
 
-    def announce(self, unit_id: str, view: Any, secret: Secret | None, repeat: int = 0) -> None:
-        """Announce a repeat of a unit, with what the policy is shown of it.
-
-        `secret` is dropped unless the policy declares `needs_gold`. A repeat that was not announced
-        is answered for the unit of the first one.
-        """
-        known = secret if self._policy.needs_gold else None
-        self._units[unit_id, repeat] = (view, known)
-        for key in [key for key in self._written if key[:2] == (unit_id, repeat)]:
-            del self._written[key]
-
     def check(self, units: Sequence[Any]) -> None:
         """Raise `UserError` if the policy does not answer all of the units."""
         if (check := getattr(self._policy, "check", None)) is not None:
             check(units)
 
-    def forget(self, unit_id: str) -> None:
-        """Drop a unit when all its repeats are done."""
-        by_units: tuple[dict[Any, Any], ...] = (self._units, self._written)
-        for by_unit in by_units:
-            for key in [key for key in by_unit if key[0] == unit_id]:
-                del by_unit[key]
-
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
-        """Write the policy's answer by the protocol. Raises `Fatal` for an unknown step."""
-        key = request.unit_id, request.repeat, request.sample
-        step, _, place = request.place.rpartition("/" if request.about is not None else "\0")
-        if key not in self._written or self._written[key][0] != step:
-            replies = await self._settle(*key, step, request.about, pictures)
-            self._written[key] = step, replies
-        _, replies = self._written[key]
-        if place not in replies:
+        """Write the policy's answer by the protocol. Raises `Fatal` for a call without a unit."""
+        about = request.about
+        if not isinstance(about, About):
+            raise Fatal(f"policy '{self._policy.name}' was asked about a unit that it is not shown")
+        key = request.unit_id, request.repeat, request.sample, about.step
+        if key not in self._written:
+            # Written anew, it would be the same: no more than the open units are kept.
+            if len(self._written) >= KEPT:
+                del self._written[next(iter(self._written))]
+            self._written[key] = await self._replies(*key, about, pictures)
+        place = request.place.removeprefix(f"{about.step}/")
+        if place not in self._written[key]:
             name = self._policy.name
             raise Fatal(f"policy '{name}': its protocol writes no reply for '{request.place}'")
-        return Reply(replies[place], model=self._policy.name)
+        return Reply(self._written[key][place], model=self._policy.name)
 
-    async def _settle(
+    async def _replies(
         self,
         unit_id: str,
         repeat: int,
         sample: int,
         step: str,
-        about: Any,
+        about: About,
         pictures: PictureSource,
     ) -> Mapping[str, str]:
         """Return the replies to all calls of a unit, or of a step of it, by place."""
-        announced = self._units.get((unit_id, repeat)) or self._units.get((unit_id, 0))
-        if announced is None:
-            raise Fatal(f"policy '{self._policy.name}' was asked about a step it does not know")
-        view, secret = announced
-        view = about or view
+        view, secret = about.view, about.secret if self._policy.needs_gold else None
         unit = f"{unit_id}/{step}" if step else unit_id
         chance = chance_for(self._seed, repeat, unit, "policy", sample)
         look = getattr(self._policy, "look", None)
@@ -137,7 +117,6 @@ class PolicyAdapter:
     async def close(self) -> None:
         if (close := getattr(self._policy, "close", None)) is not None:
             close()
-        self._units.clear()
         self._written.clear()
 
 

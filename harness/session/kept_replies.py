@@ -20,7 +20,7 @@ async def say_what_is_kept(
     async def jobs() -> AsyncGenerator[Job]:
         nonlocal least, most
         async for job, question in session.rehearsed():
-            for fewest, highest in plan.source.calls(question.count, plan.shows).values():
+            for fewest, highest in plan.source.calls(question.view.count, plan.shows).values():
                 least += fewest
                 most += highest
             yield job

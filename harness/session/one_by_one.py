@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from adapters.contract import Adapter, Generation, Request
 from adapters.conversation import Conversation, Finish, Reply, Usage
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.dialogue import Ask, Call, Embed, Result, hold_async
 from harness.engine import ProtocolError
@@ -64,18 +64,17 @@ class OneByOne:
         """
         plan, settings = self._plan, self._plan.settings
         question = await self._questions.of(unit_id)
-        record = replace(question.record, repeat=repeat, settled=True)
-        if record.invalid is not None or question.outcome is not None:
-            return scored(replace(record, prediction=question.outcome), self._score)
-        question = question.shuffled(repeat) if settings.shuffles > 1 else question.repeated()
+        record = replace(question.unit, repeat=repeat, settled=True)
+        if record.invalid is not None or question.known is not None:
+            return scored(replace(record, prediction=question.known), self._score)
+        view = question.view
+        view = view.shuffled(repeat) if settings.shuffles > 1 else view.again()
         pictures = await self._store()
         for digest, data in question.sources.items():
             pictures.add(digest, data, unit_id)
         dialogue = _Dialogue(self, unit_id, repeat, pictures, asked)
         try:
-            prediction = await hold_async(
-                plan.source.dialogue(question.view, plan.shows), dialogue.results
-            )
+            prediction = await hold_async(plan.source.dialogue(view, plan.shows), dialogue.results)
         finally:
             for digest in question.sources:
                 pictures.discard(digest)
@@ -87,7 +86,7 @@ class OneByOne:
         asked_about = replace(
             record,
             asked=True,
-            pictures=record.pictures or question.looked_up(),
+            pictures=record.pictures or view.looked_up,
             prompt_tokens=dialogue.prompt_tokens,
             prediction=prediction,
             usage=dialogue.usage,
@@ -217,13 +216,13 @@ class _Questions:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._places = {entry.unit_id: at for at, entry in enumerate(plan.dataset.entries)}
-        self._kept: OrderedDict[str, Question] = OrderedDict()
+        self._kept: OrderedDict[str, Ready[Any]] = OrderedDict()
         self._next = len(self._places)
-        self._source: Iterator[Question] = iter(())
+        self._source: Iterator[Ready[Any]] = iter(())
         self._thread = ThreadPoolExecutor(1, "units")
         self._turn = asyncio.Lock()
 
-    async def of(self, unit_id: str) -> Question:
+    async def of(self, unit_id: str) -> Ready[Any]:
         """The question of a unit. Raises `DataError`, KeyError for one that was not selected."""
         place = self._places[unit_id]
         async with self._turn:

@@ -193,7 +193,7 @@ def reread(
 
     Returns what it comes to, and the ids of the calls that it asked for. Raises `NotOnRecord`.
     """
-    question = source.recall(record).shuffled(shuffle)
+    view = source.recall(record).view.shuffled(shuffle)
     used: list[str] = []
 
     def result(call: Call) -> Result:
@@ -203,7 +203,7 @@ def reread(
         used.append(recorded.id)
         return run.result_of(recorded)
 
-    said = hold_turns(source.dialogue(question.view, shows), lambda asked: list(map(result, asked)))
+    said = hold_turns(source.dialogue(view, shows), lambda asked: list(map(result, asked)))
     return said, tuple(used)
 
 
@@ -222,7 +222,7 @@ def check_questions(
     only what both texts number can be compared (`<a id=2> Help`). A question that numbers nothing
     without the page is the same as long as the prediction is.
     """
-    question = source.recall(record, scene=False).shuffled(shuffle)
+    view = source.recall(record, scene=False).view.shuffled(shuffle)
 
     def result(ask: Call) -> Result:
         call = calls[name_of(ask, record.repeat)]
@@ -236,7 +236,7 @@ def check_questions(
             raise NotOnRecord(f"{record.kind} {record.unit_id} asks something else as '{ask.name}'")
         return call.reply
 
-    hold_turns(source.dialogue(question.view, shows), lambda asks: list(map(result, asks)))
+    hold_turns(source.dialogue(view, shows), lambda asks: list(map(result, asks)))
 
 
 def rescore_run(

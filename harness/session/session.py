@@ -18,12 +18,13 @@ from typing import Any
 
 from adapters import Picture
 from harness.benchmarks.contract import Dataset
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
-from harness.dialogue import SCREENSHOT, Observation
+from harness.dialogue import SCREENSHOT, Ask, Call, Dialogue, Observation, changed
 from harness.engine import Environment, Job, Outcome, says_nothing
 from harness.pictures import Form, PictureStore
 from harness.planning.plan import Plan
+from harness.policies import About
 from harness.runs import RunDirectory, digest_of
 from harness.runs.records import Unit
 from harness.session.deployment import Deployment
@@ -67,8 +68,7 @@ class Session:
         self._ended: set[UnitKey] = set()
         # A model on this machine takes pixels; whatever goes over a wire takes bytes.
         self._form: Form = "pixels" if model.info.runs_here else "encoded"
-        self._open: dict[UnitKey, Question] = {}
-        self._units: dict[str, int] = {}
+        self._open: dict[UnitKey, Ready[Any]] = {}
         self._unscored = False
 
     def prepare_picture(self, picture: Picture) -> None:
@@ -112,40 +112,42 @@ class Session:
         finished = {unit for unit, _ in done if all((unit, repeat) in done for repeat in repeats)}
         return self._plan.dataset.without(finished)
 
-    def _jobs_of(self, question: Question, done: Collection[UnitKey]) -> Iterator[Job]:
+    def _jobs_of(self, question: Ready[Any], done: Collection[UnitKey]) -> Iterator[Job]:
         for repeat in range(self._settings.times):
             key = question.unit_id, repeat
             if key in done:
                 continue
-            if question.record.invalid is not None or question.outcome is not None:
+            if question.unit.invalid is not None or question.known is not None:
                 self._pass_over(question, repeat)
             else:
                 asked = self._repeated(question, repeat)
                 self._open_unit(key, asked)
                 yield self._job(key, asked)
 
-    async def rehearsed(self) -> AsyncGenerator[tuple[Job, Question]]:
+    async def rehearsed(self) -> AsyncGenerator[tuple[Job, Ready[Any]]]:
         """Yield the dialogues that `jobs` yields at first, with their questions; begin none."""
         async with contextlib.aclosing(ahead(self._plan.questions_of(self._plan.left))) as asked:
             async for question in asked:
-                if question.record.invalid is None and question.outcome is None:
+                if question.unit.invalid is None and question.known is None:
                     for repeat in range(self._settings.times):
                         yield (
                             self._job((question.unit_id, repeat), self._repeated(question, repeat)),
                             question,
                         )
 
-    def _repeated(self, question: Question, repeat: int) -> Question:
-        return question.shuffled(repeat) if self._settings.shuffles > 1 else question.repeated()
+    def _repeated(self, question: Ready[Any], repeat: int) -> Ready[Any]:
+        view = question.view
+        view = view.shuffled(repeat) if self._settings.shuffles > 1 else view.again()
+        return replace(question, view=view)
 
     def park(self, job: Job) -> None:
         """Close a unit whose dialogue waits for calls that were handed over."""
         self._close_unit((job.unit_id, job.repeat))
 
-    def _pass_over(self, question: Question, repeat: int) -> None:
+    def _pass_over(self, question: Ready[Any], repeat: int) -> None:
         """Record a unit without asking: an invalid one, or one whose outcome is known."""
         record = scored(
-            replace(question.record, repeat=repeat, settled=True, prediction=question.outcome),
+            replace(question.unit, repeat=repeat, settled=True, prediction=question.known),
             self._score,
         )
         self._record(record)
@@ -156,13 +158,13 @@ class Session:
         key = outcome.unit_id, outcome.repeat
         question = self._open[key]
         record = replace(
-            question.record,
+            question.unit,
             repeat=outcome.repeat,
             asked=True,
-            invalid=outcome.invalid or question.record.invalid,
+            invalid=outcome.invalid or question.unit.invalid,
             settled=outcome.settled,
             error=outcome.error,
-            pictures=question.record.pictures or question.looked_up(),
+            pictures=question.unit.pictures or question.view.looked_up,
             prompt_tokens=outcome.prompt_tokens,
             calls=outcome.calls,
             prediction=outcome.prediction,
@@ -193,21 +195,37 @@ class Session:
         self._directory.append_step(record)
         self._observer.recorded(record)
 
-    def _job(self, key: UnitKey, question: Question) -> Job:
+    def _job(self, key: UnitKey, question: Ready[Any]) -> Job:
         return Job(
             unit_id=key[0],
             repeat=key[1],
-            dialogue=lambda: self._plan.source.dialogue(question.view, self._plan.shows),
+            dialogue=lambda: self._dialogue(question),
             recorded=self._directory.recorded.get(key, {}),
             environment=self._environment(key, question),
-            kind=question.record.kind,
+            kind=question.unit.kind,
             renews=self._renews,
         )
 
+    def _dialogue(self, question: Ready[Any]) -> Dialogue:
+        """The dialogue about a unit. Only a policy's calls carry the view and the right answer."""
+        dialogue = self._plan.source.dialogue(question.view, self._plan.shows)
+        if self._model.policy is None:
+            return dialogue
+        secret = question.secret if self._model.policy.needs_gold else None
+        seen = question.view.latest(self._protocol.history_shown.actions)
+
+        def about(call: Call) -> Call:
+            if not isinstance(call, Ask):
+                return call
+            step = "" if call.about is None else call.place.partition("/")[0]
+            return replace(call, about=About(call.about or seen, secret, step))
+
+        return changed(dialogue, about)
+
     def _environment(
-        self, key: UnitKey, question: Question
+        self, key: UnitKey, question: Ready[Any]
     ) -> Callable[[], Awaitable[Environment]] | None:
-        opens = question.environment
+        opens = question.opens
         if opens is None or not self._model.sees:
             return opens
 
@@ -217,27 +235,15 @@ class Session:
 
         return opened
 
-    def _open_unit(self, key: UnitKey, question: Question) -> None:
+    def _open_unit(self, key: UnitKey, question: Ready[Any]) -> None:
         self._open[key] = question
-        unit_id, repeat = key
-        self._units[unit_id] = self._units.get(unit_id, 0) + 1
-        if self._model.policy is not None:
-            view = question.for_policy(self._protocol)
-            self._model.policy.announce(unit_id, view, question.secret, repeat)
         if not self._model.sees:
             return
         for digest, data in question.sources.items():
-            self._pictures.add(digest, data, unit_id)
+            self._pictures.add(digest, data, key[0])
 
     def _close_unit(self, key: UnitKey) -> None:
         question = self._open.pop(key)
-        unit_id, _ = key
-        self._units[unit_id] -= 1
-        last = not self._units[unit_id]
-        if last:
-            del self._units[unit_id]
-        if self._model.policy is not None and last:
-            self._model.policy.forget(unit_id)
         if not self._model.sees:
             return
         for digest in question.sources:
@@ -272,14 +278,14 @@ class Watched:
         await self._environment.close()
 
 
-async def ahead(questions: Iterator[Question]) -> AsyncGenerator[Question, None]:
+async def ahead(questions: Iterator[Ready[Any]]) -> AsyncGenerator[Ready[Any], None]:
     """Yield questions in order, a few of them prepared in a thread ahead of need.
 
     Raises `UserError` when the turn of a unit comes that cannot be asked about.
     """
     loop = asyncio.get_running_loop()
     thread = ThreadPoolExecutor(1, "questions")
-    waiting: deque[asyncio.Future[Question | None]] = deque()
+    waiting: deque[asyncio.Future[Ready[Any] | None]] = deque()
     try:
         for _ in range(AHEAD):
             waiting.append(loop.run_in_executor(thread, next, questions, None))

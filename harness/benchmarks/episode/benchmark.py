@@ -22,7 +22,7 @@ from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.episode import EpisodeSettings
 from harness.benchmarks.episode.step_by_step import EpisodeView, StepByStep
 from harness.benchmarks.episode.task import STEPS, EpisodeDetail
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.settings import image_policy_of, lacks_of, source_of
 from harness.dialogue import Dialogue
@@ -40,20 +40,6 @@ from harness.views import LiveView
 from parsers.settling import settled
 
 EpisodeRecord = Unit[EpisodeDetail]
-
-
-class EpisodeQuestion(Question):
-    """An episode before it begins."""
-
-    view: EpisodeView
-
-    def repeated(self) -> EpisodeQuestion:
-        """Return the same with its own pictures."""
-        return replace(self, view=replace(self.view, shown=[]))
-
-    def looked_up(self) -> tuple[Any, ...]:
-        """The pictures that were shown, each once."""
-        return tuple(dict.fromkeys(self.view.shown))
 
 
 @dataclass(frozen=True)
@@ -174,14 +160,14 @@ class EpisodeBenchmark(Benchmark):
             return f"the first {shows.settings.top_k} of ranker {shows.settings.ranker}"
         return "every element in view"
 
-    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """Nothing is opened before a dialogue acts."""
         for unit in part.entries:
             question = _question(unit, None, shows.rule)
             opens = partial(self._open, unit, shows)
-            yield replace(question, environment=opens, glimpse=self._blank)
+            yield replace(question, opens=opens, glimpse=self._blank)
 
-    def recall(self, unit: EpisodeRecord, *, scene: bool = True) -> Question:
+    def recall(self, unit: EpisodeRecord, *, scene: bool = True) -> Ready[Any]:
         """Observations and pictures are those on record."""
         return _question(unit, unit.pictures, None)
 
@@ -218,7 +204,7 @@ def _sources(protocol: AskingProtocol) -> tuple[Source, ...]:
 
 def _question(
     record: EpisodeRecord, recorded: tuple[Any, ...] | None, rule: ImageRule | None
-) -> EpisodeQuestion:
+) -> Ready[EpisodeView]:
     detail = record.detail
     if isinstance(detail, dict):
         raise UserError(f"a benchmark of kind '{record.kind}' cannot be asked about here")
@@ -231,4 +217,4 @@ def _question(
         recorded,
         rule,
     )
-    return EpisodeQuestion(record, episode, Secret(detail.gold))
+    return Ready(record, episode, Secret(detail.gold))

@@ -10,15 +10,16 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks.episode import EpisodeSettings
 from harness.benchmarks.episode.task import EpisodeTask
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import PastScene
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.step.questions import Preparer
 from harness.dialogue import (
     SCREENSHOT,
     Act,
@@ -35,7 +36,7 @@ from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
 from harness.records import SEGMENT_ID, Earlier, Row, RowDetail, Said, Window
 from harness.runs import STEP, Unit
 from harness.runs.live_steps import behind
-from harness.views import LiveView, StepView
+from harness.views import LiveView, StepView, View
 from parsers.actions import Action
 from parsers.live import IDLE, LIMIT, STOPPED, STOPS, WITHHELD
 from parsers.records import OPERATIONS, Prediction, Status
@@ -49,10 +50,10 @@ _NO_PAGE = LivePage("<html></html>")
 
 
 @dataclass(frozen=True, slots=True)
-class EpisodeView:
+class EpisodeView(View):
     """An episode as a dialogue sees it.
 
-    recorded: pictures of an episode on record; None where its pictures are still to be planned.
+    past: pictures of an episode on record; None where its pictures are still to be planned.
     rule: what the model's provider does to pictures; None if unknown.
     shown: the pictures that were shown so far.
     """
@@ -62,9 +63,18 @@ class EpisodeView:
     split: str
     task: EpisodeTask
     parents: Mapping[str, str] = field(default_factory=dict)
-    recorded: tuple[Picture, ...] | None = None
+    past: tuple[Picture, ...] | None = None
     rule: ImageRule | None = None
     shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def looked_up(self) -> tuple[Picture, ...]:
+        """The pictures that were shown, each once."""
+        return tuple(dict.fromkeys(self.shown))
+
+    def again(self) -> Self:
+        """Return the same with its own pictures."""
+        return replace(self, shown=[])
 
 
 @dataclass(frozen=True)
@@ -103,14 +113,14 @@ class StepByStep:
             page, parsed = _page(observation)
             question = self._question(preparer, episode, number, seen, page, observation, before)
             said, now = list[_Asked](), Earlier()
-            if question.choices or self.shows.protocol.needs.point:
-                about = question.for_policy(self.shows.protocol)
+            if question.view.choices or self.shows.protocol.needs.point:
+                about = question.view.latest(self.shows.protocol.history_shown.actions)
                 last = yield from _numbered(
                     number, self.ask(question.view, self.shows), about, said
                 )
             else:
                 last = Prediction(Status.NO_ELEMENT)
-            episode.shown.extend(question.looked_up() or question.step.pictures)
+            episode.shown.extend(question.view.looked_up or question.view.step.pictures)
             flags.update(last.flags)
             agreed, others = agreed + sum(last.votes[:1]), others + sum(last.votes[1:])
             if last.status in ENDED.values():
@@ -129,11 +139,11 @@ class StepByStep:
                     now = replace(now, words=words, outcome=seen.error, segment="")
                 if action.name in STOPS and not seen.ended:
                     end = STOPPED
-            asked = question.step
+            asked = question.view.step
             now = replace(
                 now,
                 index=number - 1,
-                pictures=question.looked_up() or asked.pictures,
+                pictures=question.view.looked_up or asked.pictures,
                 page_size=asked.page_size,
                 said=tuple(one.said for one in behind(last, said)),
                 scene=PastScene(partial(str, page.html)),
@@ -155,9 +165,9 @@ class StepByStep:
         page: LivePage,
         observation: Observation,
         before: tuple[Earlier, ...],
-    ) -> StepQuestion:
+    ) -> Ready[StepView]:
         """The question about an observation: a step without a right answer."""
-        shows = seen.screenshot and episode.recorded is None
+        shows = seen.screenshot and episode.past is None
         candidates = tuple(one for one in page.candidates if one.id in page.in_view)
         row: Row = Unit(
             kind=STEP,
@@ -183,11 +193,11 @@ class StepByStep:
         )
         question = preparer.prepare(row)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)
-        step = replace(question.step, before=before, page_size=seen.viewport, window=window)
-        if episode.recorded is not None and self.shows.protocol.needs.pictures == "page":
-            again = tuple(one for one in episode.recorded if one.digest == seen.screenshot)
+        step = replace(question.view.step, before=before, page_size=seen.viewport, window=window)
+        if episode.past is not None and self.shows.protocol.needs.pictures == "page":
+            again = tuple(one for one in episode.past if one.digest == seen.screenshot)
             step = replace(step, pictures=again)
-        return replace(question, view=LiveView(step, question.choices))
+        return replace(question, view=LiveView(step, question.view.choices))
 
     def _done(
         self, action: Action, page: LivePage, parsed: Page, seen: Seen

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.policies import ItemPolicy, Secret
 from harness.runs.records import Unit
@@ -30,14 +30,14 @@ class QuestionBenchmark(Benchmark):
     protocol = "question"
     pictures = True
 
-    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """A policy is asked about a turn alone: it answers one question, not those before."""
         asked = super().ready(part, whole, shows)
         is_policy = shows.info is not None and shows.info.stand_in == "policy"
         return map(self._alone, asked) if is_policy else asked
 
-    def _alone(self, question: Question) -> Question:
-        record: QuestionRecord = question.record
+    def _alone(self, question: Ready[Any]) -> Ready[Any]:
+        record: QuestionRecord = question.unit
         if not (record.detail.asked.before or record.detail.asked.dialogue):
             return question
         asked = replace(record.detail.asked, before=(), dialogue="")

@@ -17,7 +17,7 @@ from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
 from harness.benchmarks.pictured import PictureBenchmark
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.replies import PastReplies
 from harness.benchmarks.shows import Shows
 from harness.errors import DataError, UserError
@@ -72,7 +72,7 @@ class ScreenBenchmark(PictureBenchmark):
             for a, b in pairs
         )
 
-    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Question]:
+    def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """With the earlier steps, where more of them is shown than what was recorded in words."""
         asked = super().ready(part, whole, shows)
         questions = asked if _shows_sentences(shows) else map(_without_sentence, asked)
@@ -149,7 +149,7 @@ def _shows_sentences(shows: Shows) -> bool:
     return getattr(shows.protocol, "level", "") == "low"
 
 
-def _without_sentence(question: Question) -> Question:
+def _without_sentence(question: Ready[Any]) -> Ready[Any]:
     """Return a question without the sentence about its step, which policies could read, too."""
     view: ScreenView = question.view
     task = replace(view.content, instruction="")
@@ -196,13 +196,13 @@ def expected(record: ScreenRecord, score: Scorer, drawn: int) -> Scores:
 
 
 def with_before(
-    questions: Iterable[Question],
+    questions: Iterable[Ready[Any]],
     whole: Dataset[ScreenDetail],
     history: History,
     policy: PicturePolicy,
     rule: ImageRule | None,
     replies: PastReplies | None,
-) -> Iterator[Question]:
+) -> Iterator[Ready[Any]]:
     """Yield questions with the earlier steps of their episodes.
 
     Args:
@@ -225,7 +225,7 @@ def with_before(
         return data
 
     for question in questions:
-        unit = question.record
+        unit = question.unit
         steps = episodes[unit.split, *unit.parents.values()]
         earlier = [steps[place] for place in sorted(steps) if place < unit.position]
         _, pictured = history.of(len(earlier))

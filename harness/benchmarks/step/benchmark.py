@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import StoredStep
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.listing import unlisted
 from harness.benchmarks.step.questions import (
     Preparer,
-    StepQuestion,
     blank,
     recorded_question,
     unreadable,
@@ -100,7 +100,7 @@ class StepBenchmark(Benchmark):
 
     def ready(
         self, part: Dataset[Any], whole: Dataset[Any], shows: Shows
-    ) -> Iterator[StepQuestion]:
+    ) -> Iterator[Ready[StepView]]:
         """Rows are decoded one at a time.
 
         Raises `DataError` if earlier turns that a memory needs are not ranked, or another run has
@@ -146,7 +146,7 @@ class StepBenchmark(Benchmark):
             conversations=tasks if needs.turns else None,
         )
 
-    def recall(self, unit: StepUnit, *, scene: bool = True) -> StepQuestion:
+    def recall(self, unit: StepUnit, *, scene: bool = True) -> Ready[StepView]:
         """The scene knows the recorded texts only."""
         return recorded_question(unit, scene=scene)
 

@@ -7,13 +7,13 @@ planning pictures. It decodes no picture and asks no model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks import StepDataset, StoredStep
-from harness.benchmarks.ready import Question
+from harness.benchmarks.ready import Ready
 from harness.benchmarks.step.listing import Lister, step_of, target_of, turn_record, unlisted
 from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import page_of
@@ -30,7 +30,7 @@ from harness.pictures import (
 )
 from harness.policies import Secret
 from harness.protocols import AskingProtocol
-from harness.records import UNREADABLE, Choice, Earlier, Row, RowDetail, Scene, Step
+from harness.records import UNREADABLE, Earlier, Row, RowDetail, Scene
 from harness.runs import StepUnit
 from harness.settings import Settings
 from harness.views import StepView
@@ -42,44 +42,6 @@ if TYPE_CHECKING:
 
 NOT_OFFERED = Prediction(Status.NOT_OFFERED)
 """The outcome of a step whose acceptable elements a ranker does not offer."""
-
-
-@dataclass(frozen=True, slots=True)
-class StepQuestion(Question):
-    """Everything about one step before it is asked; only the step's `scene` may hold the page."""
-
-    view: StepView
-
-    @property
-    def step(self) -> Step:
-        return self.view.step
-
-    @property
-    def choices(self) -> tuple[Choice, ...]:
-        return self.view.choices
-
-    @property
-    def count(self) -> int:
-        return len(self.choices)
-
-    @property
-    def missed(self) -> bool:
-        """Return whether the ranker misses the acceptable elements of a valid step."""
-        return self.record.invalid is None and self.secret.shown is None
-
-    def shuffled(self, number: int) -> StepQuestion:
-        """The question with candidates dealt out anew, for protocols that do so."""
-        return replace(self, view=replace(self.view, step=replace(self.step, shuffle=number)))
-
-    def for_policy(self, protocol: AskingProtocol) -> StepView:
-        """The step with no more previous actions than the protocol shows."""
-        history = latest(self.step.history, protocol.history_shown.actions)
-        return replace(self.view, step=replace(self.step, history=history))
-
-    def looked_up(self) -> tuple[Picture, ...]:
-        """The crops that the dialogue has requested from the scene."""
-        scene = self.step.scene
-        return tuple(scene.shown) if isinstance(scene, PageScene) else ()
 
 
 class Preparer:
@@ -125,7 +87,7 @@ class Preparer:
 
             self._turns = FinishedTurns(conversations, self._lister.offered)
 
-    def questions(self, dataset: StepDataset) -> Iterator[StepQuestion]:
+    def questions(self, dataset: StepDataset) -> Iterator[Ready[StepView]]:
         """Prepare the rows of a data set, in file order, one at a time.
 
         A row that cannot be read becomes an invalid question where such rows are to be skipped.
@@ -136,7 +98,7 @@ class Preparer:
         for entry, row in dataset.decoded():
             yield self._question(entry, row)
 
-    def _question(self, entry: StoredStep, row: Row | DataError) -> StepQuestion:
+    def _question(self, entry: StoredStep, row: Row | DataError) -> Ready[StepView]:
         skip = self._settings.skip_bad_rows
         try:
             if isinstance(row, DataError):
@@ -150,10 +112,10 @@ class Preparer:
                 raise DataError(f"{error}; {hint}") from error
             known = blank(entry) if isinstance(row, DataError) else row
             unit = unreadable(known, str(error))
-            return StepQuestion(unit, StepView(step_of(unit), ()), Secret(unit.detail.gold))
+            return Ready(unit, StepView(step_of(unit), ()), Secret(unit.detail.gold))
         return question
 
-    def prepare(self, row: Row) -> StepQuestion:
+    def prepare(self, row: Row) -> Ready[StepView]:
         """Prepare one row. Raises `DataError` naming the row when its page cannot be read."""
         page: Page | None = None
         data, stored = row.detail.screenshot, row.detail.stored
@@ -191,15 +153,14 @@ class Preparer:
             step = replace(step, turns=turns)
             unit = replace(unit, detail=replace(unit.detail, turns=tuple(map(turn_record, turns))))
         gold = unit.detail.gold
-        question = StepQuestion(
+        missed = unit.invalid is None and gold.shown is None and self._settings.missed != "ask"
+        return Ready(
             unit,
             StepView(step, unit.detail.choices),
             Secret(replace(gold, shown=None), gold.shown),
             sources,
+            NOT_OFFERED if missed else None,
         )
-        if question.missed and self._settings.missed != "ask":
-            return replace(question, outcome=NOT_OFFERED)
-        return question
 
     def _plan(self, screenshot: Screenshot | None, unit: StepUnit) -> tuple[Picture, ...]:
         # Crops are planned later, when the protocol asks the scene for them.
@@ -241,7 +202,7 @@ def unreadable(row: Row, reason: str) -> StepUnit:
     return replace(unlisted(row), invalid=UNREADABLE, error=reason)
 
 
-def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
+def recorded_question(record: StepUnit, *, scene: bool) -> Ready[StepView]:
     """The question of a step on record; with a `scene`, that knows the recorded texts."""
     choices = record.detail.choices
     step = step_of(record)
@@ -249,8 +210,8 @@ def recorded_question(record: StepUnit, *, scene: bool) -> StepQuestion:
         step = replace(step, scene=RecordedScene(choices))
     gold, said = record.detail.gold, record.prediction
     missed = said is not None and said.status is Status.NOT_OFFERED
-    secret, outcome = Secret(gold, gold.shown), NOT_OFFERED if missed else None
-    return StepQuestion(record, StepView(step, choices), secret, outcome=outcome)
+    secret, known = Secret(gold, gold.shown), NOT_OFFERED if missed else None
+    return Ready(record, StepView(step, choices), secret, known=known)
 
 
 def _sources(
@@ -269,8 +230,3 @@ def told(history: tuple[str, ...], before: Sequence[Earlier]) -> tuple[str, ...]
     """Return the actions in words, those of `before` where they are known."""
     words = {one.index: one.words for one in before if one.words}
     return tuple(words.get(number, line) for number, line in enumerate(history))
-
-
-def latest(history: tuple[str, ...], last: int | None) -> tuple[str, ...]:
-    """Return the last actions, or all if `last` is None. Policies see no more than models do."""
-    return history if last is None else history[max(0, len(history) - last) :]

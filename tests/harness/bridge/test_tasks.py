@@ -17,12 +17,14 @@ from inspect_ai.model import GenerateConfig, ModelOutput, StopDetails
 from inspect_ai.scorer import SampleScore, Score
 
 from adapters.inspect import Known
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.step.questions import Preparer
 from harness.bridge.scoring import macro, scores, whole
 from harness.bridge.solving import INSPECT, Arguments, bridged
 from harness.bridge.tasks import mm_mind2web
 from harness.records import Row
 from harness.settings import SETTINGS
+from harness.views import StepView
 from tests.harness.bridge.mock import (
     evaluated,
     in_order,
@@ -189,7 +191,7 @@ def test_a_row_is_prepared_once_for_all_epochs_and_no_other_row_is(
     prepared: Counter[str] = Counter()
     prepare = Preparer.prepare
 
-    def counting(self: Preparer, row: Row) -> StepQuestion:
+    def counting(self: Preparer, row: Row) -> Ready[StepView]:
         prepared[row.unit_id] += 1
         return prepare(self, row)
 

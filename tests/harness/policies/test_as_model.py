@@ -10,7 +10,7 @@ import pytest
 
 from adapters.contract import EncodedPicture, Fatal, Generation, PixelPicture, Request
 from adapters.conversation import Conversation, Picture, user
-from harness.policies import RandomPolicy, Secret
+from harness.policies import About, RandomPolicy, Secret
 from harness.policies.as_model import PolicyAdapter
 from harness.protocols.seeact import TwoRounds
 from harness.records import Step
@@ -51,9 +51,21 @@ class NoPictures:
         raise AssertionError("a policy asked for a picture")
 
 
-def ask(adapter: PolicyAdapter, place: str, step_id: str = "task_step", repeat: int = 0) -> str:
+def ask(
+    adapter: PolicyAdapter,
+    place: str,
+    asked: Step | None = None,
+    repeat: int = 0,
+    secret: Secret | None = None,
+) -> str:
+    asked = asked or step()
     request = Request(
-        Conversation((user("?"),)), Generation(max_tokens=99), step_id, place, repeat=repeat
+        Conversation((user("?"),)),
+        Generation(max_tokens=99),
+        asked.step_id,
+        place,
+        repeat=repeat,
+        about=About(StepView(asked, LISTED), secret),
     )
     return asyncio.run(adapter.ask(request, NoPictures())).text
 
@@ -63,27 +75,22 @@ def test_the_answer_goes_only_to_policies_that_declare_it(needs_gold: bool) -> N
     spy = Spy(needs_gold)
     adapter = PolicyAdapter(spy, PROTOCOL, seed=42)
     assert adapter.needs_gold is needs_gold
-    adapter.announce(step().step_id, StepView(step(), LISTED), SECRET)
-    ask(adapter, "round-1")
+    ask(adapter, "round-1", secret=SECRET)
     assert spy.given == [(step(), SECRET if needs_gold else None)]
 
 
 def test_both_replies_speak_the_format_of_the_protocol() -> None:
     adapter = PolicyAdapter(Spy(False), PROTOCOL, seed=42)
-    adapter.announce(step().step_id, StepView(step(), LISTED), None)
     replies = [ask(adapter, place) for place in PROTOCOL.places]
     _, prediction = talk(PROTOCOL.dialogue(StepView(step(), LISTED)), replies)
     assert (prediction.element, prediction.operation, prediction.value) == ("n2", "TYPE", "x")
 
 
-def test_an_unknown_or_forgotten_step_is_fatal() -> None:
+def test_a_call_that_says_nothing_of_its_unit_is_fatal() -> None:
     adapter = PolicyAdapter(Spy(False), PROTOCOL, seed=42)
-    with pytest.raises(Fatal, match="does not know"):
-        ask(adapter, "round-1")
-    adapter.announce(step().step_id, StepView(step(), LISTED), None)
-    adapter.forget("task_step")
-    with pytest.raises(Fatal, match="does not know"):
-        ask(adapter, "round-1")
+    request = Request(Conversation((user("?"),)), Generation(max_tokens=99), "task_step", "round-1")
+    with pytest.raises(Fatal, match="not shown"):
+        asyncio.run(adapter.ask(request, NoPictures()))
 
 
 def test_answers_depend_on_step_seed_and_repeat_and_not_on_the_order_of_questions() -> None:
@@ -91,9 +98,7 @@ def test_answers_depend_on_step_seed_and_repeat_and_not_on_the_order_of_question
 
     def answers(seed: int, order: list[Step], repeat: int = 0) -> dict[str, str]:
         adapter = PolicyAdapter(RandomPolicy(), PROTOCOL, seed)
-        for about in order:
-            adapter.announce(about.step_id, StepView(about, LISTED), None)
-        return {s.step_id: ask(adapter, "round-2", s.step_id, repeat) for s in order}
+        return {s.step_id: ask(adapter, "round-2", s, repeat) for s in order}
 
     first = answers(1, steps)
     assert answers(1, steps[::-1]) == first

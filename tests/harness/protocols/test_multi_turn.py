@@ -16,7 +16,8 @@ from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
 from harness.benchmarks.conversation.memory import piece
 from harness.benchmarks.conversation.multi_turn import MultiTurn
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.step.questions import Preparer
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
@@ -141,7 +142,7 @@ def test_the_prompts_are_the_ones_on_file(name: str, form: str) -> None:
     assert written(talk) == (GOLDEN / f"{name}-{form}.txt").read_text("utf-8")
 
 
-def delivery(name: str) -> StepQuestion:
+def delivery(name: str) -> Ready[StepView]:
     """A step of the sample: where to send a pan and a kettle, in the fifth turn."""
     steps = open_steps("mt-sample", splits=["dev"])
     typed = [entry for entry in steps.entries if entry.parents["task"] == DELIVERY][3]
@@ -160,7 +161,7 @@ def test_the_prompts_about_the_sample_are_the_ones_on_file(name: str) -> None:
         rationale="It leads there.",
         rewrite="Have pan and kettle delivered to Edda, 9 Weaver Street, in South Vale",
     )
-    talk(protocol(name), (asked.step, asked.choices))
+    talk(protocol(name), (asked.view.step, asked.view.choices))
     assert written(talk) == (GOLDEN / f"sample-{name}.txt").read_text("utf-8")
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from adapters.conversation import Conversation
 from harness.benchmarks import open_steps
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.step.questions import Preparer
 from harness.pictures import PicturePolicy
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
@@ -32,9 +33,9 @@ def preparer() -> Preparer:
     return Preparer(Settings(), PROTOCOL, PicturePolicy())
 
 
-def conversations(question: StepQuestion) -> list[Conversation]:
+def conversations(question: Ready[StepView]) -> list[Conversation]:
     """What a model that answers nothing of use is asked about a step."""
-    dialogue = PROTOCOL.dialogue(StepView(question.step, question.choices))
+    dialogue = PROTOCOL.dialogue(StepView(question.view.step, question.view.choices))
     questions, _ = talk(dialogue, ["I cannot say.", "I cannot say."])
     return [ask.conversation for ask in questions]
 
@@ -56,10 +57,10 @@ def test_the_recorded_action_and_those_after_it_are_never_shown(rows: tuple[Row,
     checked = 0
     for row in rows:
         question = prepare.prepare(row)
-        if not question.choices:
+        if not question.view.choices:
             continue
         past = recorded[row.parents["task"]][: row.position]
-        assert list(question.step.history) == past
+        assert list(question.view.step.history) == past
         for line in set(recorded[row.parents["task"]][row.position :]) - set(past):
             checked += 1
             for conversation in conversations(question):
@@ -71,7 +72,7 @@ def test_no_word_of_the_data_set_marks_the_answer(rows: tuple[Row, ...]) -> None
     prepare = preparer()
     for row in rows:
         question = prepare.prepare(row)
-        if question.choices:
+        if question.view.choices:
             sent = "\n".join(texts(conversations(question)[-1]))
             assert not any(marker in sent for marker in MARKERS)
             assert row.detail.action_uid not in sent
@@ -86,7 +87,7 @@ def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row
         )
         asked, swapped = prepare.prepare(row), prepare.prepare(other)
         assert swapped.secret.gold != asked.secret.gold
-        if asked.choices:
+        if asked.view.choices:
             assert conversations(swapped) == conversations(asked)
 
 
@@ -98,7 +99,7 @@ def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]
         asked = prepare.prepare(row)
         if asked.secret.shown is None or len(row.detail.positives) != 1 or row.invalid:
             continue
-        listed = {choice.id for choice in asked.choices}
+        listed = {choice.id for choice in asked.view.choices}
         negatives = [c for c in row.detail.negatives if c.id in listed]
         first = changed(row, negatives=tuple(negatives))
         exchanged = changed(

@@ -89,7 +89,9 @@ def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
 
     def asked(row: Row) -> str:
         question = prepare(row)
-        (ask,), _ = talk(protocol.dialogue(StepView(question.step, question.choices)), [""])
+        (ask,), _ = talk(
+            protocol.dialogue(StepView(question.view.step, question.view.choices)), [""]
+        )
         return ask.conversation.messages[-1].text
 
     rows = [row for row in data.rows() if row.invalid is None][::9]

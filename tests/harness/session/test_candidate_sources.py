@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.benchmarks import open_steps
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.step.questions import Preparer
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.page import Page
@@ -20,6 +21,8 @@ from harness.protocols.seeact import TwoRounds
 from harness.rankers import RANKERS, check_covered, open_ranks
 from harness.records import Row
 from harness.settings import Settings
+from harness.views import StepView
+from parsers.records import Status
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, call, macro, steps, summary
 from tests.numbers import row
 
@@ -49,7 +52,7 @@ class Fixed:
 
 def prepared(
     row: Row, protocol: StepProtocol | None = None, ranks: Fixed | None = None, **choosing: object
-) -> StepQuestion:
+) -> Ready[StepView]:
     protocol = protocol or TwoRounds()
     chosen = Settings(**choosing)  # type: ignore[arg-type]
     none = PicturePolicy("none")
@@ -58,7 +61,7 @@ def prepared(
     return preparer.prepare(row)
 
 
-def ranked(row: Row, place: int, top_k: int, **more: object) -> StepQuestion:
+def ranked(row: Row, place: int, top_k: int, **more: object) -> Ready[StepView]:
     return prepared(row, None, Fixed(place, **more), candidates="ranker", top_k=top_k)  # type: ignore[arg-type]
 
 
@@ -66,19 +69,19 @@ def test_the_first_of_a_ranker_are_offered_in_its_order() -> None:
     row = next(row for row in rows() if row.invalid is None)
     question = ranked(row, place=3, top_k=10)
     wanted = list(Fixed(3).of(row, page_of(row)))[:10]
-    assert [choice.id for choice in question.choices] == wanted
-    assert [choice.rank for choice in question.choices] == list(range(10))
-    assert question.record.detail.gold.shown == row.detail.positives[0].id
-    assert not question.missed
+    assert [choice.id for choice in question.view.choices] == wanted
+    assert [choice.rank for choice in question.view.choices] == list(range(10))
+    assert question.unit.detail.gold.shown == row.detail.positives[0].id
+    assert question.known is None
 
 
 def test_texts_and_places_are_those_of_the_page_with_all_of_them() -> None:
     row = next(row for row in rows() if row.invalid is None)
     question = ranked(row, place=3, top_k=10)
     page = page_of(row)
-    in_document = page.choices([choice.id for choice in question.choices])
-    assert {c.id: c.text for c in question.choices} == {c.id: c.text for c in in_document}
-    by_place = sorted(question.choices, key=lambda choice: choice.place or 0)
+    in_document = page.choices([choice.id for choice in question.view.choices])
+    assert {c.id: c.text for c in question.view.choices} == {c.id: c.text for c in in_document}
+    by_place = sorted(question.view.choices, key=lambda choice: choice.place or 0)
     assert [choice.id for choice in by_place] == [choice.id for choice in in_document]
 
 
@@ -88,25 +91,26 @@ def test_candidates_that_the_page_does_not_have_are_passed_over_and_others_take_
     row = next(row for row in rows() if row.invalid is None)
     question = ranked(row, place=0, top_k=5, beside=("no-such-node", row.detail.negatives[7].id))
     wanted = [row.detail.negatives[7].id, *(c.id for c in row.detail.positives)]
-    assert [choice.id for choice in question.choices][: len(wanted)] == wanted
-    assert len(question.choices) == 5
+    assert [choice.id for choice in question.view.choices][: len(wanted)] == wanted
+    assert len(question.view.choices) == 5
 
 
 def test_a_positive_beyond_the_first_makes_a_valid_step_that_is_missed() -> None:
     row = next(row for row in rows() if row.invalid is None)
     inside, outside = ranked(row, place=4, top_k=5), ranked(row, place=5, top_k=5)
-    assert (inside.record.invalid, inside.missed) == (None, False)
-    assert (outside.record.invalid, outside.missed) == (None, True)
-    assert outside.record.detail.gold.shown is None
-    detail = outside.record.detail
+    assert (inside.unit.invalid, inside.known) == (None, None)
+    assert outside.unit.invalid is None
+    assert outside.known is not None and outside.known.status is Status.NOT_OFFERED
+    assert outside.unit.detail.gold.shown is None
+    detail = outside.unit.detail
     assert not any(detail.accepts(choice) for choice in detail.choices)
 
 
 def test_a_row_without_a_positive_stays_invalid_under_a_ranker() -> None:
     row = next(row for row in rows() if row.invalid == "no_positive")
     question = ranked(row, place=0, top_k=5)
-    assert (question.record.invalid, question.missed) == ("no_positive", False)
-    assert len(question.choices) == 5
+    assert (question.unit.invalid, question.known) == ("no_positive", None)
+    assert len(question.view.choices) == 5
 
 
 def test_everything_is_offered_in_document_order() -> None:
@@ -114,10 +118,10 @@ def test_everything_is_offered_in_document_order() -> None:
     question = prepared(row, candidates="all")
     page = page_of(row)
     ids = {c.id for c in (*row.detail.positives, *row.detail.negatives) if c.id in page}
-    assert [choice.id for choice in question.choices] == page.in_order(ids)
-    assert [choice.place for choice in question.choices] == list(range(len(ids)))
-    assert {choice.rank for choice in question.choices} == {None}
-    assert question.record.detail.related == question.record.detail.same_text == 0
+    assert [choice.id for choice in question.view.choices] == page.in_order(ids)
+    assert [choice.place for choice in question.view.choices] == list(range(len(ids)))
+    assert {choice.rank for choice in question.view.choices} == {None}
+    assert question.unit.detail.related == question.unit.detail.same_text == 0
 
 
 class Describing(TwoRounds):
@@ -131,16 +135,16 @@ def test_descriptions_are_there_for_protocols_that_need_them_and_texts_only_wher
     protocol = Describing()
     question = prepared(row, protocol, candidates="all")
     page = page_of(row)
-    for choice in question.choices:
+    for choice in question.view.choices:
         facts = page.role_of(choice.id)
         assert choice.text == ""
         assert choice.description is not None
         assert choice.description.labels == facts.labels
         assert choice.description.text == " ".join(page.text_of(choice.id).split()[:50])
-    recorded = question.record.detail.choices[-1].description
-    assert recorded is not None and question.choices[-1].description is not None
-    assert recorded.text == question.choices[-1].description.text
-    assert prepared(row).choices[0].description is None
+    recorded = question.unit.detail.choices[-1].description
+    assert recorded is not None and question.view.choices[-1].description is not None
+    assert recorded.text == question.view.choices[-1].description.text
+    assert prepared(row).view.choices[0].description is None
 
 
 @pytest.fixture

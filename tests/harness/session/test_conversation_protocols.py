@@ -209,5 +209,5 @@ def test_a_memory_says_nothing_of_the_current_step(name: str, data: Path) -> Non
     assert len(of_later_turns) > 4
     for row in of_later_turns:
         one, other = prepare(row), prepare(swapped(row))
-        assert one.step.turns and one.step.turns == other.step.turns
+        assert one.view.step.turns and one.view.step.turns == other.view.step.turns
         assert sent_about(protocol, one) == sent_about(protocol, other)

@@ -44,7 +44,7 @@ def steps_of(dataset: StepDataset, whole: StepDataset | None = None, top_k: int 
     preparer = Preparer(
         settings, protocol, PicturePolicy("none"), ranks=ranks, conversations=whole or dataset
     )
-    return [question.step for question in preparer.questions(dataset)]
+    return [question.view.step for question in preparer.questions(dataset)]
 
 
 def by_turn(released: Released) -> dict[tuple[str, int], dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,15 @@ from hypothesis import strategies as st
 
 from harness.benchmarks import StepDataset, recorded_steps
 from harness.benchmarks.step.history import EarlierSteps
-from harness.benchmarks.step.questions import latest
 from harness.pictures import PicturePolicy, PictureStore, plan, read_size
 from harness.planning.data import open_data
 from harness.question_options import History
 from harness.records import Row
 from harness.runs.steps import info_of
 from harness.settings import read_settings
+from harness.views import StepView
 from tests.harness.commands.tool import Called, at, call, calls
+from tests.harness.protocols.examples import step
 from tests.servers import Answer, Ask, WireServer
 
 LINES = ("first", "second", "third")
@@ -49,7 +51,8 @@ x and y are the middle of the element, as whole numbers from 0 to 1000, where 10
     [(None, LINES), (0, ()), (1, ("third",)), (2, ("second", "third")), (9, LINES)],
 )
 def test_policies_see_as_many_actions_as_are_shown(last: int | None, seen: tuple[str, ...]) -> None:
-    assert latest(LINES, last) == seen
+    view = StepView(replace(step(), history=LINES), ())
+    assert view.latest(last).step.history == seen
 
 
 @given(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.benchmarks import open_steps
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.step.questions import Preparer
 from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy, Recipe, plan, read_size
@@ -13,31 +14,32 @@ from harness.protocols.contract import Needs
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 from harness.settings import Settings
+from harness.views import StepView
 
 CANDIDATES = PicturePolicy("candidates")
 
 
-def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, StepQuestion]:
+def asked(needs: Needs, policy: PicturePolicy = CANDIDATES) -> tuple[Row, Ready[StepView]]:
     rows = open_steps("sample", splits=["dev"]).rows()
     row = next(row for row in rows if row.invalid is None)
     protocol: TwoRounds = type("Needing", (TwoRounds,), {"needs": needs})()
     return row, Preparer(Settings(), protocol, policy).prepare(row)
 
 
-def scene_of(question: StepQuestion) -> PageScene:
-    assert isinstance(question.step.scene, PageScene)
-    return question.step.scene
+def scene_of(question: Ready[StepView]) -> PageScene:
+    assert isinstance(question.view.step.scene, PageScene)
+    return question.view.step.scene
 
 
 def test_a_protocol_that_looks_nothing_up_keeps_no_page() -> None:
-    assert asked(Needs(scene=False))[1].step.scene is None
-    assert asked(Needs())[1].step.scene is not None
+    assert asked(Needs(scene=False))[1].view.step.scene is None
+    assert asked(Needs())[1].view.step.scene is not None
 
 
 def test_a_listing_is_the_page_pruned_to_the_candidates_asked_for() -> None:
     row, question = asked(Needs(pictures="crops"))
     scene, page = scene_of(question), page_of(row)
-    ids = [choice.id for choice in question.choices[:4]]
+    ids = [choice.id for choice in question.view.choices[:4]]
     for brackets in ("angle", "round"):
         whole = page.snippet(ids, brackets=brackets)
         found = scene.listing(ids, brackets=brackets)
@@ -50,21 +52,27 @@ def test_a_listing_is_the_page_pruned_to_the_candidates_asked_for() -> None:
 def test_crops_are_planned_for_the_candidates_asked_for_and_remembered() -> None:
     row, question = asked(Needs(pictures="crops"))
     scene = scene_of(question)
-    assert question.step.pictures == ()
+    assert question.view.step.pictures == ()
     assert row.detail.screenshot is not None
     size = read_size(row.detail.screenshot)
-    for choices in (question.choices[:2], question.choices[2:4], question.choices[:2]):
+    for choices in (
+        question.view.choices[:2],
+        question.view.choices[2:4],
+        question.view.choices[:2],
+    ):
         boxes = [choice.box for choice in choices]
         expected = plan(CANDIDATES, size, boxes)
         assert scene.crop([choice.id for choice in choices]) == expected
     assert len(scene.shown) == 2
-    assert {picture.digest for picture in scene.shown} == {question.record.digests["screenshot"]}
+    assert {picture.digest for picture in scene.shown} == {question.unit.digests["screenshot"]}
 
 
 def test_marks_are_part_of_the_picture_s_recipe() -> None:
     _, question = asked(Needs(pictures="crops"))
     scene = scene_of(question)
-    boxed = [choice.id for choice in question.choices if choice.box and choice.box.is_visible][:3]
+    boxed = [choice.id for choice in question.view.choices if choice.box and choice.box.is_visible][
+        :3
+    ]
     (plain,), (marked,) = scene.crop(boxed), scene.marked(boxed, ["A", "B", "C"])
     assert (plain.width, plain.height) == (marked.width, marked.height)
     assert [mark.letter for mark in Recipe.parse(marked.recipe).marks] == ["A", "B", "C"]
@@ -75,17 +83,17 @@ def test_marks_are_part_of_the_picture_s_recipe() -> None:
 
 def test_without_pictures_there_are_no_crops() -> None:
     _, question = asked(Needs(pictures="crops"), PicturePolicy("none"))
-    assert scene_of(question).crop([question.choices[0].id]) == ()
+    assert scene_of(question).crop([question.view.choices[0].id]) == ()
 
 
 def test_a_record_lists_in_document_order_with_the_texts_of_the_whole_list() -> None:
     row, question = asked(Needs())
-    recorded = question.record.detail.choices
-    assert recorded == question.choices
+    recorded = question.unit.detail.choices
+    assert recorded == question.view.choices
     scene = RecordedScene(recorded)
-    ids = [choice.id for choice in question.choices[:5]]
+    ids = [choice.id for choice in question.view.choices[:5]]
     listing = scene.listing([*ids, ids[0]])
     assert [node for node, _ in listing.texts] == page_of(row).in_order(ids)
-    assert dict(listing.texts) == {c.id: c.text for c in question.choices[:5]}
+    assert dict(listing.texts) == {c.id: c.text for c in question.view.choices[:5]}
     assert listing.snippet == ""
     assert scene.crop(ids) == scene.marked(ids, ["A"] * 5) == ()

@@ -14,7 +14,8 @@ from msgspec import structs
 from adapters.conversation import Reply
 from adapters.embedding import Embedded
 from harness.benchmarks import open_steps
-from harness.benchmarks.step.questions import Preparer, StepQuestion
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.step.questions import Preparer
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
@@ -61,7 +62,7 @@ def told(row: Row, protocol: AskingProtocol) -> list[tuple[str, str]]:
     return sent_about(protocol, Preparer(choosing, protocol, policy, ranks=ranks).prepare(row))
 
 
-def sent_about(protocol: AskingProtocol, question: StepQuestion) -> list[tuple[str, str]]:
+def sent_about(protocol: AskingProtocol, question: Ready[StepView]) -> list[tuple[str, str]]:
     """The calls of a question whose replies choose nothing, and of one whose replies choose B."""
     sent = []
     for reply in ("", "Answer: B.\nELEMENT: B\nACTION: CLICK"):
@@ -73,7 +74,7 @@ def sent_about(protocol: AskingProtocol, question: StepQuestion) -> list[tuple[s
                 return Embedded(tuple((float(len(text)),) for text in call.texts))
             return Observation({}) if isinstance(call, Act) else Reply(reply)
 
-        dialogue = protocol.dialogue(StepView(question.step, question.choices))
+        dialogue = protocol.dialogue(StepView(question.view.step, question.view.choices))
         hold_turns(dialogue, lambda calls, note=note: list(map(note, calls)))  # type: ignore[misc]
         sent += seen
     return sent
