@@ -311,12 +311,12 @@ def test_a_point_on_the_sent_picture_gets_to_the_original(example: Example) -> N
     )
 
 
-def test_a_kind_says_which_answers_a_vote_counts_together(tmp_path: Path) -> None:
+def test_a_benchmark_says_which_answers_a_vote_counts_together(tmp_path: Path) -> None:
     install("A benchmark of another kind", tmp_path)
     example = install("A vote", tmp_path)
     words = ('{"text": "basket"}', '{"text": "Search."}', '{"text": "save"}')
     (tmp_path / "words.jsonl").write_text("\n".join(words))
-    asked = ("-b", "icons", "--only", "program=shop", "--temperature", "0.7")
+    asked = ("-b", "programs", "--only", "program=shop", "--temperature", "0.7")
     example.run("run", "-m", "scripted:words.jsonl", *asked, "--samples", "3", "-o", "run")
     (line,) = map(json.loads, (tmp_path / "run/steps.jsonl").read_text("utf-8").splitlines())
     assert line["prediction"]["action"]["name"] == "search"

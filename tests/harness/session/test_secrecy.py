@@ -5,16 +5,18 @@ What was done before is another thing: a step's history holds recorded actions o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import pytest
 from msgspec import structs
 
 from adapters.conversation import Reply
 from adapters.embedding import Embedded
-from harness.benchmarks import open_steps
+from harness.benchmarks import Benchmark, Items, benchmark, open_steps
 from harness.benchmarks.ready import Ready
+from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.questions import Preparer
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
 from harness.page import Candidate
@@ -22,6 +24,7 @@ from harness.pictures import PicturePolicy
 from harness.protocols import PROTOCOLS, AskingProtocol, Needs, StepProtocol, open_protocol
 from harness.rankers import open_ranks
 from harness.records import Row
+from harness.runs import Unit
 from harness.settings import Settings
 from harness.views import StepView
 from parsers.records import Prediction, Status
@@ -92,6 +95,41 @@ def test_the_same_is_asked_whichever_candidate_is_right(name: str) -> None:
         sent = told(row, protocol)
         assert sent == told(swapped(row), protocol)
         assert sent or name == "classify"
+
+
+FAMILIES = ("sample-grounding", "sample-questions", "sample-screens")
+
+
+def asked_about(source: Benchmark, unit: Unit[Any], whole: Items, shows: Shows) -> list[str]:
+    """Digests of all calls about a unit where every reply is empty."""
+    found = []
+    (ready,) = source.ready(replace(whole, entries=(unit,)), whole, shows)
+
+    def reply(call: Call) -> Result:
+        found.append(call.digest())
+        return Reply("")
+
+    hold_turns(source.dialogue(ready.view, shows), lambda calls: list(map(reply, calls)))
+    return found
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_is_asked_of_every_family_whatever_is_right(family: str) -> None:
+    source = benchmark(family)
+    whole = source.open()
+    assert isinstance(whole, Items)
+    compared = 0
+    for name in PROTOCOLS.names():
+        if not any(issubclass(source.View, one.View) for one in PROTOCOLS.all(name)):
+            continue
+        protocol = open_protocol(name, View=source.View)
+        shows = Shows(Settings(benchmark=family, image_policy="full"), protocol)
+        for unit, other in itertools.pairwise(whole.entries):
+            swapped = replace(unit, detail=replace(unit.detail, gold=other.detail.gold))
+            sent = asked_about(source, unit, whole, shows)
+            assert sent and sent == asked_about(source, swapped, whole, shows)
+            compared += unit.detail.gold != other.detail.gold
+    assert compared > 10
 
 
 @dataclass(frozen=True)
