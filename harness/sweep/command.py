@@ -24,6 +24,7 @@ from harness.commands.main import complaint
 from harness.commands.run import heading
 from harness.errors import UserError
 from harness.planning.plan import plan_run
+from harness.planning.spending import CONFIRM_FROM
 from harness.printing import say, terminal
 from harness.runs.lock import lock_run
 from harness.serve import ServerSettings
@@ -33,7 +34,7 @@ from harness.session.observers import open_observers
 from harness.session.run import carry_out
 from harness.settings import RUNS
 from harness.sweep.matrix import FOR_ALL, Values, read_matrix
-from harness.sweep.planning import Planned, plan_cells, to_confirm
+from harness.sweep.planning import Planned, plan_cells
 from harness.sweep.standing import exit_code, standing_of
 from harness.sweep.tables import estimate_grid, status_grid
 from harness.tables import Grid, counted, render
@@ -101,15 +102,23 @@ def several(
 
 
 def _is_confirmed(runs: Sequence[Planned], max_cost: float | None) -> bool:
-    """Show what the runs cost together, and ask if need be. Raises `UserError`."""
+    """Show what the runs cost together, and ask if need be.
+
+    As with a single run, `--yes` or `--max-cost` answers beforehand, and a few calls need no
+    answer. Raises `UserError` without a terminal to ask on.
+    """
     if priced := [run for run in runs if run.estimate is not None]:
         _print(estimate_grid(priced), err=True)
-    question = to_confirm(runs, max_cost)
-    if question and not sys.stdin.isatty():
+    asked = [run for run in runs if run.spends and not run.cell.settings.yes]
+    calls = sum(run.most_calls for run in asked)
+    if max_cost is not None or calls <= CONFIRM_FROM:
+        return True
+    question = f"{counted(len(asked), 'run')} may cost money: at most {calls:,} calls"
+    if not sys.stdin.isatty():
         raise UserError(
             f"{question}; without a terminal to ask on, say --yes or --max-cost DOLLARS"
         )
-    return not question or click.confirm(f"{question}. Go on?", err=True)
+    return click.confirm(f"{question}. Go on?", err=True)
 
 
 @dataclass

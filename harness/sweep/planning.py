@@ -12,13 +12,12 @@ from adapters import Fatal, UnknownName
 from harness.errors import UserError, WithoutEffect
 from harness.planning.estimate import Estimate, estimate
 from harness.planning.plan import Plan, plan_run
-from harness.planning.spending import CONFIRM_FROM, check_cost_limit
+from harness.planning.spending import check_cost_limit
 from harness.serve import ServerSettings
 from harness.session.observers import SessionObserver, open_observers
 from harness.settings import written
 from harness.sweep.matrix import Cell
 from harness.sweep.standing import Standing, standing_of
-from harness.tables import counted
 
 TELL_S = 5.0
 """Time between two lines about how far the planning is."""
@@ -141,15 +140,3 @@ async def _close(plan: Plan) -> None:
         await plan.model.adapter.close()
     for role in plan.roles.values():
         await role.close()
-
-
-def to_confirm(cells: Sequence[Planned], max_cost: float | None) -> str:
-    """Return the question that a user must confirm before the cells start; "" if already done.
-
-    As with a single run, `yes` or `max-cost` answers beforehand, and a few calls need no answer.
-    """
-    asked = [one for one in cells if one.spends and not one.cell.settings.yes]
-    calls = sum(one.most_calls for one in asked)
-    if max_cost is not None or calls <= CONFIRM_FROM:
-        return ""
-    return f"{counted(len(asked), 'run')} may cost money: at most {calls:,} calls"

@@ -48,12 +48,11 @@ def _dollars(cells: Sequence[Planned], case: str) -> str:
     return f"${sum(known):,.2f}" + ("" if len(known) == len(costs) else " and more")
 
 
-Score = tuple[str, Cell, tuple[str, ...]]
-"""A run's main measure over what is settled so far: its head, its value, what it means."""
+def score_of(path: Path) -> tuple[str, Cell, tuple[str, ...]] | None:
+    """Return a run's main measure over what is settled so far: its head, value and meaning.
 
-
-def score_of(path: Path) -> Score | None:
-    """Return the score of a run, None before a unit is scored. Raises `RunError`."""
+    None before a unit is settled. Raises `RunError`.
+    """
     run = open_run(path)
     declared, settings = run.manifest.declaration, settings_of(run)
     records = [record for record in run.records() if record.settled]
