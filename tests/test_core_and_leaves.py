@@ -184,7 +184,7 @@ def test_help_does_not_need_a_leaf(place: Path) -> None:
         (("run", "-m", "oracle", "-b", "miniwob"), "harness.benchmarks.episode"),
         (("run", "-m", "qwen2-vl", "-b", "sample"), "adapters.local"),
         (("run", "-m", "gpt-4o", "-b", "sample", "--yes", "--tier", "batch"), "harness.batches"),
-        (("sweep", "x.toml"), "harness.sweep"),
+        (("run", "-m", "random", "-m", "lexical", "-b", "sample"), "harness.sweep"),
         (("report", "a", "--published"), "reports.published"),
     ],
 )

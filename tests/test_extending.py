@@ -410,10 +410,10 @@ def test_a_tracker_of_another_package_is_listed_and_told(example: Example) -> No
 @pytest.mark.parametrize("example", ["A tracker"], indirect=True)
 def test_every_run_of_a_sweep_is_tracked_by_itself(example: Example) -> None:
     (example.folder / "two.toml").write_text(
-        '[defaults]\nbenchmark = "sample"\nsplit = "dev"\nlimit = 1\n'
-        'track = ["jsonl:course.jsonl"]\n[[run]]\nmodel = ["random", "lexical"]\n'
+        'benchmark = "sample"\nsplit = "dev"\nlimit = 1\n'
+        'track = ["jsonl:course.jsonl"]\nmodel = ["random", "lexical"]\n'
     )
-    example.run("sweep", "two.toml")
+    example.run("run", "--config", "two.toml")
     told = [json.loads(line) for line in (example.folder / "course.jsonl").read_text().splitlines()]
     runs = {one["run"] for one in told}
     assert len(runs) == 2

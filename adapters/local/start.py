@@ -24,9 +24,9 @@ from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Generated, Loaded, Plan, Unloaded, Work, Worker, WorkerStats
 from adapters.local.memory import free_bytes
 from adapters.local.options import LocalOptions, devices_of, not_loaded, visible
-from adapters.local.worker import REDUCERS, Answered, Job, Ready, Release, thread_worker
+from adapters.local.worker import Answered, Job, Ready, Release, thread_worker
 from adapters.processes import Child
-from adapters.processes.supervisor import Answer, Exchange
+from adapters.processes.exchange import Answer, Exchange
 
 
 class ProcessWorker(Exchange):
@@ -39,7 +39,7 @@ class ProcessWorker(Exchange):
         # A child sees no other GPU.
         inside, environment = "cuda:0" if device.startswith("cuda") else device, visible([device])
         super().__init__(
-            Child("adapters.local.worker:serve", environment=environment, reducers=REDUCERS),
+            Child("adapters.local.worker:serve", environment=environment),
             Job(options, inside, threads),
             who=f"the worker on {device}",
             lost=not_loaded,
@@ -66,10 +66,11 @@ class ProcessWorker(Exchange):
         """Counts as of the last answered batch."""
         return self._stats
 
-    def _on_answer(self, answer: Answer) -> None:
+    def _take(self, answer: Answer) -> None:
         if isinstance(answer, Answered):
             self._stats = answer.stats
-            self.note(answer.notices)
+            self._notices += answer.notices
+        super()._take(answer)
 
 
 def start_workers(

@@ -3,7 +3,7 @@
 The process of a worker: loads the model, answers batches, ends with its parent.
 
 `ProcessWorker` starts it as a child that runs `serve`. It answers a `Job` with `Ready`, and then
-every batch; in between it receives units to release (`adapters.processes.supervisor`).
+every batch; in between it receives units to release (`adapters.processes.exchange`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from pickle import PickleBuffer
 from typing import Any
 
 import torch
@@ -34,8 +33,8 @@ from adapters.local.memory import (
 from adapters.local.options import LocalOptions, line, model_failed
 from adapters.local.self_test import Conversations, alone_notice, rows_may_share
 from adapters.local.unloaded import load
-from adapters.processes.child import Receive, Reducers, Send
-from adapters.processes.supervisor import Answer
+from adapters.processes.child import Receive, Send
+from adapters.processes.exchange import Answer
 
 Results = list[Generated | Fault]
 
@@ -268,19 +267,3 @@ def _answer(worker: Any, number: int, done: Future[list[Generated | Fault]]) -> 
         fatal = f"{type(error).__name__}: {line(error)}"
     stats, notices = worker.stats(), worker.notices()
     return Answered(number=number, result=results, fatal=fatal, stats=stats, notices=notices)
-
-
-def _plain(tensor: torch.Tensor) -> Any:
-    # Torch would pickle the bytes into the message, and numpy does not know bfloat16.
-    flat: Any = tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()
-    return _tensor, (PickleBuffer(flat), tensor.dtype, tuple(tensor.shape))
-
-
-def _tensor(data: bytearray, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
-    if not data:
-        return torch.empty(shape, dtype=dtype)
-    return torch.frombuffer(data, dtype=dtype).reshape(shape)
-
-
-REDUCERS: Reducers = {torch.Tensor: _plain}
-"""Reducers that send the bytes of tensors separately from a message."""

@@ -15,15 +15,14 @@ how.
 
     __init__.py   `Child`: a child, which one thread asks at a time; `Pool`: children that are
                   started when needed, and again when they have ended
-    supervisor.py `Exchange`: a child that is asked many things at once; `Program`: another program,
-                  with all that it starts, for as long as it is needed
+    exchange.py   `Exchange`: a child that is asked many things at once
+    keeper.py     `Program`: another program, with all that it starts, for as long as it is needed
     child.py      runs in a child
     launcher.py   becomes a program that ends with its parent
 """
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import queue
@@ -40,13 +39,12 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from adapters.processes import child as program
-from adapters.processes.child import Reducers, meaning, receive, send, write
+from adapters.processes.child import BUFFER_BYTES, meaning, receive, send
 
 _PIPE_BYTES = 1 << 20
 """The most that Linux grants by default."""
 _ENDING_S = 5.0
 """Seconds that a child may take to exit after it closed its pipe."""
-_CHUNK = 1 << 20
 LONGEST_LINE = 256 << 20
 """Longest message of a child that is another program, in bytes."""
 
@@ -76,21 +74,11 @@ def available_cpus() -> int:
     return os.cpu_count() or 1
 
 
-def python_path() -> dict[str, str]:
-    """Return the variable by which another Python finds the same packages as this process."""
-    paths = [path or str(Path.cwd()) for path in sys.path]
-    return {"PYTHONPATH": os.pathsep.join(paths)}
-
-
 class Child:
     """A child process. One thread may send while another receives."""
 
     def __init__(
-        self,
-        entry: str | Command,
-        *,
-        environment: Mapping[str, str] | None = None,
-        reducers: Reducers | None = None,
+        self, entry: str | Command, *, environment: Mapping[str, str] | None = None
     ) -> None:
         """Start the child and return at once. Raises OSError if the program is missing.
 
@@ -98,9 +86,15 @@ class Child:
             entry: the function that the child calls with `Receive` and `Send`, as `module:function`
                 or `path.py:function`. A path loads the file without its package. Or a command.
             environment: variables to set in the child in addition to those of this process.
-            reducers: how to pickle objects for the child that pickle does not handle well.
         """
-        words, variables = _started(entry)
+        self._speaks_json = isinstance(entry, Command)
+        if isinstance(entry, Command):
+            words, variables = list(entry.words), dict[str, str]()
+        else:
+            # -P: modules in the folder of the program must not hide others of the same name.
+            words = [sys.executable, "-P", str(program.__file__), entry]
+            paths = [path or str(Path.cwd()) for path in sys.path]
+            variables = {"PYTHONPATH": os.pathsep.join(paths)}
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._process = subprocess.Popen(
             words,
@@ -108,23 +102,21 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={**os.environ, **variables, **(environment or {})},
-            bufsize=0,
+            bufsize=BUFFER_BYTES,
             # Ctrl-C does not reach it, from its first instruction on. It gets no session of its
             # own, because Linux may share processor time by session and favour the children.
             process_group=0,
         )
         self._in = cast(BinaryIO, self._process.stdin)
         self._out = cast(BinaryIO, self._process.stdout)
-        for pipe in (self._in, self._out):
-            _widen(pipe)
-        self._lines = (
-            io.BufferedReader(cast(io.RawIOBase, self._out), _CHUNK)
-            if isinstance(entry, Command)
-            else None
-        )
-        self._reducers = reducers
+        with suppress(ImportError, AttributeError, OSError):
+            import fcntl
+
+            # With the usual 64 kB a thread that sends a picture waits for the interpreter 25 times,
+            # during which the child has nothing to do.
+            for pipe in (self._in, self._out):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         self._lock = threading.Lock()
-        self._ending = threading.Lock()
         self._killed = False
 
     @property
@@ -138,32 +130,33 @@ class Child:
     def send(self, message: object) -> None:
         """Send a message. Raises `ChildEnded`."""
         try:
-            if self._lines is None:
-                send(self._in, message, self._reducers)
+            if self._speaks_json:
+                self._in.write(json.dumps(message).encode() + b"\n")
+                self._in.flush()
             else:
-                write(self._in, memoryview(json.dumps(message).encode() + b"\n"))
+                send(self._in, message)
         except OSError:
             raise self._ended() from None
 
     def receive(self) -> Any:
         """Wait for a message. Raises `ChildEnded`."""
         try:
-            if self._lines is None:
+            if not self._speaks_json:
                 return receive(self._out)
-            line = self._lines.readline(LONGEST_LINE + 1)
+            line = self._out.readline(LONGEST_LINE + 1)
         except (EOFError, OSError):
             raise self._ended() from None
         if line.endswith(b"\n"):
             return line[:-1]
-        if len(line) <= LONGEST_LINE:
-            raise self._ended()
-        self.end()
-        raise ChildEnded(f"a message of more than {LONGEST_LINE} bytes")
+        if len(line) > LONGEST_LINE:
+            self.end()
+            raise ChildEnded(f"a message of more than {LONGEST_LINE} bytes")
+        raise self._ended()
 
     def end(self) -> None:
         """Kill the process and those of its group; a thread that is sending or receiving gets
         `ChildEnded`. May be repeated."""
-        with self._ending:
+        with self._lock:
             if not self._killed:
                 self._killed = True
                 # The group outlives its leader, so this comes before the leader is waited for.
@@ -174,25 +167,21 @@ class Child:
     def close(self) -> None:
         """Kill the process and close its pipes, which no thread may be using. May be repeated."""
         self.end()
-        for stream in (self._in, self._lines or self._out, self._errors):
-            stream.close()
+        for stream in (self._in, self._out, self._errors):
+            with suppress(OSError):  # What was not sent yet has nowhere to go.
+                stream.close()
 
     def _ended(self) -> ChildEnded:
+        try:
+            status = self._process.wait(_ENDING_S)
+        except subprocess.TimeoutExpired:
+            self.end()
+            status = self._process.wait()
         with self._lock:
-            try:
-                status = self._process.wait(_ENDING_S)
-            except subprocess.TimeoutExpired:
-                self.end()
-                status = self._process.wait()
-            return ChildEnded(f"{meaning(status)}{self._last_words()}")
-
-    def _last_words(self) -> str:
-        """Return the last line that the process wrote to standard error, in parentheses, or ""."""
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - 4096))
-        lines = self._errors.read().decode(errors="replace").split("\n")
+            self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 4096))
+            lines = self._errors.read().decode(errors="replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f" ({last[:300]})" if last else ""
+        return ChildEnded(meaning(status) + (f" ({last[:300]})" if last else ""))
 
 
 class Pool:
@@ -218,14 +207,8 @@ class Pool:
             attempts: number of children that may end over a message before `ask` gives up.
             environment: see `Child`.
         """
-        if count < 1:
-            raise ValueError(f"a pool needs at least one child; got {count}")
-        self._entry = entry
-        self._first = first
-        self._attempts = attempts
-        self._environment = environment
-        self._closed = False
-        self._lock = threading.Lock()  # guards starting and ending, never work
+        self._entry, self._environment = entry, environment
+        self._first, self._attempts = first, attempts
         self._leases = [Lease(self) for _ in range(count)]
         # Last in, first out: a running child is preferred to starting another.
         self._idle: queue.LifoQueue[Lease] = queue.LifoQueue()
@@ -236,9 +219,8 @@ class Pool:
     @property
     def pids(self) -> tuple[int, ...]:
         """Ids of the running processes."""
-        with self._lock:
-            children = [lease._child for lease in self._leases]
-            return tuple(child.pid for child in children if child and child.running)
+        children = [lease._child for lease in self._leases]
+        return tuple(child.pid for child in children if child and child.running)
 
     def ask(self, message: object) -> Any:
         """Send a message to an idle child and return its answer; blocks, so call it on `threads`.
@@ -248,10 +230,8 @@ class Pool:
         lease = self.lend()
         try:
             for _ in range(self._attempts - 1):
-                try:
+                with suppress(ChildEnded):
                     return lease.ask(message)
-                except ChildEnded:
-                    pass
             return lease.ask(message)
         finally:
             lease.give_back()
@@ -262,12 +242,12 @@ class Pool:
 
     def close(self) -> None:
         """Kill the children, whether they are busy or not. May be repeated."""
-        self._closed = True
         for lease in self._leases:
-            lease.end()
+            lease.end(for_good=True)
         self.threads.shutdown(wait=True)
         for lease in self._leases:
-            lease._forget()
+            if lease._child is not None:
+                lease._child.close()
 
 
 class Lease:
@@ -276,6 +256,8 @@ class Lease:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._child: Child | None = None
+        self._over = False
+        self._lock = threading.Lock()  # guards starting and ending, never work
 
     def ask(self, message: object) -> Any:
         """Send a message and return the answer; blocks.
@@ -283,17 +265,18 @@ class Lease:
         Raises `ChildEnded` if that ended the child, or after the pool was closed. The next message
         is sent to a new one.
         """
+        child = self._running()
         try:
-            child = self._running()
             child.send(message)
             return child.receive()
         except ChildEnded:
-            self._forget()
+            child.close()
             raise
 
-    def end(self) -> None:
+    def end(self, *, for_good: bool = False) -> None:
         """Kill the child, whatever it is doing; waiters for its answer get `ChildEnded`."""
-        with self._pool._lock:
+        with self._lock:
+            self._over |= for_good
             if self._child is not None:
                 self._child.end()
 
@@ -302,42 +285,13 @@ class Lease:
         self._pool._idle.put(self)
 
     def _running(self) -> Child:
-        pool = self._pool
-        with pool._lock:
-            if pool._closed:
+        with self._lock:
+            if self._over:
                 raise ChildEnded("the pool of processes is closed")
-            if self._child is not None and not self._child.running:
-                self._child.close()
-                self._child = None
-            if self._child is None:
-                self._child = Child(pool._entry, environment=pool._environment)
-                if pool._first is not None:
-                    self._child.send(pool._first)
+            if self._child is None or not self._child.running:
+                if self._child is not None:
+                    self._child.close()
+                self._child = Child(self._pool._entry, environment=self._pool._environment)
+                if self._pool._first is not None:
+                    self._child.send(self._pool._first)
             return self._child
-
-    def _forget(self) -> None:
-        with self._pool._lock:
-            if self._child is not None:
-                self._child.close()
-                self._child = None
-
-
-def _started(entry: str | Command) -> tuple[list[str], dict[str, str]]:
-    """Return the command that starts a child, and the variables that it needs."""
-    if isinstance(entry, Command):
-        return list(entry.words), {}
-    # -P: modules in the folder of the program must not hide others of the same name.
-    words = [sys.executable, "-P", str(program.__file__), entry]
-    return words, python_path()
-
-
-def _widen(pipe: BinaryIO) -> None:
-    """Let a pipe hold a whole picture where the system allows it.
-
-    With the usual 64 kB a thread that sends one waits for the interpreter 25 times, during which
-    the child has nothing to do.
-    """
-    with suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)

@@ -7,48 +7,31 @@ not need.
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import pickle
 import queue
 import runpy  # noqa: TID251 (a child's entry, given by its parent)
 import signal
-import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from copyreg import dispatch_table
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-Reducers = Mapping[type, Callable[[Any], Any]]
-"""Type to a function that reduces its objects for pickling, as in `copyreg.dispatch_table`."""
 Receive = Callable[[], Any]
 Send = Callable[[object], None]
 
-_COUNTS = struct.Struct("!QQ")
+BUFFER_BYTES = 1 << 16
+"""Parts of a message that are larger are not copied."""
 
 
-def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) -> None:
-    """Write a message to an unbuffered stream. Raises OSError if the other end is closed.
-
-    A message is a header with lengths, a pickle, and the buffers that the pickle refers to. Bytes
-    that are wrapped in `pickle.PickleBuffer` are not copied into the pickle.
-    """
-    buffers: list[pickle.PickleBuffer] = []
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, protocol=5, buffer_callback=buffers.append)
-    if reducers:
-        pickler.dispatch_table = {**dispatch_table, **reducers}
-    pickler.dump(message)
-    raws = [buffer.raw() for buffer in buffers]
-    lengths = struct.pack(f"!{len(raws)}Q", *(raw.nbytes for raw in raws))
-    plain = out.getbuffer()
-    write(stream, memoryview(_COUNTS.pack(len(plain), len(raws)) + lengths))
-    for part in (plain, *raws):
-        write(stream, part)
+def send(stream: BinaryIO, message: object) -> None:
+    """Write a message. Raises OSError if the other end is closed."""
+    # In one piece: an object that cannot be pickled leaves nothing in the pipe.
+    stream.write(pickle.dumps(message, protocol=5))
+    stream.flush()
 
 
 def receive(stream: BinaryIO) -> Any:
@@ -56,31 +39,11 @@ def receive(stream: BinaryIO) -> Any:
 
     Use it only for pipes between our own processes: reading a pickle can run any code.
     """
-    length, count = _COUNTS.unpack(read(stream, _COUNTS.size))
-    lengths = struct.unpack(f"!{count}Q", read(stream, 8 * count))
-    plain = read(stream, length)
-    # The bytes come from a process that this one started, or that started this one.
-    return pickle.loads(plain, buffers=[read(stream, size) for size in lengths])  # noqa: S301
-
-
-def write(stream: BinaryIO, data: memoryview) -> None:
-    """Write every byte, however few the system takes at a time."""
-    while data:
-        written: int | None = stream.write(data)
-        data = data[written or 0 :]
-
-
-def read(stream: BinaryIO, length: int) -> bytearray:
-    """Read so many bytes. Raises EOFError if there are fewer."""
-    data = bytearray(length)
-    view, done = memoryview(data), 0
-    into: Callable[[memoryview], int | None] = stream.readinto  # type: ignore[attr-defined]
-    while done < length:
-        read = into(view[done:])
-        if not read:
-            raise EOFError
-        done += read
-    return data
+    try:
+        # The bytes come from a process that this one started, or that started this one.
+        return pickle.load(stream)  # noqa: S301
+    except pickle.UnpicklingError as error:
+        raise EOFError(str(error)) from None
 
 
 def meaning(status: int) -> str:
@@ -101,8 +64,8 @@ def _serve(entry: str) -> None:
     # processes of a job.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
-    incoming = os.fdopen(os.dup(0), "rb", buffering=0)
-    outgoing = os.fdopen(os.dup(1), "wb", buffering=0)
+    incoming = os.fdopen(os.dup(0), "rb", BUFFER_BYTES)
+    outgoing = os.fdopen(os.dup(1), "wb", BUFFER_BYTES)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
@@ -166,11 +129,9 @@ def end_descendants() -> None:
 
 def _function(entry: str) -> Callable[[Receive, Send], None]:
     where, _, name = entry.rpartition(":")
-    if where.endswith(".py"):
-        function = runpy.run_path(where)[name]
-    else:
-        function = getattr(importlib.import_module(where), name)
-    return cast("Callable[[Receive, Send], None]", function)
+    is_file = where.endswith(".py")
+    found = runpy.run_path(where) if is_file else vars(importlib.import_module(where))
+    return cast("Callable[[Receive, Send], None]", found[name])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Becomes the program that its arguments name, and gets a signal when its parent ends.
+"""Becomes the program that its arguments name, which is killed when its parent ends.
 
-    launcher.py SIGNAL PROGRAM [ARGUMENT...]
+    launcher.py PROGRAM [ARGUMENT...]
 
 It is for programs that no signal to the group of their parent reaches, such as browsers, which
-Playwright starts in new sessions. Where the system offers it (Linux), the kernel sends the signal
-when their parent ends; elsewhere a browser ends by itself when its pipe from there closes. Other
-signals than SIGKILL are for programs that finish what they are doing.
+Playwright starts in new sessions. On Linux, the kernel kills them when their parent ends; elsewhere
+a browser ends by itself when its pipe from there closes.
 
 This file runs as a program, before anything else is there. `bound` writes its command.
 """
@@ -13,25 +12,22 @@ This file runs as a program, before anything else is there. `bound` writes its c
 import os
 import sys
 
-_PR_SET_PDEATHSIG = 1
-_SIGKILL = 9
+
+def bound(*words: str) -> list[str]:
+    """Return the command of a program that is killed when its parent ends."""
+    return [sys.executable, "-I", "-S", __file__, *words]
 
 
-def bound(*words: str, number: int = _SIGKILL) -> list[str]:
-    """Return the command of a program that gets the signal `number` when its parent ends."""
-    return [sys.executable, "-I", "-S", __file__, str(int(number)), *words]
-
-
-def _die_with_parent(number: int) -> None:
+def _die_with_parent() -> None:
     if sys.platform.startswith("linux"):
         import ctypes
 
-        parent = os.getppid()
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+        parent, pr_set_pdeathsig, sigkill = os.getppid(), 1, 9
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, sigkill, 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)
 
 
 if __name__ == "__main__":
-    _die_with_parent(int(sys.argv[1]))
-    os.execv(sys.argv[2], sys.argv[2:])
+    _die_with_parent()
+    os.execv(sys.argv[1], sys.argv[1:])

@@ -36,7 +36,7 @@ from adapters.local.sampling import picture_ids, samples, seed_of
 from adapters.local.unloaded import declared
 from adapters.options import SWITCHES, Count
 from adapters.processes import Child
-from adapters.processes.supervisor import Exchange
+from adapters.processes.exchange import Exchange
 from adapters.registry import install
 from adapters.vllm.serving import Abort, Call, Ready, Shown, Stop
 

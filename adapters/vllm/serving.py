@@ -1,7 +1,7 @@
 """The process that has vLLM's engine: it loads the model, answers calls, and ends with its parent.
 
 `VllmAdapter` starts it as a child that runs `serve`. It answers the arguments of `AsyncEngineArgs`
-with `Ready`, and then every `Call` (`adapters.processes.supervisor`).
+with `Ready`, and then every `Call` (`adapters.processes.exchange`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from adapters.conversation import Finish
 from adapters.local.contract import Generated
 from adapters.local.options import line
 from adapters.processes.child import Receive, Send
-from adapters.processes.supervisor import Answer
+from adapters.processes.exchange import Answer
 
 _FINISHES = {
     "stop": Finish.STOP,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,18 +20,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 PAIRS = "KEY=VALUE"
 STDIN = "-"
 """The name of standard input in place of a file."""
+RUN = "run"
+"""The key of the tables of a file that describes several runs: `[[run]]`."""
+CONFIG, MATRIX = "vlm_eval.config", "vlm_eval.matrix"
+"""Where a context keeps the path of its file, and the content of one that describes several
+runs."""
 
 
-def config_option() -> Callable[[F], F]:
+def config_option(*, several: bool = False) -> Callable[[F], F]:
     """`--config FILE`: defaults for the other options of the command, from a TOML file.
 
     Keys are the long names of options without the dashes (`max-cost = 5`). What is given on the
-    command line takes precedence. `-` is standard input.
+    command line takes precedence. `-` is standard input. With `several`, a file may describe
+    several runs, and the command reads it from the context (`MATRIX`).
     """
 
     def fill(ctx: click.Context, _: click.Parameter, value: str | None) -> str | None:
         if value is not None:
-            read = _read_config(value, ctx.command)
+            ctx.meta[CONFIG] = value
+            content = read_toml(value, f"--config {value}")
+            if several and _describes_several(content):
+                ctx.meta[MATRIX] = content
+                return value
+            read = _read_config(content, value, ctx.command)
             own = {n for n in read if n in SETTINGS and (SETTINGS[n].under or UNDER[n])}
             ctx.meta[FILE] = {name: read.pop(name) for name in own}
             ctx.default_map = {**(ctx.default_map or {}), **read}
@@ -47,10 +58,31 @@ def config_option() -> Callable[[F], F]:
     )
 
 
-def _read_config(path: str, command: click.Command) -> dict[str, Any]:
-    """Return the file as a click default map. Raises `UserError` for unknown keys and broken
-    files."""
-    content = read_toml(path, f"--config {path}")
+def _describes_several(content: Mapping[str, Any]) -> bool:
+    known = by_key()
+    return RUN in content or any(
+        key in known and is_several(known[key], value) for key, value in content.items()
+    )
+
+
+def is_several(setting: Setting, value: object) -> bool:
+    """Return whether a file gives a setting several values, one for each run.
+
+    A list is several values; for an option that takes a list, a list of lists or tables is.
+    """
+    if not isinstance(value, list):
+        return False
+    takes_list = setting.repeatable or setting.one_text
+    return not takes_list or any(isinstance(one, (list, dict)) for one in value)
+
+
+def by_key() -> dict[str, Setting]:
+    """Return the settings by their keys in a file."""
+    return {setting.key.replace("_", "-"): setting for setting in SETTINGS.values()}
+
+
+def _read_config(content: Mapping[str, Any], path: str, command: click.Command) -> dict[str, Any]:
+    """Return the file as a click default map. Raises `UserError` for unknown keys and values."""
     options = {
         spelling.removeprefix("--"): option
         for option in command.params

@@ -32,7 +32,6 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
             "harness.gym.command:play",
             "Play the environment of recorded tasks with a baseline.",
         ),
-        "sweep": ("harness.sweep.command:sweep", "Carry out many runs from one file."),
         "batches": (
             "harness.batches.leaf:batches",
             "Show or cancel a run's batches at a provider.",
@@ -186,7 +185,8 @@ def run(args: list[str] | None = None) -> None:
             import traceback
 
             say("".join(traceback.format_exception(error)), err=True)
-        code = _complaint(error)
+        _say(complaint(error))
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -234,31 +234,26 @@ def _nearest(error: UnicodeError) -> tuple[str | bytes, int]:
     return marks.encode("ascii", "replace").decode(), error.end
 
 
-def _complaint(error: Exception) -> int:
-    """Report what is wrong with the input, a run, the disk or a part of another package."""
+def complaint(error: Exception) -> str:
+    """Return what is wrong with the input, a run, the disk or a part of another package."""
     # Imported here, because commands that succeed need none of it.
     from adapters.contract import Fatal
     from harness.errors import UserError, memory_error, raised
 
     if reason := memory_error(error):
-        _say(reason)
-        return 2
+        return reason
     if isinstance(error, (UserError, Fatal, UnknownName)):
-        _say(str(error))
-        return 2
+        return str(error)
     if isinstance(error, ValueError) and "null byte" in str(error):
-        _say("a path contains a null byte")
-        return 2
+        return "a path contains a null byte"
     full_or_refused = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
     if isinstance(error, OSError) and error.errno in full_or_refused:
-        _say(f"{error.strerror}: {error.filename or 'while writing'}")
-        return 2
+        return f"{error.strerror}: {error.filename or 'while writing'}"
     from harness.engine import ProtocolError
-    from harness.runs import RunError
 
-    known = isinstance(error, (RunError, ProtocolError))
-    _say(str(error) if known else f"{raised(error)}; {DEBUG} prints the traceback")
-    return 2
+    if isinstance(error, ProtocolError):
+        return str(error)
+    return f"{raised(error)}; {DEBUG} prints the traceback"
 
 
 def _say(text: str) -> None:

@@ -300,13 +300,13 @@ def given_settings() -> dict[str, Any]:
         and context.get_parameter_source(option.setting.name) in GIVEN
     }
     try:
-        read = _over(unfolded(context.meta.get(FILE, {})), unfolded(given))
+        read = over(unfolded(context.meta.get(FILE, {})), unfolded(given))
         return {n: SETTINGS[n].read(v) if SETTINGS[n].under else v for n, v in read.items()}
     except ValueError as error:
         raise UserError(str(error)) from error
 
 
-def _over(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def over(file: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a file with those given over them; pairs are taken over by key."""
     both = {**file, **given}
     for name in file.keys() & given.keys():

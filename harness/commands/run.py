@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adapters.registry import load
-from harness.commands.config import STDIN, config_option, read_toml
+from harness.commands.config import CONFIG, MATRIX, config_option
 from harness.commands.options import (
-    SettingOption,
     SettingsCommand,
+    given_settings,
     json_option,
     names_of,
     read_options,
@@ -21,7 +20,7 @@ from harness.commands.options import (
     setting_options,
 )
 from harness.printing import say, terminal
-from harness.settings import GROUPS, SETTINGS, SEVERAL, unfolded
+from harness.settings import GROUPS, SETTINGS, SEVERAL
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,38 +30,32 @@ if TYPE_CHECKING:
     from harness.session.observers import Finished
 
 
-_OPTIONS = "vlm_eval.options"
+_SEVERAL = "vlm_eval.several"
+"""Where a context keeps all values of the options that may be given several times."""
 
 
 class _Run(SettingsCommand):
-    """Keeps the words of the options where some are given several times."""
+    """Reads the first value of each option that may be given several times, and keeps all."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        words = list(args)
         rest = super().parse_args(ctx, args)
-        several = any(len(ctx.params[name] or ()) > 1 for name in SEVERAL)
-        for name in SEVERAL:
-            values = ctx.params[name] or ()
+        ctx.meta[_SEVERAL] = {name: list(ctx.params[name] or ()) for name in SEVERAL}
+        for name, values in ctx.meta[_SEVERAL].items():
             ctx.params[name] = values[0] if values else SETTINGS[name].default
-        if several:
-            given, _, _ = self.make_parser(ctx).parse_args(words)
-            options = [o for o in self.params if isinstance(o, SettingOption) and o.name in given]
-            settings = unfolded({option.setting.name: given[option.name] for option in options})
-            ctx.meta[_OPTIONS] = {
-                SETTINGS[name].key.replace("_", "-"): value for name, value in settings.items()
-            } | {"config": given.get("config")}
         return rest
 
 
 @click.command(cls=_Run)
-@config_option()
+@config_option(several=True)
 @setting_options(names_of(*GROUPS), **{name: {"multiple": True} for name in SEVERAL})
 @click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; ask nothing.")
+@click.option("--status", is_flag=True, help="Print how far the runs are; ask nothing.")
 @json_option(", with --dry-run the estimate; full: the whole summary.json with the run's directory")
 @click.option("--details", is_flag=True, help="Print every average, bound and count.")
-def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
+def run(dry_run: bool, status: bool, as_json: str | None, details: bool, **_: Any) -> int:
     """Evaluate a model, or a policy. The same command goes on with an interrupted run. With -m or
-    -b given several times, every model is asked about every benchmark, in a folder of sweeps/.
+    -b given several times, every model is asked about every benchmark, in a folder of sweeps/; in a
+    file for --config, lists of values multiply likewise.
 
     \b
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5
@@ -79,13 +72,15 @@ def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
     from harness.session.observers import open_observers
     from harness.session.run import carry_out
 
-    require("model", unless="redo_from")
     if as_json and details:
         raise click.UsageError("--json=full has every figure of --details: leave out one of them")
-    if options := click.get_current_context().meta.get(_OPTIONS):
+    if status and (dry_run or as_json or details):
+        raise click.UsageError("--status only prints how far the runs are: leave out the others")
+    if status or describes_several(click.get_current_context()):
         if as_json or details:
             raise click.UsageError("--json and --details are for one run: report prints several")
-        return _several(options, dry_run=dry_run)
+        return _several(dry_run=dry_run, status=status)
+    require("model", unless="redo_from")
     settings = read_options()
     console, display = terminal(), Display(settings)
     with open_observers(settings, display) as observer:
@@ -114,14 +109,25 @@ def run(dry_run: bool, as_json: str | None, details: bool, **_: Any) -> int:
         return conclude(plan, done, display, as_json or console, details=details)
 
 
-def _several(options: dict[str, Any], *, dry_run: bool) -> int:
-    """Carry out a run for every model and benchmark that was given, as a sweep."""
-    file = options.pop("config")
-    if file and (file == STDIN or Path(file).is_fifo()):  # Which is read once.
-        raise click.UsageError("several models or benchmarks: give --config a file")
-    content = read_toml(file, f"--config {file}") if file else {}
+def describes_several(context: click.Context) -> bool:
+    """Return whether a command line of `run` describes several runs."""
+    given = context.meta[_SEVERAL].values()
+    return MATRIX in context.meta or any(len(values) > 1 for values in given)
+
+
+def _several(*, dry_run: bool, status: bool) -> int:
+    """Carry out several runs, or print how far they are; one is several, too."""
+    context, given = click.get_current_context(), given_settings()
+    values = {name: [value] for name, value in given.items()}
+    values |= {n: several for n, several in context.meta[_SEVERAL].items() if n in given}
     carry_out: Callable[..., int] = load("harness.sweep.command:several")
-    return carry_out({**content, **options}, dry_run=dry_run)
+    return carry_out(
+        values,
+        context.meta.get(MATRIX),
+        context.meta.get(CONFIG, ""),
+        dry_run=dry_run,
+        status=status,
+    )
 
 
 def conclude(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import warnings
-from pickle import PickleBuffer
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -230,11 +229,11 @@ def serve(receive: Receive, send: Send) -> None:
         del message, answer
 
 
-def _made(source: bytes, fields: dict[str, Any], form: str) -> tuple[PickleBuffer, str]:
+def _made(source: bytes, fields: dict[str, Any], form: str) -> tuple[bytes, str]:
     """Return a picture and its media type; RGB values row by row and "" for the form `pixels`."""
     # Built-in types only: the process need not import this package.
     recipe = cast("Recipe", SimpleNamespace(**fields))
     if form == "pixels":
-        return PickleBuffer(pixels(source, recipe).tobytes()), ""
+        return pixels(source, recipe).tobytes(), ""
     data, media_type = prepare(source, recipe)
-    return PickleBuffer(data), media_type
+    return data, media_type

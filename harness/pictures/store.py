@@ -6,7 +6,6 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from pickle import PickleBuffer
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -263,7 +262,7 @@ class PictureStore:
         from adapters.processes import ChildEnded
 
         try:
-            message = PickleBuffer(source.data), fields, form
+            message = source.data, fields, form
             answer, media_type, failure = self._pool.ask(message)
         except ChildEnded as error:
             failure = f"preparing it ended two worker processes ({error})"

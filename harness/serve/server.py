@@ -31,7 +31,7 @@ import msgspec
 
 from adapters.checks import MAX_NAME, read_json
 from adapters.contract import Fault
-from adapters.processes.supervisor import Program
+from adapters.processes.keeper import Program
 from adapters.secrets import secrets_in
 from harness.errors import UserError
 from harness.printing import printable

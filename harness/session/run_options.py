@@ -223,7 +223,7 @@ class RunOptions(TypedDict, total=False):
     weights answer (models on this machine, and the providers' own addresses). At other addresses
     --cache reuses those of the model that the server names now."""
     picture_cache: float
-    """Gigabytes of prepared pictures to keep on disk for other runs. Default: 0; in a sweep 8."""
+    """Gigabytes of prepared pictures to keep on disk for other runs."""
     cache_dir: str | Path | None
     """Folder of the reply cache, and of prepared pictures."""
     workers: int | None

@@ -242,7 +242,7 @@ class RunningSettings:
     )
     picture_cache: Annotated[float, Meta(ge=0)] = _running(
         0.0,
-        "Gigabytes of prepared pictures to keep on disk for other runs. Default: 0; in a sweep 8.",
+        "Gigabytes of prepared pictures to keep on disk for other runs.",
         metavar="GB",
         needs=("adapter", "remote model"),
     )

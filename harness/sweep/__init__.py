@@ -1,13 +1,9 @@
-"""Many runs from one file.
+"""Several runs in one line: models, benchmarks and other options that multiply.
 
-    [defaults]                  # any option of `vlm-eval run`
-    benchmark = "sample"
-    [[run]]
-    model = ["lexical", "random"]
-    seed = [1, 2, 3]            # lists multiply
+    vlm-eval -m lexical -m random -b sample -b mt-sample
+    vlm-eval --config seeds.toml        # model = ["lexical", "random"], seed = [1, 2, 3]
 
-`file` reads such a file into cells, `planning` opens each once, `standing` reads how far their runs
-are, and `schedule` divides what they may cost and runs each in a separate process (`child`). A cell
-is an ordinary run, known only by its directory: a sweep continues after any kill. `sweep.json` has
-only the result of reading the file.
+`matrix` makes cells of the options, `planning` opens each once, `command` carries them out one
+after the other, `standing` reads how far they are, and `tables` prints it. A cell is an ordinary
+run, known only by its directory: after any interruption, the same line goes on.
 """

@@ -1,225 +1,242 @@
-"""`vlm-eval sweep`: many runs from one file."""
+"""Carries out the runs of a sweep, one after the other."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import json
+import logging
+import math
+import os
 import re
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from harness.commands.main import complaint
+from harness.commands.run import heading
 from harness.errors import UserError
+from harness.planning.plan import plan_run
+from harness.planning.spending import CONFIRM_FROM
 from harness.printing import say, terminal
+from harness.runs.lock import lock_run
+from harness.serve import ServerSettings
+from harness.serve.server import SHARED, ModelServer
+from harness.session.display import Display
+from harness.session.observers import open_observers
+from harness.session.run import carry_out
+from harness.settings import RUNS
+from harness.sweep.matrix import FOR_ALL, Values, read_matrix
+from harness.sweep.planning import Planned, plan_cells
+from harness.sweep.standing import exit_code, standing_of
+from harness.sweep.tables import estimate_grid, status_grid
+from harness.tables import Grid, counted, render
 
-if TYPE_CHECKING:
-    from harness.sweep.file import Cell, CellPlan, SweepFile
-    from harness.tables import Grid
+SWEEPS = Path("sweeps")
+INTERRUPTED = 130
+
+_log = logging.getLogger(__name__)
 
 
-@click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option("--out", "-o", metavar="DIR", help="Folder of the runs.  [default: sweeps/<file>]")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Most runs at a time; of each provider, device and server only one.  [default: one per "
-    "processor, at most 8]",
-)
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="GLOB",
-    help="Only runs whose name in the table, or directory, matches; may be repeated.",
-)
-@click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; start nothing.")
-@click.option("--status", is_flag=True, help="Print how far the runs are; start nothing.")
-@click.option("--wait", is_flag=True, help="Go on until no run waits for a provider any more.")
-def sweep(
-    file: str,
-    out: str | None,
-    jobs: int | None,
-    only: tuple[str, ...],
-    dry_run: bool,
-    status: bool,
-    wait: bool,
+def several(
+    given: Values, content: Mapping[str, Any] | None, config: str, *, dry_run: bool, status: bool
 ) -> int:
-    """Carry out the runs that FILE describes, or go on with them.
+    """Carry out every combination of options, or only say how far they are or what they cost.
 
-    \b
-      [defaults]                  # any option of `vlm-eval run`
-      benchmark = "sample"
-      [[run]]
-      model = ["lexical", "random"]
-      seed = [1, 2, 3]            # lists multiply: six runs
+    Args:
+        given: values from the command line, by setting.
+        content: a file whose lists multiply; None without one.
+        config: the path of `--config`, "" without one.
+        dry_run: whether to print the estimate only.
+        status: whether to print the progress only.
 
-    All of them are checked before the first one starts. Each is an ordinary run in a directory of
-    its own; the same line goes on after any interruption.
-
-    Exit codes: 0 all complete, 3 some wait for a provider, 1 some incomplete, 2 bad input, 130
-    interrupted.
+    Returns:
+        0 if all runs are complete, 3 if some wait for a provider, 1 if some are incomplete, 130
+        after an interrupt.
     """
-    if (status or dry_run) and (wait or jobs or (status and dry_run)):
-        which = "--status" if status else "--dry-run"
-        raise click.UsageError(f"{which} starts nothing: leave out --jobs, --wait and the like")
-    folder = Path(out) if out else Path("sweeps") / Path(file).stem
+    matrix = read_matrix(given, content or {}, f"--config {config}" if config else "command line")
+    cells, max_cost = matrix.cells, matrix.max_cost
+    folder = matrix.out or SWEEPS / _name(given, content, config)
+    if content is None and len(cells) == 1:  # The progress of a run that is no part of a sweep.
+        folder = RUNS
+        out = str(matrix.out) if matrix.out else None
+        cells = [replace(one, settings=replace(one.settings, out=out)) for one in cells]
+    asks = not (dry_run or status)
+    runs = plan_cells(cells, folder, max_cost, _note, asks=asks, estimates=not status)
+    if dry_run:
+        _print(estimate_grid(runs))
+        return 0
     if status:
-        return _status(file, folder, only)
-
-    from harness.sweep.file import read_expansion, read_sweep
-    from harness.sweep.planning import plan_cells
-
-    described = read_sweep(file)
-    if dry_run:
-        return _dry_run(described, folder, only)
-    planned = plan_cells(described, folder, _note, before=read_expansion(folder))
-    return _run(planned, described, folder, only, jobs, wait)
-
-
-def several(options: Mapping[str, Any], *, dry_run: bool) -> int:
-    """Carry out the runs of one table of options of `run`, whose lists multiply.
-
-    `out` is the folder of the runs, `max-cost` the most that all of them may cost together.
-    Returns the exit code as `sweep`.
-    """
-    from harness.sweep.file import read_expansion, sweep_of_options
-    from harness.sweep.planning import plan_cells
-
-    given = dict(options)
-    out, wait, most = (given.pop(key, None) for key in ("out", "wait", "max-cost"))
-    described = sweep_of_options(given, "the command line", max_cost=most)
-    folder = Path(out) if out else Path("sweeps") / _name(given)
-    if dry_run:
-        return _dry_run(described, folder, ())
-    planned = plan_cells(described, folder, _note, before=read_expansion(folder))
-    return _run(planned, described, folder, (), None, bool(wait))
-
-
-def _name(options: Mapping[str, Any]) -> str:
-    """Name the folder of a sweep without a file by what it runs."""
-    listed = (options.get(key, ()) for key in ("model", "benchmark"))
-    words = [word for one in listed for word in ([one] if isinstance(one, str) else one)]
-    plain = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(words))[:60].strip("-.")
-    text = json.dumps(options, sort_keys=True, default=str)
-    return f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def _run(
-    planned: Sequence[tuple[Cell, CellPlan]],
-    described: SweepFile,
-    folder: Path,
-    only: tuple[str, ...],
-    jobs: int | None,
-    wait: bool,
-) -> int:
-    import asyncio
-
-    from adapters.processes import available_cpus
-    from harness.sweep.file import Expansion, owned
-    from harness.sweep.planning import estimated, to_confirm
-    from harness.sweep.schedule import Schedule
-    from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
-    from harness.tables import counted
-
-    expansion = Expansion(
-        file=described.path,
-        cells=tuple(plan for _, plan in planned),
-        max_cost_total=described.max_cost_total,
-    )
-    chosen = _chosen(expansion.cells, only)
-    cells = {plan.directory: cell for cell, plan in planned}
-    standings = [(plan, standing_of(plan, folder)) for plan in chosen]
-    left = [plan for plan, standing in standings if standing.state != "complete"]
-    _note(f"{counted(len(chosen), 'run')} in {folder}, {len(chosen) - len(left)} complete")
-    if line := estimated(standings, expansion.max_cost_total):
-        _note(line)
-    for name in strangers(expansion, folder):
-        _note(f"{folder / name} is not of this sweep and is left alone")
-    if question := to_confirm([(cells[p.directory], p) for p in left], expansion.max_cost_total):
-        _note(question)
-        if not sys.stdin.isatty():
-            raise UserError(
-                f"{question}; without a terminal to ask on, put max-cost-total = DOLLARS or "
-                "yes = true under [defaults]"
-            )
-        if not click.confirm("Go on?", err=True):
-            _note("not started")
-            return 1
-    with owned(folder):
-        expansion.write(folder)
-        schedule = Schedule(
-            expansion,
-            folder,
-            cells,
-            [plan.directory for plan in chosen],
-            jobs or min(8, available_cpus()),
-            wait,
-            _note,
-        )
-        interrupted = asyncio.run(schedule.run())
-    after = [standing_of(plan, folder) for plan in chosen]
-    _print(status_grid(expansion.having(chosen), folder, after))
-    if any(standing.settled for standing in after):
-        say(f"results: vlm-eval report {shlex.quote(str(folder))} --compact")
-    if interrupted:
+        standings = [run.standing for run in runs]
+        _print(status_grid(runs, standings, {}, max_cost))
+        return exit_code(standings)
+    left = [run for run in runs if run.standing.state != "complete"]
+    _note(f"{counted(len(runs), 'run')} in {folder}, {len(runs) - len(left)} complete")
+    if not _is_confirmed(left, max_cost):
+        _note("not started")
+        return 1
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"cannot use {folder}: {error.strerror or error}") from error
+    lock = lock_run(folder)
+    try:
+        sweep = Sweep(runs, folder, max_cost)
+        sweep.carry_out(left)
+    finally:
+        lock.release()
+    standings = [standing_of(run.directory) for run in runs]
+    _print(status_grid(runs, standings, sweep.reasons, max_cost))
+    say(f"results: vlm-eval report {shlex.quote(str(folder))} --compact")
+    if INTERRUPTED in sweep.codes.values():
         _note("interrupted; the same line goes on")
-        return 130
-    return exit_code(after)
+        return INTERRUPTED
+    return exit_code(standings) or max(sweep.codes.values(), default=0)
 
 
-def _status(file: str, folder: Path, only: tuple[str, ...]) -> int:
-    from harness.sweep.file import read_expansion
-    from harness.sweep.standing import exit_code, standing_of, status_grid, strangers
+def _is_confirmed(runs: Sequence[Planned], max_cost: float | None) -> bool:
+    """Show what the runs cost together, and ask if need be.
 
-    expansion = read_expansion(folder)
-    if expansion is None:
+    As with a single run, `--yes` or `--max-cost` answers beforehand, and a few calls need no
+    answer. Raises `UserError` without a terminal to ask on.
+    """
+    if priced := [run for run in runs if run.estimate is not None]:
+        _print(estimate_grid(priced), err=True)
+    asked = [run for run in runs if run.spends and not run.cell.settings.yes]
+    calls = sum(run.most_calls for run in asked)
+    if max_cost is not None or calls <= CONFIRM_FROM:
+        return True
+    question = f"{counted(len(asked), 'run')} may cost money: at most {calls:,} calls"
+    if not sys.stdin.isatty():
         raise UserError(
-            f"no sweep was started in {folder} (vlm-eval sweep {shlex.quote(str(file))} starts one)"
+            f"{question}; without a terminal to ask on, say --yes or --max-cost DOLLARS"
         )
-    chosen = _chosen(expansion.cells, only)
-    standings = [standing_of(plan, folder) for plan in chosen]
-    _print(status_grid(expansion.having(chosen), folder, standings))
-    for name in strangers(expansion, folder):
-        say(f"not of this sweep: {folder / name}")
-    return exit_code(standings)
+    return click.confirm(f"{question}. Go on?", err=True)
 
 
-def _dry_run(described: SweepFile, folder: Path, only: tuple[str, ...]) -> int:
-    from harness.sweep.planning import Counted, estimate_grid, plan_cells
+@dataclass
+class Sweep:
+    """A start of a sweep.
 
-    counted: list[Counted] = []
-    planned = plan_cells(described, folder, _note, counted=counted)
-    chosen = {plan.directory for plan in _chosen([plan for _, plan in planned], only)}
-    _print(estimate_grid([one for one in counted if one.plan.directory in chosen]))
-    return 0
+    runs: all runs, of which some may be complete.
+    folder: that of all runs.
+    max_cost: the most that they may cost together in US dollars.
+    codes: the last exit codes of those that were started, by their directories.
+    reasons: why runs were not started or ended by an error, by their directories.
+    """
+
+    runs: Sequence[Planned]
+    folder: Path
+    max_cost: float | None
+    codes: dict[Path, int] = field(default_factory=dict)
+    reasons: dict[Path, str] = field(default_factory=dict)
+
+    def carry_out(self, runs: Sequence[Planned]) -> None:
+        """Carry out runs in order, those that wait for a provider first.
+
+        Every run hands its calls over to its provider before one of them is waited for (`wait`).
+        """
+        runs = sorted(runs, key=lambda run: run.standing.state != "waiting")
+        at_once = [replace(run, cell=run.cell.without("wait") or run.cell) for run in runs]
+        patient = [run for run in runs if "wait" in run.cell.options]
+        for served, group in groupby([*at_once, *patient], lambda run: run.served):
+            same = list(group)
+            try:
+                with _server(served, same[0], self.folder):
+                    for run in same:
+                        if INTERRUPTED not in self.codes.values():
+                            self._carry_out_one(run)
+            except UserError as error:  # The server does not start.
+                self.reasons |= {run.directory: str(error) for run in same}
+                self.codes |= {run.directory: 2 for run in same}
+
+    def _carry_out_one(self, run: Planned) -> None:
+        if standing_of(run.directory).state == "complete":
+            return
+        number = 1 + [one.directory for one in self.runs].index(run.directory)
+        _note(f"\n[{number}/{len(self.runs)}] {run.label}")
+        try:
+            self.codes[run.directory] = self._evaluate(run)
+        except Exception as error:  # It ends this run, not the others.
+            _log.debug(run.label, exc_info=error)
+            self.codes[run.directory] = 2
+            self.reasons[run.directory] = complaint(error)
+            _note(self.reasons[run.directory])
+
+    def _evaluate(self, run: Planned) -> int:
+        settings = run.cell.settings
+        if run.spends and self.max_cost is not None:
+            settings = replace(settings, max_cost=self._limit(run))
+        display = Display(settings)
+        with open_observers(settings, display) as observer:
+            with display.adapter_messages():
+                plan = plan_run(settings, folder=self.folder)
+            for line in heading(plan):
+                display.say(line)
+            done = asyncio.run(carry_out(plan, observer))
+        again = "Run the same line again"
+        display.say(f"complete: {done.directory}" if done.complete else done.how_to_go_on(again))
+        for one in done.followed:
+            display.say(one.line)
+        return done.exit_code
+
+    def _limit(self, run: Planned) -> float:
+        """Return the most that a run may cost in all, which is what the others have left.
+
+        Raises `UserError` where it is spent already.
+        """
+        assert self.max_cost is not None
+        standings = {one.directory: standing_of(one.directory) for one in self.runs}
+        own = standings.pop(run.directory)
+        others = math.fsum(one.spent + one.reserved for one in standings.values())
+        limit = math.floor((self.max_cost - others) * 1e4) / 1e4
+        if limit <= own.spent + own.reserved:
+            raise UserError("--max-cost is spent; the same line with a higher one goes on")
+        return limit
 
 
-def _chosen(cells: Sequence[CellPlan], only: tuple[str, ...]) -> list[CellPlan]:
-    """Return the cells that match one of the patterns. Raises `UserError` where none does."""
-    if not only:
-        return list(cells)
-    found = [
-        plan
-        for plan in cells
-        if any(fnmatchcase(name, p) for p in only for name in (plan.label, plan.directory))
-    ]
-    if not found:
-        raise UserError(
-            f"--only {' '.join(only)} matches none of the runs, such as '{cells[0].label}'"
-        )
-    return found
+@contextlib.contextmanager
+def _server(served: tuple[str, str] | None, first: Planned, folder: Path) -> Iterator[None]:
+    """Start the server of runs that follow each other, unless another process lends one.
+
+    Raises `UserError` if it does not start.
+    """
+    if served is None or SHARED in os.environ:
+        yield
+        return
+    command, model = served
+    timeout_s = ServerSettings.of(first.cell.settings).serve_timeout
+    server = ModelServer(command, model, timeout_s=timeout_s)
+    name = re.sub(r"[^\w.-]+", "-", model).strip("-.")[-60:]
+    try:
+        server.start(folder / f"server-{name}.log", _note, _note)
+        os.environ.update(server.environment)
+        yield
+    finally:
+        os.environ.pop(SHARED, None)
+        server.stop()
 
 
-def _print(grid: Grid) -> None:
-    from harness.tables import render
+def _name(given: Values, content: Mapping[str, Any] | None, config: str) -> str:
+    """Name the folder of a sweep by its file, or by what it runs."""
+    if Path(config).is_file():
+        return Path(config).stem
+    words = [str(word) for key in ("model", "benchmark") for word in given.get(key, ())]
+    plain = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(words))[:60].strip("-.")
+    options = {name: values for name, values in given.items() if name not in FOR_ALL}
+    text = json.dumps([options, content], sort_keys=True, default=str)
+    return f"{plain or 'sweep'}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
-    console = terminal()
+
+def _print(grid: Grid, *, err: bool = False) -> None:
+    console = terminal(err=err)
     shown = render(grid, width=console.width, note="")
     console.print(shown, markup=False, highlight=False, soft_wrap=True, end="")
 

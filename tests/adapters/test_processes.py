@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -14,8 +16,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from adapters.processes import Child, ChildEnded, Pool
+from adapters.processes.child import receive, send
 from tests.harness.pictures.test_store import alive
 
 PROGRAM = """
@@ -74,6 +79,27 @@ def test_messages_of_any_size_come_back_whatever_is_printed(echo: Child) -> None
     for message in (None, {"a": [1, 2.5]}, b"x" * 3_000_000, "", list(range(1000))):
         echo.send(message)
         assert echo.receive() == message
+
+
+def test_a_message_that_cannot_be_sent_leaves_the_pipe_as_it_was(echo: Child) -> None:
+    for odd in (["x" * 100_000, lambda: 0], threading.Lock()):
+        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+            echo.send(odd)
+        echo.send("after it")
+        assert echo.receive() == "after it"
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_a_message_that_is_cut_off_anywhere_is_the_end_of_the_pipe(data: st.DataObject) -> None:
+    stream = io.BytesIO()
+    sent = ("a word", {"numbers": [1, 2.5]}, b"x" * 100_000)
+    send(stream, sent)
+    whole = stream.getvalue()
+    cut = data.draw(st.integers(0, len(whole) - 1))
+    with pytest.raises(EOFError):
+        receive(io.BytesIO(whole[:cut]))
+    assert receive(io.BytesIO(whole + whole[:cut])) == sent
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded, Plan
 from adapters.local.options import LocalOptions
 from adapters.local.start import ProcessWorker, start_workers
-from adapters.local.worker import REDUCERS, Ready, ThreadWorker
+from adapters.local.worker import Ready, ThreadWorker
 from adapters.processes.child import receive, send
 from tests.harness.pictures.test_store import alive
 from tests.local.conftest import Checkpoint
@@ -61,7 +61,7 @@ def test_messages_come_back_as_they_went() -> None:
     fault = Fault("server", "out of memory", 3.0)
     stream = io.BytesIO()
     for message in (tensors, fault):
-        send(stream, message, REDUCERS)
+        send(stream, message)
     stream.seek(0)
     for sent, got in zip(tensors, receive(stream), strict=True):
         assert sent.dtype == got.dtype and sent.shape == got.shape and torch.equal(sent, got)

@@ -49,8 +49,8 @@ MISTAKES = {
     "show nope -b sample": "no step 'nope' among the 158 selected; the first is",
     "rank -b sample": "name a file for the ranks with --out FILE.parquet",
     "check nowhere": "'nowhere' is no suite of BrowserGym; known: assistantbench",
-    "sweep nope.toml": "File 'nope.toml' does not exist",
-    "launch slurm": "Missing option '--shards'",
+    "run --config nope.toml --status": "--config nope.toml: No such file",
+    "launch": "Missing option '--shards'",
 }
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from harness.serve.server import SHARED
 from tests.harness.commands.tool import call, replying
-from tests.harness.sweep.test_sweeps import COMMON, plan, states
+from tests.harness.sweep.test_sweeps import COMMON, states
 from tests.servers import Ask
 from tests.servers.wire import body_of
 
@@ -29,45 +29,30 @@ def programs_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(SHARED, raising=False)
 
 
-def served(*runs: tuple[str, str, str]) -> str:
-    text = COMMON
-    for model, command, more in runs:
-        text += f"[[run]]\nmodel = {json.dumps(model)}\nserve = {json.dumps(command)}\n{more}\n"
-    Path("s.toml").write_text(text)
-    return "s.toml"
-
-
 def test_runs_of_one_model_share_a_server_and_one_that_does_not_start_is_told_once() -> None:
-    broken = f"{OWN} --broken"
-    file = served(("fake-vl", OWN, "seed = [1, 2]"), ("bad-vl", broken, "seed = [1, 2]"))
-    done = call("sweep", file, "--out", "o", "--jobs", "4")
+    text = f"{COMMON}seed = [1, 2]\n"
+    for model, command in (("bad-vl", f"{OWN} --broken"), ("fake-vl", OWN)):
+        text += f'[[run]]\nmodel = "{model}"\nwith-server = {json.dumps(command)}\n'
+    Path("s.toml").write_text(text)
+    done = call("run", "--config", "s.toml", "--out", "o")
     assert done.code == 1
     assert states(done.out) == {
-        "fake-vl seed=1": "complete",
-        "fake-vl seed=2": "complete",
         "bad-vl seed=1": "not started",
         "bad-vl seed=2": "not started",
+        "fake-vl seed=1": "complete",
+        "fake-vl seed=2": "complete",
     }
-    assert Path("o/server-fake-vl.log").read_text().count("serving fake-vl") == 1
-    assert Path("o/server-bad-vl.log").read_text().count("serving bad-vl") == 1
-    reason = "the server ended before it was ready (exit status 3); "
-    assert done.out.count(f": {reason}") == 2
+    for model in ("fake-vl", "bad-vl"):
+        assert Path(f"o/server-{model}.log").read_text().count(f"serving {model}") == 1
+    assert done.out.count(": the server ended before it was ready (exit status 3); ") == 2
+    assert SHARED not in os.environ
     # A run by itself has the same identity: its address is on record nowhere.
-    first = plan()[0]
-    manifest = json.loads((Path("o") / first["directory"] / "manifest.json").read_text())
-    assert manifest["config"]["base_url"] == "serve"
-    assert manifest["sessions"][0]["settings"]["with_server"] == OWN
-    assert call("sweep", file, "--out", "o", "--only", "fake*").code == 0
+    manifests = [json.loads(path.read_text()) for path in Path("o").glob("fake*/manifest.json")]
+    assert [one["config"]["base_url"] for one in manifests] == ["serve", "serve"]
+    assert manifests[0]["sessions"][0]["settings"]["with_server"] == OWN
+    # Nothing is left to ask the one that runs, so it is not started again.
+    assert call("run", "--config", "s.toml", "--out", "o").code == 1
     assert Path("o/server-fake-vl.log").read_text().count("serving fake-vl") == 1
-
-
-def test_serve_and_with_server_are_one_option() -> None:
-    text = f"[[run]]\nmodel = 'a'\nserve = {json.dumps(OWN)}\nwith-server = {json.dumps(OWN)}\n"
-    Path("s.toml").write_text(text)
-    done = call("sweep", "s.toml")
-    assert done.complaint == (
-        "vlm-eval: s.toml: [[run]] 1: serve and with-server are the same; leave one out"
-    )
 
 
 def answer(folder: Path) -> None:
@@ -87,13 +72,17 @@ def answer(folder: Path) -> None:
 
 def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete() -> None:
     common = COMMON.replace("preflight = false\ncache = false\n", "")
-    batch = '[[run]]\nmodel = "file:m"\ntier = "batch"\n'
-    Path("s.toml").write_text(f'{common}[[run]]\nmodel = "lexical"\n{batch}')
-    first = call("sweep", "s.toml", "--out", "o", "--jobs", "1")
+    text = f'{common}seed = [1, 2]\n[[run]]\nmodel = "file:m"\ntier = "batch"\n'
+    Path("s.toml").write_text(f'{text}[[run]]\nmodel = "lexical"\n')
+    line = ("run", "--config", "s.toml", "--out", "o")
+    first = call(*line)
     assert first.code == 3, first.err
-    assert states(first.out) == {"lexical": "complete", "file:m": "waiting"}
-    assert "file:m: 1 batch with 7 requests at the provider (vlm-eval batches o/f" in first.out
-    assert call("sweep", "s.toml", "--out", "o", "--status").code == 3
+    assert states(first.out) == {
+        **dict.fromkeys(("file:m seed=1", "file:m seed=2"), "waiting"),
+        **dict.fromkeys(("lexical seed=1", "lexical seed=2"), "complete"),
+    }
+    assert "file:m seed=1: 1 batch with 7 requests at the provider (vlm-eval batches" in first.out
+    assert call(*line, "--status").code == 3
     stop = threading.Event()
 
     def provide() -> None:
@@ -103,11 +92,10 @@ def test_runs_that_wait_for_a_provider_are_looked_at_until_they_are_complete() -
     provider = threading.Thread(target=provide)
     provider.start()
     try:
-        done = call("sweep", "s.toml", "--out", "o", "--wait")
+        done = call(*line, "--wait")
     finally:
         stop.set()
         provider.join()
     assert done.code == 0, done.err
     assert set(states(done.out).values()) == {"complete"}
-    # The one that waits comes first, and the one that is complete is not started at all.
-    assert "lexical: started" not in done.err and "file:m: started" in done.err
+    assert "] lexical" not in done.err and "without --wait, which has no effect there" in done.err

@@ -114,21 +114,13 @@ def test_a_setting_of_adapters_is_left_out_of_those_without_it(place: Path) -> N
     assert refused.code == 2 and "ends has no effect on the policy" in refused.complaint
 
 
-def test_a_file_has_no_option_without_effect(place: Path) -> None:
-    (place / "s.toml").write_text(
-        '[[run]]\nmodel = "random"\nbenchmark = ["sample", "sample-grounding"]\ndistractors = 3\n'
-    )
-    done = call("sweep", "s.toml", "--dry-run")
-    assert done.code == 2 and "--distractors has no effect on sample-grounding" in done.complaint
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("--json",), "--json and --details are for one run"),
         (("-m", "nope"), "unknown model or policy 'nope'"),
         (("-m", "random"), "the same run as"),
-        (("--redo", "truncated"), "it is for one run at a time"),
+        (("--redo", "truncated"), "is for one run at a time"),
     ],
 )
 def test_mistakes_are_one_line(words: tuple[str, ...], said: str) -> None:

@@ -445,9 +445,9 @@ def test_bad_input_gets_one_line_and_leaves_nothing(
 
 def test_a_sweep_refuses_a_tracker_before_it_starts_anything(known: list[Notes]) -> None:
     for name, complaint in (("note", "unknown tracker 'note'"), ("notes", "")):
-        text = f'[[run]]\nbenchmark = "sample"\nmodel = ["random", "lexical"]\ntrack = ["{name}"]\n'
+        text = f'benchmark = "sample"\nmodel = ["random", "lexical"]\ntrack = ["{name}"]\n'
         Path("many.toml").write_text(text)
-        done = call("sweep", "many.toml", "--dry-run")
+        done = call("run", "--config", "many.toml", "--dry-run")
         assert (done.code, complaint in done.err) == (2 if complaint else 0, True)
     assert not Path("runs").exists()
 

@@ -153,7 +153,7 @@ def _served(one: Reproduction) -> str:
     [
         ('source = "seeact-2"', 'source = "seeact-3"', "no published row seeact-3"),
         ('measure = "step_success"', 'measure = "task_success"', "no task_success"),
-        ('"run", ', '"sweep", ', "vlm-eval run"),
+        ('"run", ', '"list", ', "vlm-eval run"),
         ("value = 1.0", "value = 100.0", "not a share"),
         ("low = 0.025\n", "", "not a share"),
         ('title = "', 'tilte = "', "cannot be read"),

@@ -16,7 +16,8 @@ import pytest
 
 from adapters.contract import Fatal
 from adapters.processes import Child
-from adapters.processes.supervisor import Exchange, Program
+from adapters.processes.exchange import Exchange
+from adapters.processes.keeper import Program
 from tests.harness.pictures.test_store import alive
 
 pytestmark = pytest.mark.skipif(
@@ -43,14 +44,14 @@ while True:
 KEEPS = """
 import sys, time
 from pathlib import Path
-from adapters.processes.supervisor import Program
+from adapters.processes.keeper import Program
 folder = Path(sys.argv[1])
 program = Program([sys.executable, str(folder / "family.py"), str(folder), "stays"], folder / "log")
 print(program._keeper.pid, flush=True)
 time.sleep(3600)
 """
 ANSWERS = """
-from adapters.processes.supervisor import Answer
+from adapters.processes.exchange import Answer
 
 def serve(receive, send):
     told = []
