@@ -8,7 +8,7 @@
     ]
 
 The browser's mouse and keyboard perform them, so they are recorded like a person's actions. A file
-of the sample's tasks is also a script: `FILE#NAME` is one of its tasks.
+may hold several under `[[task]]`, each with a name: `FILE#NAME` is one of them.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Script:
 
 
 def read_script(file: str) -> Script:
-    """Read a script, or a task of the sample as `FILE#NAME`.
+    """Read a script, or one of several in a file as `FILE#NAME`.
 
     Raises:
         UserError: the file is not a script; the message names the step.

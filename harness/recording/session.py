@@ -7,14 +7,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from harness.errors import UserError, suggestion
+from harness.errors import UserError
 from harness.live.chromium import found, launch_arguments, scratch_of_playwright
 from harness.printing import say
 from harness.recording.draft import Draft
@@ -25,19 +24,12 @@ from harness.recording.tab import Tab
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-SITES = Path(__file__).parents[1] / "sample" / "sites"
-"""The folder of the sample's sites."""
 WIDTH, HEIGHT = 1280, 720
 """Size of the viewport, in pixels, as in the data."""
 HELP = "u + Enter: undo the last step; s: hide what you press next; q: end the task"
 _LOADING_MS = 30_000
 _SCRIPT_MS = 10_000
 _ENDING_S = 10.0
-
-_KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
-
-Served = Callable[[str], tuple[str, str]]
-"""Function from an address to content and media type, for sites that need no network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +40,12 @@ class Sitting:
     script: actions to perform without a person and a window.
     sentence: the task in words; "" asks for it at the end.
     browser: path of Chromium; None for the system's.
-    served: answers the requests of a site; None for the network.
     """
 
     first: str
     script: Script | None = None
     sentence: str = ""
     browser: Path | None = None
-    served: Served | None = None
 
 
 def check_display() -> None:
@@ -94,8 +84,6 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
             recorder.note("the recording was interrupted, and the page opened again")
         tabs = Tabs(recorder)
         context.on("page", tabs.adopt)
-        if sitting.served is not None:
-            await context.route("**/*", _answering(sitting.served))
         page = await context.new_page()
         await tabs.watched(page)
         await _open(page, draft, sitting.first)
@@ -213,14 +201,6 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
                         await browser.close()
 
 
-def _answering(served: Served) -> Callable[[Any], Any]:
-    async def answer(route: Any) -> None:
-        body, kind = served(route.request.url)
-        await route.fulfill(body=body, content_type=kind)
-
-    return answer
-
-
 class Tabs:
     """The pages of a browser.
 
@@ -291,22 +271,3 @@ class Lines:
     def _put(self, line: str | None) -> None:
         with suppress(RuntimeError):  # The loop may have ended.
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
-
-
-def address(site: str) -> str:
-    """Return the address of a site's first page. Raises `UserError` for an unknown site."""
-    known = sorted(path.name for path in SITES.iterdir() if path.is_dir())
-    if site not in known:
-        raise UserError(f"the sample has no site '{site}'; {suggestion(site, known)}")
-    return f"https://{site}.example/"
-
-
-def served(site: str, url: str) -> tuple[str, str]:
-    """Return the content and the media type that a site answers a request with."""
-    name = urlsplit(url).path.rsplit("/", 1)[-1]
-    for path in (SITES / site / name, SITES / name):
-        if path.suffix in (".js", ".css") and path.is_file():
-            break
-    else:
-        path = SITES / "shell.html"
-    return path.read_text(encoding="utf-8"), f"{_KINDS[path.suffix]}; charset=utf-8"

@@ -327,7 +327,8 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
         ["--resume", "https://a.invalid"],
         ["ftp://a.invalid"],
         ["http://[::1"],
-        ["sample:nowhere"],
+        ["sample:library"],
+        ["https://a.invalid:99999"],
         ["--resume"],
     ],
 )

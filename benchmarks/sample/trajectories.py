@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from benchmarks.sample.sites import answer
 from harness.live.chromium import found as chromium
 from harness.live.chromium import running
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
 from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, jpeg, target_of
 from harness.recording.pages import html_of, snapshot
-from harness.recording.session import HEIGHT, WIDTH, address, served
+from harness.recording.session import HEIGHT, WIDTH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
@@ -151,14 +152,14 @@ def launch(executable: Path | None = None) -> Iterator[Browser]:
     Raises:
         UserError: playwright or Chromium is missing.
     """
-    path = chromium(executable, purpose="building the sample", extra="sample")
+    path = chromium(executable, purpose="building the sample", extra="live")
     with running(path) as browser:
         yield browser
 
 
 @contextmanager
 def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Iterator[Page]:
-    """Open a site's first page in a fresh session; requests are served from the sites' folders."""
+    """Open a site's first page in a fresh session; files of the sites answer all requests."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, locale="en-GB", reduced_motion="reduce"
     )
@@ -169,7 +170,7 @@ def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) 
         page = context.new_page()
         failures: list[str] = []
         page.on("pageerror", lambda error: failures.append(str(error)))
-        page.goto(address(site))
+        page.goto(f"https://{site}.example/")
         yield page
         if failures:
             raise RuntimeError(f"a script of {site} failed: {failures[0]}")
@@ -179,7 +180,7 @@ def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) 
 
 def _serve(route: Route) -> None:
     host = urlsplit(route.request.url).hostname or ""
-    body, kind = served(host.removesuffix(".example"), route.request.url)
+    body, kind = answer(host.removesuffix(".example"), route.request.url)
     route.fulfill(body=body, content_type=kind)
 
 
