@@ -29,23 +29,17 @@ def rankers(ctx: click.Context) -> None:
 @rankers.command(short_help="Convert Mind2Web's published scores from their pickle.")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Parquet file.")
-@click.option(
-    "--name",
-    default="mind2web",
-    show_default=True,
-    help="Ranker that made the scores. Only mind2web is compared with published rows.",
-)
+@click.option("--name", default="mind2web", show_default=True, help="Ranker that made them.")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 def convert(source: Path, out: Path, name: str, overwrite: bool) -> int:
     """Convert SOURCE, a pickle such as scores_all_data.pkl, into a file of ranks.
 
     A pickle can contain code. Only plain dicts, lists, strings, numbers and the classes
     collections.defaultdict and builtins.dict are accepted; anything else is refused by name before
-    anything in the file is called.
+    anything in the file is called. Only ranks named mind2web are compared with published rows.
     """
-    done = convert_pickle(source, out, ranker=name, overwrite=overwrite)
-    parts = " and ".join(done.parts)
-    say(f"{out}: {parts} of {done.candidates:,} candidates in {done.steps:,} steps")
+    steps, candidates, parts = convert_pickle(source, out, ranker=name, overwrite=overwrite)
+    say(f"{out}: {' and '.join(parts)} of {candidates:,} candidates in {steps:,} steps")
     return 0
 
 

@@ -3,8 +3,7 @@
     open_ranks("cross-encoder:path/or/repo,device=cuda,dtype=bfloat16")
 
 The texts are those that Mind2Web's DeBERTa was trained with (Deng et al. 2023, section 3.1). The
-files of a checkpoint are checked first, and the model is loaded when the first step is scored. Code
-that comes with a checkpoint is never run.
+model is loaded when the first step is scored. Code that comes with a checkpoint is never run.
 """
 
 from __future__ import annotations
@@ -106,9 +105,8 @@ class Checkpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def located(checkpoint: Checkpoint) -> Path:
     """Return the folder of the files; downloads them if needed.
 
-    Raises:
-        UserError: a package is missing, or a folder has a revision.
-        DataError: no such checkpoint or no tokenizer, or an adapter, which would not be applied.
+    Raises `UserError` for a missing package, checkpoint or tokenizer, and for a checkpoint with an
+    adapter, which would not be applied.
     """
     try:
         for package in ("sentence_transformers", "sentencepiece", "google.protobuf"):
@@ -240,11 +238,9 @@ class CrossEncoderScorer:
         scores: list[float] = logits.float().cpu().tolist()
         if not all(map(math.isfinite, scores)):
             dtype = self._checkpoint.dtype
+            where = f"in {dtype}, in step {row.unit_id}"
             hint = "" if dtype == "float32" else "; try dtype=float32"
-            raise DataError(
-                f"{self.name} gives scores that are not finite in {dtype}, in step "
-                f"{row.unit_id}{hint}"
-            )
+            raise DataError(f"{self.name} gives scores that are not finite {where}{hint}")
         return scores
 
 

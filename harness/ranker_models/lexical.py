@@ -37,8 +37,7 @@ _NAMES = (
 _SATURATION, _LENGTH = 1.2, 0.75
 _KIN, _EARLIER, _DEALT_WITH = 0.5, 0.2, 0.4
 _AROUND, _ABOVE = 0.5, 0.2
-_AROUND_WORDS = 80
-_LEVELS = 4
+_AROUND_WORDS, _LEVELS = 80, 4
 _TAGS = {
     **dict.fromkeys(("input", "select", "textarea", "button"), 1.0),
     **dict.fromkeys(("a", "summary"), 0.8),
@@ -46,9 +45,7 @@ _TAGS = {
     "li": 0.3,
 }
 _ROLES = names("button link checkbox radio combobox option tab menuitem textbox switch")
-_TAG_WEIGHT = 6.0
-_PLAIN = 0.6
-_HIDDEN = -1.0
+_TAG_WEIGHT, _PLAIN, _HIDDEN = 6.0, 0.6, -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,31 @@ class LexicalScorer:
         # If an id occurs twice, it belongs to the first node, as in `Page`.
         place_of = {nodes[place].id: place for place in range(len(nodes) - 1, -1, -1)}
         places = [place_of[node_id] for node_id in ids]
-        return _weighed(query, matches, [0, *accumulate(counts)], nodes, places)
+        before = [0, *accumulate(counts)]
+        terms = [(word, hits) for word, hits in matches.items() if hits]
+        inside = [_hits(terms, place, nodes[place].end) for place in places]
+        rare = {
+            word: query[word]
+            * math.log(1 + (len(places) + 1) / (sum(1 for hits in inside if word in hits) + 0.5))
+            for word, _ in terms
+        }
+        sizes = [before[nodes[place].end] - before[place] for place in places]
+        usual = max(1.0, sum(size for size in sizes if size < 200) / max(1, len(sizes)))
+        around: dict[int, float] = {}
+        scores = []
+        for place, inner, size in zip(places, inside, sizes, strict=True):
+            score = _bm25(inner, rare, size, usual)
+            outer = _surrounding(nodes, before, place)
+            if outer is not None:
+                if outer not in around:
+                    end = nodes[outer].end
+                    hits = _hits(terms, outer, end)
+                    around[outer] = _bm25(hits, rare, before[end] - before[outer], usual)
+                score += _AROUND * around[outer]
+            score += _ABOVE * _path(nodes, terms, rare, place)
+            likely = _likely(nodes[place])
+            scores.append(score * (1 - _PLAIN + _PLAIN * likely) + _TAG_WEIGHT * likely)
+        return scores
 
 
 def lexical(argument: str = "") -> Ranks:
@@ -109,39 +130,6 @@ def _query(task: str, history: Sequence[str]) -> dict[str, float]:
     # The next action is seldom about what an earlier one dealt with.
     weights.update((word, _DEALT_WITH if word in done else 1.0) for word in words)
     return weights
-
-
-def _weighed(
-    query: dict[str, float],
-    matches: dict[str, list[int]],
-    before: list[int],
-    nodes: list[PageNode],
-    places: list[int],
-) -> list[float]:
-    terms = [(word, hits) for word, hits in matches.items() if hits]
-    inside = [_hits(terms, place, nodes[place].end) for place in places]
-    rare = {
-        word: query[word]
-        * math.log(1 + (len(places) + 1) / (sum(1 for hits in inside if word in hits) + 0.5))
-        for word, _ in terms
-    }
-    sizes = [before[nodes[place].end] - before[place] for place in places]
-    usual = max(1.0, sum(size for size in sizes if size < 200) / max(1, len(sizes)))
-    around: dict[int, float] = {}
-    scores = []
-    for place, inner, size in zip(places, inside, sizes, strict=True):
-        score = _bm25(inner, rare, size, usual)
-        outer = _surrounding(nodes, before, place)
-        if outer is not None:
-            if outer not in around:
-                end = nodes[outer].end
-                hits = _hits(terms, outer, end)
-                around[outer] = _bm25(hits, rare, before[end] - before[outer], usual)
-            score += _AROUND * around[outer]
-        score += _ABOVE * _path(nodes, terms, rare, place)
-        likely = _likely(nodes[place])
-        scores.append(score * (1 - _PLAIN + _PLAIN * likely) + _TAG_WEIGHT * likely)
-    return scores
 
 
 def _hits(terms: Sequence[tuple[str, list[int]]], start: int, end: int) -> dict[str, int]:

@@ -16,7 +16,7 @@ import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from adapters.input_files import open_file
 from harness.errors import DataError
@@ -35,14 +35,6 @@ _SHOWN = 80
 
 class Refused(DataError):
     """The pickle refers to something other than plain data."""
-
-
-class Converted(NamedTuple):
-    """Counts of what was written, and which parts (`scores`, `ranks`) the pickle had."""
-
-    steps: int
-    candidates: int
-    parts: tuple[str, ...]
 
 
 class _Unpickler(pickle.Unpickler):
@@ -85,12 +77,13 @@ def memory_limit(more: int) -> Iterator[None]:
 
 def convert(
     path: Path, out: Path, *, ranker: str = PUBLISHED, overwrite: bool = False
-) -> Converted:
+) -> tuple[int, int, list[str]]:
     """Write the scores or ranks in a pickle, made by `ranker`, as parquet for `RankTable`.
 
     The pickle is `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing. Raises
     `Refused` if it names another class or a function (nothing was called), and `DataError` if it is
-    not a pickle or not of this shape, or `out` exists or cannot be written.
+    not a pickle or not of this shape, or `out` exists or cannot be written. Returns the numbers of
+    steps and candidates, and which of `scores` and `ranks` the pickle has.
     """
     if out.exists() and not overwrite:
         raise DataError(f"{out} exists; name another file or pass --overwrite")
@@ -112,7 +105,7 @@ def convert(
                 raise DataError(
                     f"{path} repeats its parts: {size} bytes cannot hold so many candidates"
                 )
-    return Converted(table.count, count, tuple(sorted(parts)))
+    return table.count, count, sorted(parts)
 
 
 def _load(path: Path) -> dict[str, dict[Any, Any]]:
@@ -124,10 +117,8 @@ def _load(path: Path) -> dict[str, dict[Any, Any]]:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except MemoryError as error:
-        raise DataError(
-            f"{path} is damaged, or made to fill the memory: it needs more than {_TIMES} times its "
-            "size"
-        ) from error
+        why = f"it needs more than {_TIMES} times its size"
+        raise DataError(f"{path} is damaged, or made to fill the memory: {why}") from error
     except Exception as error:  # broken pickles raise nearly anything
         reason = _cut(str(error) or type(error).__name__)
         raise DataError(f"{path} is not a pickle, or is damaged: {reason}") from error
@@ -157,12 +148,12 @@ def _numbers(stored: object, where: str) -> dict[str, float]:
 
 def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str) -> Entry:
     """Order a step's candidates by rank, else by score; those without either number come last."""
-    for node, number in ranks.items():
-        if not 0 <= number < _LIMIT or number != int(number):
-            raise DataError(f"{where} has {_shown(number)} as the rank of node {_shown(node)}")
-    for node, number in scores.items():
-        if not abs(number) < _LIMIT:
-            raise DataError(f"{where} has {_shown(number)} as the score of node {_shown(node)}")
+    for what, numbers in (("rank", ranks), ("score", scores)):
+        for node, number in numbers.items():
+            fits = abs(number) < _LIMIT and (what == "score" or 0 <= number == int(number))
+            if not fits:
+                shown = f"{_shown(number)} as the {what} of node {_shown(node)}"
+                raise DataError(f"{where} has {shown}")
     worst = float("inf")
     ids = sorted(
         dict.fromkeys([*ranks, *scores]),

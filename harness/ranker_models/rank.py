@@ -33,7 +33,7 @@ from harness.tables import counted
 STEPS_AT_A_TIME = 32
 
 
-@click.command()
+@click.command(short_help="Rank the candidates of a benchmark, and store the ranks.")
 @click.option("--ranker", default="lexical", show_default=True, help="One of the rankers above.")
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="Parquet file.")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")

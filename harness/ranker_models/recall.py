@@ -32,7 +32,6 @@ from harness.tables.grid import bounds
 from parsers import mean_interval
 
 DEPTHS = (1, 5, 10, 20, 50)
-PAPER_SOURCE = "Mind2Web (Deng et al. 2023), DeBERTa-v3-base"
 PAPER = {"test_task": 0.889, "test_website": 0.853, "test_domain": 0.857}
 """Published Recall@50 by split, on 252, 177 and 912 tasks (also in `reports/published`)."""
 
@@ -45,16 +44,6 @@ class Ranked(NamedTuple):
     rank: int | None
     has_acceptable: bool
     candidates: int
-
-
-def ranked(split: str, task_id: str, right: Sequence[str], order: Sequence[str]) -> Ranked:
-    """Find the best-ranked acceptable element of a step.
-
-    >>> ranked("dev", "t", ["b", "c"], ["a", "c", "b"]).rank
-    1
-    """
-    rank = next((rank for rank, node_id in enumerate(order) if node_id in right), None)
-    return Ranked(split, task_id, rank, bool(right), len(order))
 
 
 def recall_by_split(
@@ -90,7 +79,7 @@ def recall_by_split(
     return records
 
 
-@click.command()
+@click.command(short_help="Measure how often a ranker has the right element among its first k.")
 @click.argument("files", nargs=-1)
 @click.option("--ranker", "rankers", multiple=True, help="Ranker to run now; may be repeated.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Output format.")
@@ -124,7 +113,9 @@ def recall(
         page = page_of(row)  # parsed once for all rankers
         right = [candidate.id for candidate in row.detail.positives]
         for ranks, found in opened:
-            found.append(ranked(row.split, row.parents["task"], right, ranks.of(row, page)))
+            order = ranks.of(row, page)
+            rank = next((rank for rank, node_id in enumerate(order) if node_id in right), None)
+            found.append(Ranked(row.split, row.parents["task"], rank, bool(right), len(order)))
     records = [
         {"ranker": ranks.name, **record, "paper_recall_50": PAPER.get(record["split"])}
         for ranks, found in opened
@@ -155,8 +146,8 @@ def _grid(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Gri
     notes += few_notes(rates=any(one[f"recall_{k}_few"] for one in records for k in DEPTHS))
     if any(one["split"] in PAPER for one in records):
         notes.append(
-            f"Paper: {PAPER_SOURCE}, on Mind2Web's own 252, 177 and 912 test tasks; "
-            "do not rank other populations against it."
+            "Paper: Mind2Web (Deng et al. 2023), DeBERTa-v3-base, on Mind2Web's own 252, 177 and "
+            "912 test tasks; do not rank other populations against it."
         )
     heads = ("steps", "tasks", *(f"R@{k}" for k in DEPTHS), "paper R@50")
     return Grid(
@@ -167,7 +158,10 @@ def _grid(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Gri
         section_head="ranker",
         data=Data(
             names=tuple(records[0]),
-            rows=tuple(tuple(map(_rounded, one.values())) for one in records),
+            rows=tuple(
+                tuple(round(v, 6) if isinstance(v, float) else v for v in one.values())
+                for one in records
+            ),
             facts={**facts, "notes": notes},
         ),
     )
@@ -175,7 +169,3 @@ def _grid(records: Sequence[Mapping[str, Any]], facts: Mapping[str, Any]) -> Gri
 
 def _share(value: float | None) -> str:
     return "–" if value is None else percent(value)
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, 6) if isinstance(value, float) else value

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -59,21 +59,14 @@ class _Query(msgspec.Struct, gc=False):
 _QUERY = decoder_of(_Query)
 
 
-class Imported(NamedTuple):
-    """Counts of an import: lines read, steps written, and steps whose candidates have ranks."""
-
-    lines: int
-    steps: int
-    ranked: int
-
-
 def import_queries(
     files: Sequence[Path], out: Path, scores: Path | None = None, *, overwrite: bool = False
-) -> Imported:
+) -> tuple[int, int, int]:
     """Write the steps of query files to a parquet file and, optionally, their ranks to another.
 
-    `files` are JSON lines, or folders that are searched for `queries.jsonl`. Raises `DataError` if
-    a line cannot be read, two lines of a step differ, there are no ranks, or a file exists.
+    `files` are JSON lines, or folders that are searched for `queries.jsonl`. Returns the numbers of
+    lines, of steps, and of steps with ranks. Raises `DataError` if a line cannot be read, two lines
+    of a step differ, there are no ranks, or a file exists.
     """
     import pyarrow as pa
 
@@ -114,7 +107,7 @@ def import_queries(
             raise DataError("the queries have no ranks; omit --scores")
         if pending:
             writer.write_table(pa.Table.from_pylist(pending, schema))
-    return Imported(lines, len(seen), ranked)
+    return lines, len(seen), ranked
 
 
 def _queries(files: Sequence[Path]) -> Iterator[tuple[str, _Query]]:

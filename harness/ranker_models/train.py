@@ -33,7 +33,7 @@ from harness.runs.files import built_aside
 _COUNT, _SHARE = click.IntRange(min=1), click.FloatRange(0, 1)
 
 
-@click.command(context_settings={"show_default": True})
+@click.command(context_settings={"show_default": True}, short_help="Fine-tune a cross-encoder.")
 @click.option("--base-model", default="microsoft/deberta-v3-base", help="Encoder to start from.")
 @click.option("--out", "-o", required=True, type=click.Path(path_type=Path), help="New folder.")
 @click.option("--epochs", type=_COUNT, default=5, help="Passes over the training steps.")

@@ -11,7 +11,7 @@ from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import UserError
 from harness.page import Page
-from harness.ranker_models.recall import DEPTHS, ranked, recall_by_split
+from harness.ranker_models.recall import DEPTHS, Ranked, recall_by_split
 from harness.rankers import ByScore, candidates, open_ranks
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step
@@ -90,13 +90,11 @@ def test_it_takes_no_argument() -> None:
 
 def test_recall_on_the_sample_is_what_the_guide_says() -> None:
     ranks = open_ranks("lexical")
-    rows = open_steps("sample", splits=["test"]).rows()
-    found = [
-        ranked(
-            r.split, r.parents["task"], [c.id for c in r.detail.positives], ranks.of(r, page_of(r))
-        )
-        for r in rows
-    ]
+    found = []
+    for row in open_steps("sample", splits=["test"]).rows():
+        order, right = ranks.of(row, page_of(row)), [one.id for one in row.detail.positives]
+        best = min((order.index(node_id) for node_id in right), default=None)
+        found.append(Ranked(row.split, row.parents["task"], best, bool(right), len(order)))
     (part,) = recall_by_split(found)
     assert (part["steps"], part["tasks"], part["without_positive"]) == (154, 22, 4)
     shown = [f"{100 * part[f'recall_{k}']:.1f}" for k in DEPTHS]
