@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.sample import screens
 from benchmarks.sample.build import Part, build, compare, parts, rows_of
 from benchmarks.sample.counts import count
-from benchmarks.sample.sites import server
+from benchmarks.sample.serving import server
 from harness.errors import UserError
 from harness.sample import SCREENS
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
-from benchmarks.sample.sites import answer
+from benchmarks.sample.serving import answer
 from harness.live.chromium import found as chromium
 from harness.live.chromium import running
 from harness.live.nodes import Node, find, tree_of

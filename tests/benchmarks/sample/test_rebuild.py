@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.sample.__main__ import main
 from benchmarks.sample.build import compare, read_conversations, rows_of
-from benchmarks.sample.sites import SITES, server
+from benchmarks.sample.serving import SITES, server
 from benchmarks.sample.trajectories import load, load_conversations
 from harness.live.chromium import chromium
 from harness.recording.columns import Row, read, write

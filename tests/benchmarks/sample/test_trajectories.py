@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.sample.sites import SITES
+from benchmarks.sample.serving import SITES
 from benchmarks.sample.trajectories import load, load_conversations
 from harness.recording.columns import gold
 

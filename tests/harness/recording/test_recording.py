@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from benchmarks.sample.sites import server
+from benchmarks.sample.serving import server
 from harness import open_run
 from harness.recording.columns import Row, read
 from harness.sample import files
