@@ -55,7 +55,7 @@ def record(
     """
     from harness.recording.draft import UNFINISHED, Draft
     from harness.recording.script import read_script
-    from harness.recording.session import Sitting, check_display, record_task
+    from harness.recording.session import check_display, record_task
 
     plan = read_script(script) if script else None
     if plan is None:
@@ -80,7 +80,7 @@ def record(
             out, str(url), website=website or host, domain=domain, subdomain=subdomain
         )
     try:
-        written = record_task(draft, Sitting(first, plan, task, browser))
+        written = record_task(draft, first, plan, task, browser)
     except BaseException:
         if draft.steps:
             say(_kept(draft), err=True)

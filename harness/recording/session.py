@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,22 +31,6 @@ _SCRIPT_MS = 10_000
 _ENDING_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """Settings of a recording session.
-
-    first: address of the first page.
-    script: actions to perform without a person and a window.
-    sentence: the task in words; "" asks for it at the end.
-    browser: path of Chromium; None for the system's.
-    """
-
-    first: str
-    script: Script | None = None
-    sentence: str = ""
-    browser: Path | None = None
-
-
 def check_display() -> None:
     """Raise `UserError` if no window can be opened."""
     shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
@@ -58,8 +41,17 @@ def check_display() -> None:
         )
 
 
-def record_task(draft: Draft, sitting: Sitting) -> Path | None:
+def record_task(
+    draft: Draft, first: str, script: Script | None, sentence: str, browser: Path | None
+) -> Path | None:
     """Record until the person ends the task, and write the trajectory.
+
+    Args:
+        draft: the trajectory, to which steps are added.
+        first: address of the first page.
+        script: actions to perform without a person and a window.
+        sentence: the task in words; "" asks for it at the end.
+        browser: path of Chromium; None for the system's.
 
     Returns:
         The written file; None if the recording is unfinished.
@@ -67,18 +59,20 @@ def record_task(draft: Draft, sitting: Sitting) -> Path | None:
     Raises:
         UserError: playwright, Chromium or the page is missing, or a script cannot continue.
     """
-    if sitting.script is None:
+    if script is None:
         check_display()
-    executable = found(sitting.browser, purpose="recording", extra="record")
+    executable = found(browser, purpose="recording", extra="record")
     if threading.current_thread() is threading.main_thread():
         # Shells let commands in the background ignore Ctrl-C, and only a kill would end them.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return asyncio.run(_record(draft, sitting, executable))
+    return asyncio.run(_record(draft, first, script, sentence, executable))
 
 
-async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | None:
-    lines = None if sitting.script else Lines()
-    async with _browser(executable, visible=sitting.script is None) as context:
+async def _record(
+    draft: Draft, first: str, script: Script | None, sentence: str, executable: Path
+) -> Path | None:
+    lines = None if script else Lines()
+    async with _browser(executable, visible=script is None) as context:
         recorder = Recorder(draft, say)
         if draft.steps:
             recorder.note("the recording was interrupted, and the page opened again")
@@ -86,9 +80,14 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
         context.on("page", tabs.adopt)
         page = await context.new_page()
         await tabs.watched(page)
-        await _open(page, draft, sitting.first)
+        await _open(page, draft.steps[-1].url if draft.steps else first)
         working = asyncio.create_task(recorder.work())
-        ending = asyncio.create_task(_until_done(recorder, page, sitting, lines, tabs))
+        if script:
+            acting = play(script, page, recorder)
+        else:
+            assert lines is not None
+            acting = _obeying(lines, recorder, page, tabs)
+        ending = asyncio.create_task(acting)
         crashed = asyncio.create_task(tabs.crashed.wait())
         try:
             await asyncio.wait([crashed, working, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -106,16 +105,19 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
         finally:
             for one in (crashed, working, ending):
                 one.cancel()
-    return await _finish(draft, recorder, sitting, lines)
+    if not draft.steps:
+        draft.discard()
+        say("nothing was recorded")
+        return None
+    sentence = sentence or (script.goal if script else "")
+    if not sentence and lines is not None:
+        say("What was the task? One sentence, as an instruction:")
+        sentence = (await lines.next() or "").strip()
+    return draft.finish(sentence, recorder.secrets) if sentence else None
 
 
-async def _until_done(
-    recorder: Recorder, page: Page, sitting: Sitting, lines: Lines | None, tabs: Tabs
-) -> None:
-    if lines is None:
-        assert sitting.script is not None
-        await play(sitting.script, page, recorder)
-        return
+async def _obeying(lines: Lines, recorder: Recorder, page: Page, tabs: Tabs) -> None:
+    """Carry out the person's commands until the task ends."""
     say(f"recording {page.url}: act in the window of the browser (scroll with wheel or keys)")
     say(f"in this terminal, {HELP}")
     closed = asyncio.create_task(tabs.closed.wait())
@@ -142,26 +144,9 @@ async def _until_done(
                 say(f"     ({HELP})")
 
 
-async def _finish(
-    draft: Draft, recorder: Recorder, sitting: Sitting, lines: Lines | None
-) -> Path | None:
-    if not draft.steps:
-        draft.discard()
-        say("nothing was recorded")
-        return None
-    sentence = sitting.sentence or (sitting.script.goal if sitting.script else "")
-    if not sentence and lines is not None:
-        say("What was the task? One sentence, as an instruction:")
-        sentence = (await lines.next() or "").strip()
-    if not sentence:
-        return None
-    return draft.finish(sentence, recorder.secrets)
-
-
-async def _open(page: Page, draft: Draft, first: str) -> None:
+async def _open(page: Page, url: str) -> None:
     from playwright.async_api import Error
 
-    url = draft.steps[-1].url if draft.steps else first
     try:
         await page.goto(url, timeout=_LOADING_MS, wait_until="domcontentloaded")
     except Error as error:
