@@ -16,8 +16,7 @@ from zipfile import ZipFile, ZipInfo
 import msgspec
 
 from adapters.decoding import convert_to, decode_json
-from benchmarks.sample.trajectories import launch, visit
-from harness.recording.columns import jpeg
+from benchmarks.sample.trajectories import jpeg, launch, visit
 from harness.sample import SCREENS
 
 if TYPE_CHECKING:

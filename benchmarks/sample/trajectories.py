@@ -11,18 +11,21 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from PIL import Image
+
 from benchmarks.sample.serving import answer
 from harness.live.chromium import found as chromium
 from harness.live.chromium import running
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
-from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, jpeg, target_of
+from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, target_of
 from harness.recording.pages import html_of, snapshot
 from harness.recording.session import HEIGHT, WIDTH
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 TASKS = Path(__file__).parent / "tasks"
 _NAMESPACE = UUID("5d2c8a3e-6f0b-5a1d-9c47-0e8b1f2a7d64")
 
+_JPEG_QUALITY = 62
 Picture = Literal["kept", "missing", "empty"]
 
 
@@ -182,6 +186,21 @@ def _serve(route: Route) -> None:
     host = urlsplit(route.request.url).hostname or ""
     body, kind = answer(host.removesuffix(".example"), route.request.url)
     route.fulfill(body=body, content_type=kind)
+
+
+def jpeg(png: bytes) -> bytes:
+    """Encode a screenshot as JPEG.
+
+    With a restart marker after each row of blocks and fixed code tables, equal rows of two pictures
+    become equal bytes. Successive screenshots of a form differ in few rows, so the compression of
+    the file stores the rest only once.
+    """
+    out = BytesIO()
+    with Image.open(BytesIO(png)) as image:
+        image.convert("RGB").save(
+            out, "JPEG", quality=_JPEG_QUALITY, subsampling="4:2:0", restart_marker_rows=1
+        )
+    return out.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
