@@ -1,7 +1,7 @@
 """Build a tiny encoder to fine-tune as a ranker, where no pretrained one can be had.
 
     python benchmarks/tiny_encoder.py tiny --split dev
-    vlm-eval train-ranker --base-model tiny -b sample --split dev -o ranker ...
+    vlm-eval rankers train --base-model tiny -b sample --split dev -o ranker ...
 
 A BERT with random weights and a WordPiece tokenizer of the words in a split's candidates and tasks.
 It knows nothing before it is trained, unlike the paper's DeBERTa: it shows that the parts work, and

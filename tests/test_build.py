@@ -128,6 +128,17 @@ def test_the_wheel_from_the_sdist_has_the_packages_whole(built: Built) -> None:
     }
 
 
+def test_the_builder_of_the_sample_stays_in_the_source(built: Built) -> None:
+    shipped = {name for name in built.in_wheel() if name.startswith("harness/sample/")}
+    assert {name for name in shipped if not name.startswith("harness/sample/data/")} == {
+        "harness/sample/__init__.py"
+    }
+    assert built.in_sdist() >= {
+        "benchmarks/sample/build.py",
+        "benchmarks/sample/tasks/library.toml",
+    }
+
+
 def test_the_metadata_are_valid_and_tell_the_version(built: Built) -> None:
     told = Metadata.from_email(built.metadata(), validate=True)
     assert (told.name, str(told.version)) == ("vlm-web-eval", harness.__version__)

@@ -304,7 +304,7 @@ READS: Cases = {
     )
     * CHROMIUM,
     "list": (f"list ../openai-*/runs ../random/runs {JSON}",),
-    "recall": (f"recall --ranker lexical {DATA} {JSON}",),
+    "recall": (f"rankers recall --ranker lexical {DATA} {JSON}",),
 }
 
 CACHED = (

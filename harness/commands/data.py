@@ -154,8 +154,8 @@ def import_seeact(files: tuple[Path, ...], out: Path, scores: Path | None, overw
     from harness.tables import counted
 
     import_queries = load("harness.ranker_models.seeact_queries:import_queries")
-    done = import_queries(files, out, scores, overwrite=overwrite)
-    say(f"{out}: {counted(done.steps, 'step')} of {counted(done.lines, 'line')}")
+    lines, steps, ranked = import_queries(files, out, scores, overwrite=overwrite)
+    say(f"{out}: {counted(steps, 'step')} of {counted(lines, 'line')}")
     if scores is not None:
-        say(f"{scores}: ranks of {counted(done.ranked, 'step')}")
+        say(f"{scores}: ranks of {counted(ranked, 'step')}")
     return 0

@@ -205,11 +205,3 @@ def _about(protocol: AskingProtocol) -> list[str]:
 def _about_role(role: Role) -> str:
     usual = role.default or ("the model under test" if role.kind == "ask" else "lexical")
     return f"{role.help} ({'a model' if role.kind == 'ask' else 'an embedder'}; else {usual})"
-
-
-@click.command()
-def rankers() -> None:
-    """List the rankers for --ranker, which also takes files of ranks."""
-    from harness.rankers import RANKERS
-
-    print_names(RANKERS.names().items())

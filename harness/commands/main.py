@@ -67,23 +67,15 @@ _BUILT_IN: dict[str, dict[str, tuple[str | None, str]]] = {
             "Say what an environment of BrowserGym needs and lacks.",
         ),
     },
-    "Rank": {
-        "rank": ("harness.ranker_models.commands:rank", "Rank the candidates of a benchmark."),
-        "recall": (
-            "harness.ranker_models.recall:recall",
-            "Measure a ranker's recall.",
-        ),
-        "train-ranker": (
-            "harness.ranker_models.commands:train_ranker",
-            "Fine-tune a cross-encoder.",
-        ),
-    },
     "List": {
         "models": ("harness.commands.listing:models", "List models."),
         "policies": ("harness.commands.listing:policies", "List baselines."),
         "benchmarks": ("harness.commands.listing:benchmarks", "List benchmarks."),
         "protocols": ("harness.commands.listing:protocols", "List ways to ask."),
-        "rankers": ("harness.commands.listing:rankers", "List rankers of candidates."),
+        "rankers": (
+            "harness.ranker_models.commands:rankers",
+            "List rankers of candidates; rank with them, measure and train them.",
+        ),
         "trackers": ("harness.trackers.config:trackers", "List services that can track a run."),
     },
 }

@@ -15,10 +15,10 @@ from __future__ import annotations
 import hashlib
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from harness.errors import UserError
 from harness.page import Page, PageNode
@@ -30,40 +30,22 @@ VERSION = "1"
 HISTORY = 3
 """Number of earlier actions in the query, as in Mind2Web's ranker."""
 
-_NAMES = [
-    "aria_label",
-    "label",
-    "alt",
-    "title",
-    "placeholder",
-    "value",
-    "input_value",
-    "text_value",
-    "option_selected",
-    "name",
-    "id",
-    "aria_description",
-]
+_NAMES = (
+    *("aria_label", "label", "alt", "title", "placeholder", "value", "input_value", "text_value"),
+    *("option_selected", "name", "id", "aria_description"),
+)
 _SATURATION, _LENGTH = 1.2, 0.75
 _KIN, _EARLIER, _DEALT_WITH = 0.5, 0.2, 0.4
 _AROUND, _ABOVE = 0.5, 0.2
-_AROUND_WORDS = 80
-_LEVELS = 4
+_AROUND_WORDS, _LEVELS = 80, 4
 _TAGS = {
-    "input": 1.0,
-    "select": 1.0,
-    "textarea": 1.0,
-    "button": 1.0,
-    "a": 0.8,
-    "option": 0.5,
-    "label": 0.5,
+    **dict.fromkeys(("input", "select", "textarea", "button"), 1.0),
+    **dict.fromkeys(("a", "summary"), 0.8),
+    **dict.fromkeys(("option", "label"), 0.5),
     "li": 0.3,
-    "summary": 0.8,
 }
 _ROLES = names("button link checkbox radio combobox option tab menuitem textbox switch")
-_TAG_WEIGHT = 6.0
-_PLAIN = 0.6
-_HIDDEN = -1.0
+_TAG_WEIGHT, _PLAIN, _HIDDEN = 6.0, 0.6, -1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +54,49 @@ class LexicalScorer:
 
     name: str = "lexical"
     digest: str = hashlib.sha256(f"lexical {VERSION}".encode()).hexdigest()
-    parallel: bool = True
 
-    def scores(self, steps: Sequence[tuple[Row, Page, Sequence[str]]]) -> list[list[float]]:
-        return [_scores(row, page, ids) for row, page, ids in steps]
+    def scores(self, row: Row, page: Page, ids: Sequence[str]) -> list[float]:
+        query = _query(row.goal, row.detail.history)
+        nodes = page.nodes()
+        matches: dict[str, list[int]] = {word: [] for word in query}
+        counts = []
+        for place, node in enumerate(nodes):
+            words = _words(node.text) if node.text and not node.text.isspace() else []
+            if attributes := node.attributes:
+                for value in filter(None, map(attributes.get, _NAMES)):
+                    words += _words(value)
+            counts.append(len(words))
+            for word in words:
+                if word in matches:
+                    matches[word].append(place)
+        # If an id occurs twice, it belongs to the first node, as in `Page`.
+        place_of = {nodes[place].id: place for place in range(len(nodes) - 1, -1, -1)}
+        places = [place_of[node_id] for node_id in ids]
+        before = [0, *accumulate(counts)]
+        terms = [(word, hits) for word, hits in matches.items() if hits]
+        inside = [_hits(terms, place, nodes[place].end) for place in places]
+        rare = {
+            word: query[word]
+            * math.log(1 + (len(places) + 1) / (sum(1 for hits in inside if word in hits) + 0.5))
+            for word, _ in terms
+        }
+        sizes = [before[nodes[place].end] - before[place] for place in places]
+        usual = max(1.0, sum(size for size in sizes if size < 200) / max(1, len(sizes)))
+        around: dict[int, float] = {}
+        scores = []
+        for place, inner, size in zip(places, inside, sizes, strict=True):
+            score = _bm25(inner, rare, size, usual)
+            outer = _surrounding(nodes, before, place)
+            if outer is not None:
+                if outer not in around:
+                    end = nodes[outer].end
+                    hits = _hits(terms, outer, end)
+                    around[outer] = _bm25(hits, rare, before[end] - before[outer], usual)
+                score += _AROUND * around[outer]
+            score += _ABOVE * _path(nodes, terms, rare, place)
+            likely = _likely(nodes[place])
+            scores.append(score * (1 - _PLAIN + _PLAIN * likely) + _TAG_WEIGHT * likely)
+        return scores
 
 
 def lexical(argument: str = "") -> Ranks:
@@ -103,69 +124,12 @@ def _query(task: str, history: Sequence[str]) -> dict[str, float]:
         about = [word for word in _words(f"{action.what} {action.value}") if word not in STOP]
         done.update(about)
         weights.update(dict.fromkeys(about, _EARLIER))
-    for word in (word for word in _words(task) if word not in STOP):
-        for kin in KIN.get(word, ()):
-            weights[kin] = max(weights.get(kin, 0.0), _KIN)
-    for word in (word for word in _words(task) if word not in STOP):
-        # The next action is seldom about what an earlier one dealt with.
-        weights[word] = _DEALT_WITH if word in done else 1.0
+    words = [word for word in _words(task) if word not in STOP]
+    for kin in (kin for word in words for kin in KIN.get(word, ())):
+        weights[kin] = max(weights.get(kin, 0.0), _KIN)
+    # The next action is seldom about what an earlier one dealt with.
+    weights.update((word, _DEALT_WITH if word in done else 1.0) for word in words)
     return weights
-
-
-def _scores(row: Row, page: Page, ids: Sequence[str]) -> list[float]:
-    query = _query(row.goal, row.detail.history)
-    nodes = page.nodes()
-    matches: dict[str, list[int]] = {word: [] for word in query}
-    counts = []
-    for place, node in enumerate(nodes):
-        words = _words(node.text) if node.text and not node.text.isspace() else []
-        if node.attributes:
-            attributes = node.attributes
-            for name in _NAMES:
-                if value := attributes.get(name):
-                    words += _words(value)
-        counts.append(len(words))
-        for word in words:
-            if word in matches:
-                matches[word].append(place)
-    before = [0, *accumulate(counts)]
-    # If an id occurs twice, it belongs to the first node, as in `Page`.
-    place_of = {nodes[place].id: place for place in range(len(nodes) - 1, -1, -1)}
-    places = [place_of[node_id] for node_id in ids]
-    return _weighed(query, matches, before, nodes, places)
-
-
-def _weighed(
-    query: dict[str, float],
-    matches: dict[str, list[int]],
-    before: list[int],
-    nodes: list[PageNode],
-    places: list[int],
-) -> list[float]:
-    terms = [(word, hits) for word, hits in matches.items() if hits]
-    inside = [_hits(terms, place, nodes[place].end) for place in places]
-    rare = {
-        word: query[word]
-        * math.log(1 + (len(places) + 1) / (sum(1 for hits in inside if word in hits) + 0.5))
-        for word, _ in terms
-    }
-    sizes = [before[nodes[place].end] - before[place] for place in places]
-    usual = max(1.0, sum(size for size in sizes if size < 200) / max(1, len(sizes)))
-    around: dict[int, float] = {}
-    scores = []
-    for place, inner, size in zip(places, inside, sizes, strict=True):
-        score = _bm25(inner, rare, size, usual)
-        outer = _surrounding(nodes, before, place)
-        if outer is not None:
-            if outer not in around:
-                end = nodes[outer].end
-                hits = _hits(terms, outer, end)
-                around[outer] = _bm25(hits, rare, before[end] - before[outer], usual)
-            score += _AROUND * around[outer]
-        score += _ABOVE * _path(nodes, terms, rare, place)
-        likely = _likely(nodes[place])
-        scores.append(score * (1 - _PLAIN + _PLAIN * likely) + _TAG_WEIGHT * likely)
-    return scores
 
 
 def _hits(terms: Sequence[tuple[str, list[int]]], start: int, end: int) -> dict[str, int]:
@@ -188,12 +152,10 @@ def _bm25(hits: dict[str, int], rare: dict[str, float], size: int, usual: float)
 def _surrounding(nodes: list[PageNode], before: list[int], place: int) -> int | None:
     """Return the nearest ancestor with more words than the candidate, unless it is too large."""
     inner_size = before[nodes[place].end] - before[place]
-    outer = nodes[place].parent
-    while outer >= 0:
+    for outer in _ancestors(nodes, place):
         size = before[nodes[outer].end] - before[outer]
         if size > inner_size:
             return outer if size <= _AROUND_WORDS else None
-        outer = nodes[outer].parent
     return None
 
 
@@ -205,14 +167,15 @@ def _path(
 ) -> float:
     """Sum the weights of query words in attributes of the nearest ancestors, each word once."""
     seen: set[str] = set()
-    outer = nodes[place].parent
-    for _ in range(_LEVELS):
-        if outer < 0:
-            break
+    for outer in islice(_ancestors(nodes, place), _LEVELS):
         if nodes[outer].attributes:
             seen.update(_hits(terms, outer, outer + 1))
-        outer = nodes[outer].parent
     return sum(rare[word] for word in seen)
+
+
+def _ancestors(nodes: list[PageNode], place: int) -> Iterator[int]:
+    while (place := nodes[place].parent) >= 0:
+        yield place
 
 
 def _likely(node: PageNode) -> float:

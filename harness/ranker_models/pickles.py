@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import collections
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -28,8 +27,6 @@ _ALLOWED = {"collections.defaultdict": collections.defaultdict, "builtins.dict":
 _PARTS = ("scores", "ranks")
 _LIMIT = 1 << 31
 _SHAPE = "{'scores'|'ranks': {step: {node: number}}}"
-
-
 _BASE_BYTES, _TIMES = 1 << 30, 40
 """Memory that loading may take: this many bytes plus this many times the size of the file."""
 _SHOWN = 80
@@ -38,15 +35,6 @@ _SHOWN = 80
 
 class Refused(DataError):
     """The pickle refers to something other than plain data."""
-
-
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """Counts of what was written, and which parts (`scores`, `ranks`) the pickle had."""
-
-    steps: int
-    candidates: int
-    parts: tuple[str, ...]
 
 
 class _Unpickler(pickle.Unpickler):
@@ -62,19 +50,6 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: object) -> NoReturn:
         raise Refused("the pickle refers to objects outside of itself")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _shown(value: object) -> str:
-    if not isinstance(value, (str, int, float)):
-        return f"a {type(value).__name__}"
-    try:
-        return _cut(repr(value))
-    except ValueError:
-        return "a number of thousands of digits"
 
 
 @contextmanager
@@ -102,46 +77,35 @@ def memory_limit(more: int) -> Iterator[None]:
 
 def convert(
     path: Path, out: Path, *, ranker: str = PUBLISHED, overwrite: bool = False
-) -> Converted:
-    """Write the scores or ranks in a pickle as parquet.
+) -> tuple[int, int, list[str]]:
+    """Write the scores or ranks in a pickle, made by `ranker`, as parquet for `RankTable`.
 
-    Args:
-        path: a pickle of `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing.
-        out: the parquet file to write, readable by `RankTable`.
-        ranker: name of the ranker that made the scores.
-        overwrite: replace `out` if it exists.
-
-    Raises:
-        Refused: the file names another class or a function; nothing was called.
-        DataError: not a pickle, not of this shape, or `out` cannot be written.
+    The pickle is `{"scores": {step: {node: number}}, "ranks": ...}`; either may be missing. Raises
+    `Refused` if it names another class or a function (nothing was called), and `DataError` if it is
+    not a pickle or not of this shape, or `out` exists or cannot be written. Returns the numbers of
+    steps and candidates, and which of `scores` and `ranks` the pickle has.
     """
     if out.exists() and not overwrite:
         raise DataError(f"{out} exists; name another file or pass --overwrite")
     parts = _load(path)
-    # A few bytes can mean any number of candidates by referring to one dict many times.
-    size = path.stat().st_size
-    count = 0
+    size, count = path.stat().st_size, 0
     ranks, scores = parts.get("ranks", {}), parts.get("scores", {})
     settings = {"ranker": ranker, "file": path.name, "parts": sorted(parts)}
     with table_writer(out, settings, overwrite=overwrite) as table:
         for step_id in dict.fromkeys([*ranks, *scores]):
             where = f"{path}, step {_shown(step_id)}"
-            if type(step_id) is not str or not _is_text(step_id):
+            if type(step_id) is not str or not _text(step_id):
                 raise DataError(f"{where}: the name of a step must be text")
             # Popped to free the memory of what is written.
-            entry = _entry(
-                step_id,
-                _numbers(ranks.pop(step_id, None), where),
-                _numbers(scores.pop(step_id, None), where),
-                where,
-            )
+            of_step = [_numbers(part.pop(step_id, None), where) for part in (ranks, scores)]
+            table.add(entry := _entry(step_id, of_step[0], of_step[1], where))
             count += len(entry.ids)
+            # A few bytes can mean any number of candidates by referring to one dict many times.
             if count > size:
                 raise DataError(
                     f"{path} repeats its parts: {size} bytes cannot hold so many candidates"
                 )
-            table.add(entry)
-    return Converted(table.count, count, tuple(sorted(parts)))
+    return table.count, count, sorted(parts)
 
 
 def _load(path: Path) -> dict[str, dict[Any, Any]]:
@@ -153,21 +117,16 @@ def _load(path: Path) -> dict[str, dict[Any, Any]]:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
     except MemoryError as error:
-        raise DataError(
-            f"{path} is damaged, or made to fill the memory: it needs more than {_TIMES} times its "
-            "size"
-        ) from error
+        why = f"it needs more than {_TIMES} times its size"
+        raise DataError(f"{path} is damaged, or made to fill the memory: {why}") from error
     except Exception as error:  # broken pickles raise nearly anything
         reason = _cut(str(error) or type(error).__name__)
         raise DataError(f"{path} is not a pickle, or is damaged: {reason}") from error
-    parts = {name: loaded[name] for name in _PARTS if name in loaded} if _is_dict(loaded) else {}
-    if not parts or not all(_is_dict(steps) for steps in parts.values()):
+    whole = loaded if isinstance(loaded, dict) else {}
+    parts = {name: whole[name] for name in _PARTS if name in whole}
+    if not parts or not all(isinstance(steps, dict) for steps in parts.values()):
         raise DataError(f"{path} is not of the form {_SHAPE}")
     return parts
-
-
-def _is_dict(value: object) -> bool:
-    return isinstance(value, Mapping)
 
 
 def _numbers(stored: object, where: str) -> dict[str, float]:
@@ -178,7 +137,7 @@ def _numbers(stored: object, where: str) -> dict[str, float]:
         raise DataError(f"{where} has a {type(stored).__name__}, not {_SHAPE}")
     numbers: dict[str, float] = {}
     for node, number in stored.items():
-        if type(node) not in (str, int) or not _is_text(name := _written(node)):
+        if type(node) not in (str, int) or not (name := _text(node)):
             raise DataError(f"{where} has {_shown(node)} as a node")
         if type(number) is not int and type(number) is not float:
             kind = type(number).__name__
@@ -187,30 +146,15 @@ def _numbers(stored: object, where: str) -> dict[str, float]:
     return numbers
 
 
-def _written(node: object) -> str:
-    try:
-        return str(node)
-    except ValueError:  # a number of thousands of digits
-        return ""
-
-
-def _is_text(text: str) -> bool:
-    """Return True if the text is not empty and can be encoded; a lone surrogate cannot."""
-    try:
-        return text.encode() != b""
-    except UnicodeEncodeError:
-        return False
-
-
 def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], where: str) -> Entry:
     """Order a step's candidates by rank, else by score; those without either number come last."""
+    for what, numbers in (("rank", ranks), ("score", scores)):
+        for node, number in numbers.items():
+            fits = abs(number) < _LIMIT and (what == "score" or 0 <= number == int(number))
+            if not fits:
+                shown = f"{_shown(number)} as the {what} of node {_shown(node)}"
+                raise DataError(f"{where} has {shown}")
     worst = float("inf")
-    for node, number in ranks.items():
-        if not 0 <= number < _LIMIT or number != int(number):
-            raise DataError(f"{where} has {_shown(number)} as the rank of node {_shown(node)}")
-    for node, number in scores.items():
-        if not abs(number) < _LIMIT:
-            raise DataError(f"{where} has {_shown(number)} as the score of node {_shown(node)}")
     ids = sorted(
         dict.fromkeys([*ranks, *scores]),
         key=lambda node: (ranks.get(node, worst), -scores.get(node, -worst)),
@@ -222,3 +166,26 @@ def _entry(step_id: str, ranks: dict[str, float], scores: dict[str, float], wher
         [int(ranks.get(node, last + 1)) for node in ids] if ranks else list(range(len(ids))),
         [float(scores.get(node, "nan")) for node in ids] if scores else None,
     )
+
+
+def _text(name: object) -> str:
+    """Return a name as text; "" for numbers of thousands of digits and for lone surrogates."""
+    try:
+        text = str(name)
+        text.encode()
+    except (ValueError, UnicodeEncodeError):
+        return ""
+    return text
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _shown(value: object) -> str:
+    if not isinstance(value, (str, int, float)):
+        return f"a {type(value).__name__}"
+    try:
+        return _cut(repr(value))
+    except ValueError:
+        return "a number of thousands of digits"

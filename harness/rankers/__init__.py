@@ -68,30 +68,9 @@ class Scorer(Protocol):
     @property
     def digest(self) -> str: ...
 
-    @property
-    def parallel(self) -> bool:
-        """True if steps may be scored in several processes; False for a model that fills a GPU."""
+    def scores(self, row: Row, page: Page, ids: Sequence[str]) -> Sequence[float]:
+        """Return a score for each of some elements of the step's page, in the order of `ids`."""
         ...
-
-    def scores(self, steps: Sequence[tuple[Row, Page, Sequence[str]]]) -> list[list[float]]:
-        """Score some elements of each step's page.
-
-        Args:
-            steps: row, its page and the ids of the elements to score.
-
-        Returns:
-            For each step one score per id, in the order of the ids.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """A step's candidates, best first, with their scores; -inf for those missing from the page."""
-
-    step_id: str
-    ids: tuple[str, ...]
-    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,38 +88,29 @@ class ByScore:
         return self.scorer.digest
 
     def of(self, row: Row, page: Page) -> Sequence[str]:
-        return rank(self.scorer, [(row, page)])[0].ids
+        return list(self.scored(row, page))
+
+    def scored(self, row: Row, page: Page) -> dict[str, float]:
+        """Return the score of each of the row's candidates, best first.
+
+        Ties are broken by document order, so it does not matter whether a row lists a candidate as
+        positive or negative. Candidates that the page does not have as elements come last, with
+        -inf.
+        """
+        present, absent = candidates(row, page)
+        scores = [float(score) for score in self.scorer.scores(row, page, present)]
+        if len(scores) != len(present):
+            raise ValueError(f"{self.name} gave {len(scores)} scores for {len(present)} elements")
+        # The sort is stable; NaN of a broken model is sorted last.
+        order = sorted(
+            zip(present, scores, strict=True),
+            key=lambda pair: math.inf if math.isnan(pair[1]) else -pair[1],
+        )
+        return {**dict(order), **dict.fromkeys(absent, -math.inf)}
 
     def missing(self, step_ids: Iterable[str]) -> Sequence[str]:
         """Always empty: any step can be scored."""
         return ()
-
-
-def rank(scorer: Scorer, steps: Sequence[tuple[Row, Page]]) -> list[Ranking]:
-    """Rank the candidates of some steps by score.
-
-    Ties are broken by document order, so it does not matter whether a row lists a candidate as
-    positive or negative. Candidates that the page does not have as elements come last.
-    """
-    known = [candidates(row, page) for row, page in steps]
-    queries = [(row, page, present) for (row, page), (present, _) in zip(steps, known, strict=True)]
-    scored = zip(steps, known, scorer.scores(queries), strict=True)
-    rankings = []
-    for (row, _), (present, absent), scores in scored:
-        if len(scores) != len(present):
-            raise ValueError(f"{scorer.name} gave {len(scores)} scores for {len(present)} elements")
-        # The sort is stable; NaN of a broken model is sorted last.
-        order = sorted(
-            range(len(present)), key=lambda i: math.inf if math.isnan(scores[i]) else -scores[i]
-        )
-        rankings.append(
-            Ranking(
-                row.unit_id,
-                (*(present[i] for i in order), *absent),
-                (*(float(scores[i]) for i in order), *(-math.inf for _ in absent)),
-            )
-        )
-    return rankings
 
 
 def candidates(row: Row, page: Page) -> tuple[list[str], list[str]]:
@@ -200,5 +170,5 @@ def check_covered(ranks: Ranks, step_ids: Sequence[str], which: str = "selected"
     where = getattr(ranks, "path", ranks.name)
     raise DataError(
         f"{where} has no ranks for {len(missing)} of {len(step_ids)} {which} steps: "
-        f"{first}{more}; rank them with vlm-eval rank, or select other steps"
+        f"{first}{more}; rank them with vlm-eval rankers rank, or select other steps"
     )

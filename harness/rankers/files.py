@@ -120,7 +120,7 @@ def from_file(text: str) -> Ranks:
     if start.startswith(_PICKLE) or path.suffix in (".pkl", ".pickle"):
         raise DataError(
             f"{path} is a pickle, which can contain code and is never read in a run; "
-            f"convert it once: vlm-eval rank convert {shlex.quote(str(path))} -o ranks.parquet"
+            f"convert it once: vlm-eval rankers convert {shlex.quote(str(path))} -o ranks.parquet"
         )
     if start == _PARQUET:
         return RankTable(path)
@@ -229,7 +229,7 @@ class RankTable(StoredRanks):
         self._places: dict[str, tuple[int, int]] = {}
         self._group = lru_cache(maxsize=2)(self._read_group)
         with opened(path) as file:
-            require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rank)")
+            require(path, column_names(file), ("step_id", "ids"), "ranks (vlm-eval rankers rank)")
             self._columns = [name for name in _COLUMNS if name in column_names(file)]
             self.settings = _settings(file.schema_arrow.metadata)
             self.ranker = str(self.settings.get("ranker") or "")

@@ -1,6 +1,6 @@
 """Pages and actions on them as rows of Multimodal-Mind2Web.
 
-The sample's builder and the recorder share the description of a page (`snapshot.js`) and the rows
+The recorder and `benchmarks/sample` share the description of a page (`snapshot.js`) and the rows
 with their candidates and words of actions (`columns`). The rest is the recorder of `vlm-eval
 record`: a watched tab (`tab`, `listen.js`), gestures that become steps (`recorder`, `taking`),
 screenshots and the lines of text in them (`picture`), hidden secrets (`masking`), and the draft.

@@ -17,13 +17,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Literal, TypedDict
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL import Image
 
 from harness.live.clean import clean
 from harness.live.nodes import Node
@@ -32,7 +30,6 @@ from harness.live.snapshot import attributes_json, is_candidate
 Op = Literal["CLICK", "TYPE", "SELECT", "HOVER", "ENTER"]
 
 _ROWS_PER_GROUP = 8
-_JPEG_QUALITY = 62
 _SMALLEST = 19
 
 
@@ -233,21 +230,6 @@ def _row(trajectory: Trajectory, step: Step, index: int, words: list[str]) -> Ro
         target_action_index=str(index),
         target_action_reprs=words[index],
     )
-
-
-def jpeg(png: bytes) -> bytes:
-    """Encode a screenshot as JPEG.
-
-    With a restart marker after each row of blocks and fixed code tables, equal rows of two pictures
-    become equal bytes. Successive screenshots of a form differ in few rows, so the compression of
-    the file stores the rest only once.
-    """
-    out = BytesIO()
-    with Image.open(BytesIO(png)) as image:
-        image.convert("RGB").save(
-            out, "JPEG", quality=_JPEG_QUALITY, subsampling="4:2:0", restart_marker_rows=1
-        )
-    return out.getvalue()
 
 
 def _string() -> dict[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -52,12 +51,11 @@ def record(
 
     A window of Chromium opens; your actions in it become the steps of a task. The terminal lists
     them, undoes the last one (u), hides a field or text (s), and ends the task (q). Passwords are
-    always hidden. `sample:library` is a site of the sample; it needs no network.
-    Needs Chromium and the extra record.
+    always hidden. Needs Chromium and the extra record.
     """
     from harness.recording.draft import UNFINISHED, Draft
     from harness.recording.script import read_script
-    from harness.recording.session import Sitting, check_display, record_task, served
+    from harness.recording.session import check_display, record_task
 
     plan = read_script(script) if script else None
     if plan is None:
@@ -73,7 +71,7 @@ def record(
             say(line)
         if draft.begun.secrets:
             say("     (secrets are not stored: mark them again where a page repeats them)")
-    site, first = _site(draft.begun.url if resume else str(url))
+    first = _address(draft.begun.url if resume else str(url))
     if not resume:
         if discard:
             shutil.rmtree(out / UNFINISHED, ignore_errors=True)
@@ -81,9 +79,8 @@ def record(
         draft = Draft.begin(
             out, str(url), website=website or host, domain=domain, subdomain=subdomain
         )
-    pages = partial(served, site) if site else None
     try:
-        written = record_task(draft, Sitting(first, plan, task, browser, pages))
+        written = record_task(draft, first, plan, task, browser)
     except BaseException:
         if draft.steps:
             say(_kept(draft), err=True)
@@ -105,17 +102,13 @@ def _kept(draft: Draft) -> str:
     return f"{steps} in {draft.folder}: go on with --resume, or delete them with --discard"
 
 
-def _site(url: str) -> tuple[str, str]:
-    """Return the site of the sample that an address names ("" for none), and its full address."""
-    from harness.recording.session import address
-
-    if url.startswith("sample:"):
-        site = url.removeprefix("sample:")
-        return site, address(site)
+def _address(url: str) -> str:
+    """Return the full address of a page. Raises `UserError`."""
     if "://" not in url:
         url = f"{'http' if re.match(r'(localhost|[0-9.]+)(:|/|$)', url) else 'https'}://{url}"
     try:
-        known = urlsplit(url).scheme in ("http", "https", "file")
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https", "file") and parts.port != 0
     except ValueError:
         known = False
     if not known:
@@ -125,4 +118,4 @@ def _site(url: str) -> tuple[str, str]:
             "the address has a user or a password, which the recording would hold: leave them out, "
             "and sign in on the page"
         )
-    return "", url
+    return url

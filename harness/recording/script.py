@@ -8,19 +8,20 @@
     ]
 
 The browser's mouse and keyboard perform them, so they are recorded like a person's actions. A file
-of the sample's tasks is also a script: `FILE#NAME` is one of its tasks.
+may hold several under `[[task]]`, each with a name: `FILE#NAME` is one of them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tomllib
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
+import msgspec
+
+from adapters.decoding import convert_to
 from adapters.input_files import file_text
 from harness.errors import UserError, suggestion
 
@@ -37,14 +38,13 @@ MOVE_S = 60.0
 """Limit for one move, with what is recorded of it, in seconds."""
 _LOOKS = 20
 _LOOK_MS = 1_000
-_ELSEWHERE = ("GOTO", "BACK", "UNDO")
+_ELSEWHERE = ("GOTO", "BACK", "UNDO", "PRESS")
 _VALUED = {
     "SELECT": "an option", "PRESS": "a key", "DRAG": "a selector", "GOTO": "an address",
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A line of a script.
 
     op: the action. PRESS presses the key `value`, DRAG drags to the element `value`, WAIT waits
@@ -67,8 +67,7 @@ class Move:
     picture: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(NamedTuple):
     """A task and its actions."""
 
     goal: str
@@ -76,7 +75,7 @@ class Script:
 
 
 def read_script(file: str) -> Script:
-    """Read a script, or a task of the sample as `FILE#NAME`.
+    """Read a script, or one of several in a file as `FILE#NAME`.
 
     Raises:
         UserError: the file is not a script; the message names the step.
@@ -97,27 +96,21 @@ def read_script(file: str) -> Script:
     if not isinstance(goal, str) or not goal.strip() or not isinstance(steps, list):
         hint = " (FILE#NAME is one of its tasks)" if "task" in content else ""
         raise UserError(f"--script {name}: needs goal, a text, and steps, a list{hint}")
-    return Script(goal, tuple(_move(name, at, step) for at, step in enumerate(steps, start=1)))
+    moves = (_move(f"--script {name}, step {at}", step) for at, step in enumerate(steps, start=1))
+    return Script(goal, tuple(moves))
 
 
-def _move(name: str, at: int, step: Any) -> Move:
-    known = {part.name: part for part in fields(Move)}
-    where = f"--script {name}, step {at}"
-    if not isinstance(step, Mapping):
-        raise UserError(f"{where}: not a table")
-    for key, value in step.items():
-        if key not in known:
-            raise UserError(f"{where}: unknown key '{key}'; {suggestion(key, known)}")
-        kind = {"times": int, "accept": bool}.get(key, str)
-        if type(value) is not kind:
-            raise UserError(f"{where}: {key} is {value!r}, not of type {kind.__name__}")
-    if step.get("op") not in get_args(ScriptOp):
-        raise UserError(f"{where}: op is one of {', '.join(get_args(ScriptOp))}")
-    if not step.get("at") and step["op"] not in (*_ELSEWHERE, "PRESS"):
-        raise UserError(f"{where}: {step['op']} needs at, a selector")
-    if step["op"] in _VALUED and not step.get("value"):
-        raise UserError(f"{where}: {step['op']} needs value, {_VALUED[step['op']]}")
-    return Move(**step)
+def _move(where: str, step: Any) -> Move:
+    try:
+        move = convert_to(step, Move)
+    except msgspec.ValidationError as error:
+        keys, ops = ", ".join(Move.__struct_fields__), ", ".join(get_args(ScriptOp))
+        raise UserError(f"{where}: {error}; keys are {keys}, and op is one of {ops}") from None
+    if not move.at and move.op not in _ELSEWHERE:
+        raise UserError(f"{where}: {move.op} needs at, a selector")
+    if move.op in _VALUED and not move.value:
+        raise UserError(f"{where}: {move.op} needs value, {_VALUED[move.op]}")
+    return move
 
 
 async def play(script: Script, page: Page, recorder: Recorder) -> None:
@@ -129,10 +122,12 @@ async def play(script: Script, page: Page, recorder: Recorder) -> None:
     from playwright.async_api import Error
 
     for at, move in enumerate(script.moves, start=1):
-        page = _current(page)
-        accept = move.accept
-        dialogs = _Dialogs(accept)
-        page.on("dialog", dialogs)
+        page = page.context.pages[-1]  # the one that was opened last
+
+        async def answered(dialog: Any, accept: bool = move.accept) -> None:
+            await (dialog.accept() if accept else dialog.dismiss())
+
+        page.on("dialog", answered)
         try:
             async with asyncio.timeout(MOVE_S):
                 await _make(move, page, recorder)
@@ -142,49 +137,35 @@ async def play(script: Script, page: Page, recorder: Recorder) -> None:
             reason = (str(error) or late).splitlines()[0].rstrip(":")
             raise UserError(f"step {at} of the script ({move.op} {move.at}): {reason}") from None
         finally:
-            page.remove_listener("dialog", dialogs)
-
-
-class _Dialogs:
-    def __init__(self, accept: bool) -> None:
-        self._accept = accept
-
-    async def __call__(self, dialog: Any) -> None:
-        await (dialog.accept() if self._accept else dialog.dismiss())
-
-
-def _current(page: Page) -> Page:
-    """Return the page that was opened last."""
-    return page.context.pages[-1]
+            page.remove_listener("dialog", answered)
 
 
 async def _make(move: Move, page: Page, recorder: Recorder) -> None:
-    if move.op == "UNDO":
-        await recorder.do(recorder.undo)
-        return
-    if move.op == "GOTO":
-        await page.goto(move.value)
-        return
-    if move.op == "BACK":
-        await page.go_back()
-        return
-    if move.op == "PRESS" and not move.at:
-        await page.keyboard.press(move.value)
-        return
-    if move.op == "WAIT":
-        await _wait(page, move.at)
-        return
-    element = _element(page, move.at)
+    match move.op:
+        case "UNDO":
+            await recorder.do(recorder.undo)
+        case "GOTO":
+            await page.goto(move.value)
+        case "BACK":
+            await page.go_back()
+        case "WAIT":
+            await _wait(page, move.at)
+        case "PRESS" if not move.at:
+            await page.keyboard.press(move.value)
+        case _:
+            await _make_on(_element(page, move.at), move, page, recorder)
+
+
+async def _make_on(element: Locator, move: Move, page: Page, recorder: Recorder) -> None:
     await element.wait_for(state="attached")
     if move.hover:
         await page.hover(move.hover)
     if move.op == "SECRET":
         recorder.marking = True
-    if move.key:
-        await element.focus()
-        await page.keyboard.press(move.key)
-        return
     match move.op:
+        case _ if move.key:
+            await element.focus()
+            await page.keyboard.press(move.key)
         case "PRESS" | "ENTER":
             if not await element.evaluate("one => one.matches(':focus')"):
                 await element.focus()
@@ -215,11 +196,10 @@ async def _wait(page: Page, selector: str) -> None:
     """Wait for an element, also on a page that has not been opened yet."""
     from playwright.async_api import TimeoutError
 
-    for _ in range(_LOOKS):
-        with suppress(TimeoutError):
-            await _element(_current(page), selector).wait_for(timeout=_LOOK_MS)
+    for left in range(_LOOKS, -1, -1):
+        with suppress(*([TimeoutError] if left else [])):
+            await _element(page.context.pages[-1], selector).wait_for(timeout=_LOOK_MS)
             return
-    await _element(_current(page), selector).wait_for(timeout=_LOOK_MS)
 
 
 async def _select(element: Locator, value: str, page: Page, recorder: Recorder) -> None:

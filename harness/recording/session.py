@@ -7,14 +7,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from harness.errors import UserError, suggestion
+from harness.errors import UserError
 from harness.live.chromium import found, launch_arguments, scratch_of_playwright
 from harness.printing import say
 from harness.recording.draft import Draft
@@ -25,37 +23,12 @@ from harness.recording.tab import Tab
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page
 
-SITES = Path(__file__).parents[1] / "sample" / "sites"
-"""The folder of the sample's sites."""
 WIDTH, HEIGHT = 1280, 720
 """Size of the viewport, in pixels, as in the data."""
 HELP = "u + Enter: undo the last step; s: hide what you press next; q: end the task"
 _LOADING_MS = 30_000
 _SCRIPT_MS = 10_000
 _ENDING_S = 10.0
-
-_KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html"}
-
-Served = Callable[[str], tuple[str, str]]
-"""Function from an address to content and media type, for sites that need no network."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """Settings of a recording session.
-
-    first: address of the first page.
-    script: actions to perform without a person and a window.
-    sentence: the task in words; "" asks for it at the end.
-    browser: path of Chromium; None for the system's.
-    served: answers the requests of a site; None for the network.
-    """
-
-    first: str
-    script: Script | None = None
-    sentence: str = ""
-    browser: Path | None = None
-    served: Served | None = None
 
 
 def check_display() -> None:
@@ -68,8 +41,17 @@ def check_display() -> None:
         )
 
 
-def record_task(draft: Draft, sitting: Sitting) -> Path | None:
+def record_task(
+    draft: Draft, first: str, script: Script | None, sentence: str, browser: Path | None
+) -> Path | None:
     """Record until the person ends the task, and write the trajectory.
+
+    Args:
+        draft: the trajectory, to which steps are added.
+        first: address of the first page.
+        script: actions to perform without a person and a window.
+        sentence: the task in words; "" asks for it at the end.
+        browser: path of Chromium; None for the system's.
 
     Returns:
         The written file; None if the recording is unfinished.
@@ -77,30 +59,35 @@ def record_task(draft: Draft, sitting: Sitting) -> Path | None:
     Raises:
         UserError: playwright, Chromium or the page is missing, or a script cannot continue.
     """
-    if sitting.script is None:
+    if script is None:
         check_display()
-    executable = found(sitting.browser, purpose="recording", extra="record")
+    executable = found(browser, purpose="recording", extra="record")
     if threading.current_thread() is threading.main_thread():
         # Shells let commands in the background ignore Ctrl-C, and only a kill would end them.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return asyncio.run(_record(draft, sitting, executable))
+    return asyncio.run(_record(draft, first, script, sentence, executable))
 
 
-async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | None:
-    lines = None if sitting.script else Lines()
-    async with _browser(executable, visible=sitting.script is None) as context:
+async def _record(
+    draft: Draft, first: str, script: Script | None, sentence: str, executable: Path
+) -> Path | None:
+    lines = None if script else Lines()
+    async with _browser(executable, visible=script is None) as context:
         recorder = Recorder(draft, say)
         if draft.steps:
             recorder.note("the recording was interrupted, and the page opened again")
         tabs = Tabs(recorder)
         context.on("page", tabs.adopt)
-        if sitting.served is not None:
-            await context.route("**/*", _answering(sitting.served))
         page = await context.new_page()
         await tabs.watched(page)
-        await _open(page, draft, sitting.first)
+        await _open(page, draft.steps[-1].url if draft.steps else first)
         working = asyncio.create_task(recorder.work())
-        ending = asyncio.create_task(_until_done(recorder, page, sitting, lines, tabs))
+        if script:
+            acting = play(script, page, recorder)
+        else:
+            assert lines is not None
+            acting = _obeying(lines, recorder, page, tabs)
+        ending = asyncio.create_task(acting)
         crashed = asyncio.create_task(tabs.crashed.wait())
         try:
             await asyncio.wait([crashed, working, ending], return_when=asyncio.FIRST_COMPLETED)
@@ -118,16 +105,19 @@ async def _record(draft: Draft, sitting: Sitting, executable: Path) -> Path | No
         finally:
             for one in (crashed, working, ending):
                 one.cancel()
-    return await _finish(draft, recorder, sitting, lines)
+    if not draft.steps:
+        draft.discard()
+        say("nothing was recorded")
+        return None
+    sentence = sentence or (script.goal if script else "")
+    if not sentence and lines is not None:
+        say("What was the task? One sentence, as an instruction:")
+        sentence = (await lines.next() or "").strip()
+    return draft.finish(sentence, recorder.secrets) if sentence else None
 
 
-async def _until_done(
-    recorder: Recorder, page: Page, sitting: Sitting, lines: Lines | None, tabs: Tabs
-) -> None:
-    if lines is None:
-        assert sitting.script is not None
-        await play(sitting.script, page, recorder)
-        return
+async def _obeying(lines: Lines, recorder: Recorder, page: Page, tabs: Tabs) -> None:
+    """Carry out the person's commands until the task ends."""
     say(f"recording {page.url}: act in the window of the browser (scroll with wheel or keys)")
     say(f"in this terminal, {HELP}")
     closed = asyncio.create_task(tabs.closed.wait())
@@ -154,26 +144,9 @@ async def _until_done(
                 say(f"     ({HELP})")
 
 
-async def _finish(
-    draft: Draft, recorder: Recorder, sitting: Sitting, lines: Lines | None
-) -> Path | None:
-    if not draft.steps:
-        draft.discard()
-        say("nothing was recorded")
-        return None
-    sentence = sitting.sentence or (sitting.script.goal if sitting.script else "")
-    if not sentence and lines is not None:
-        say("What was the task? One sentence, as an instruction:")
-        sentence = (await lines.next() or "").strip()
-    if not sentence:
-        return None
-    return draft.finish(sentence, recorder.secrets)
-
-
-async def _open(page: Page, draft: Draft, first: str) -> None:
+async def _open(page: Page, url: str) -> None:
     from playwright.async_api import Error
 
-    url = draft.steps[-1].url if draft.steps else first
     try:
         await page.goto(url, timeout=_LOADING_MS, wait_until="domcontentloaded")
     except Error as error:
@@ -211,14 +184,6 @@ async def _browser(executable: Path, *, visible: bool) -> AsyncIterator[BrowserC
                 with suppress(Error, TimeoutError):
                     async with asyncio.timeout(_ENDING_S):
                         await browser.close()
-
-
-def _answering(served: Served) -> Callable[[Any], Any]:
-    async def answer(route: Any) -> None:
-        body, kind = served(route.request.url)
-        await route.fulfill(body=body, content_type=kind)
-
-    return answer
 
 
 class Tabs:
@@ -291,22 +256,3 @@ class Lines:
     def _put(self, line: str | None) -> None:
         with suppress(RuntimeError):  # The loop may have ended.
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
-
-
-def address(site: str) -> str:
-    """Return the address of a site's first page. Raises `UserError` for an unknown site."""
-    known = sorted(path.name for path in SITES.iterdir() if path.is_dir())
-    if site not in known:
-        raise UserError(f"the sample has no site '{site}'; {suggestion(site, known)}")
-    return f"https://{site}.example/"
-
-
-def served(site: str, url: str) -> tuple[str, str]:
-    """Return the content and the media type that a site answers a request with."""
-    name = urlsplit(url).path.rsplit("/", 1)[-1]
-    for path in (SITES / site / name, SITES / name):
-        if path.suffix in (".js", ".css") and path.is_file():
-            break
-    else:
-        path = SITES / "shell.html"
-    return path.read_text(encoding="utf-8"), f"{_KINDS[path.suffix]}; charset=utf-8"

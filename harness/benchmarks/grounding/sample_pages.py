@@ -3,7 +3,7 @@
 The samples of places and of questions are made from these windows. What can be clicked in one is
 listed under unambiguous names. A window is cut from the JPEG without decoding it: its bytes are the
 same everywhere. A restart marker must follow every row of blocks, as in the screenshots of the
-sample (`harness.recording.columns.jpeg`): the rows are then independent (ISO/IEC 10918-1, E.1.4).
+sample: the rows are then independent (ISO/IEC 10918-1, E.1.4).
 """
 
 from __future__ import annotations

@@ -25,7 +25,10 @@ from tests.harness.commands.tool import DEV, ONE_TASK, TEXT_ONLY, at, call
 from tests.servers import WireServer, error
 
 HEAVY = ("torch", "transformers", "datasets", "openai", "anthropic", "google.genai", "pandas")
-COMMANDS = ("run", "show", "score", "snapshot", "merge", "data check", "data repack")
+COMMANDS = (
+    *("run", "show", "score", "snapshot", "merge", "data check", "data repack"),
+    *("rankers rank", "rankers recall", "rankers train", "rankers convert"),
+)
 LISTS = {
     "models": ("openai", "anthropic", "google", "scripted", "hf", "qwen-vl", "seeclick"),
     "policies": ("random", "always-click", "oracle", "lexical"),
@@ -74,10 +77,10 @@ def test_a_list_says_which_extra_a_name_needs(line: str, extras: dict[str, str])
 
 
 @pytest.mark.parametrize(
-    ("line", "extra"), [("record", "record"), ("play", "gym"), ("train-ranker", "rank")]
+    ("line", "extra"), [("record", "record"), ("play", "gym"), ("rankers train", "rank")]
 )
 def test_help_says_which_extra_a_command_needs(line: str, extra: str) -> None:
-    assert f"the extra {extra}" in " ".join(call(line, "--help").out.split())
+    assert f"the extra {extra}" in " ".join(call(*line.split(), "--help").out.split())
 
 
 def test_help_names_every_command_and_itself() -> None:

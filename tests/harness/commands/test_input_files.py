@@ -92,7 +92,7 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
     ),
     "ranks": (
         {"r.json": '{"scores": {"x": {"1": 0.5}}}'},
-        ("recall", "-b", "sample", "--split", "dev", "--ranker", "f/r.json", "--limit", "1"),
+        ("rankers", "recall", "-b", "sample", "--split", "dev", "f/r.json", "--limit", "1"),
     ),
 }
 """Files by name, the first of which is tried, and the command that reads them."""

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.browser, needs_browser]
 
 SAMPLE = """
 import sys
-from harness.sample.trajectories import launch
+from benchmarks.sample.trajectories import launch
 
 with launch() as browser:
     browser.new_page()

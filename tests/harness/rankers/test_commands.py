@@ -1,4 +1,4 @@
-"""`rank`, `rank convert`, `recall`, `train-ranker` and `data import-seeact` as they are called."""
+"""`vlm-eval rankers` with its commands, and `data import-seeact`, as they are called."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    done = call("rank", *DEV, "--workers", "1", "-o", "r.parquet")
+    done = call("rankers", "rank", *DEV, "-o", "r.parquet")
     assert done.code == 0 and "ranks of 27 steps by lexical" in done.out, done
     return tmp_path / "r.parquet"
 
 
 def test_stored_ranks_and_the_ranker_have_the_same_recall(stored: Path) -> None:
-    done = call("recall", stored, "--ranker", "lexical", *DEV, "--format", "json")
+    done = call("rankers", "recall", stored, "--ranker", "lexical", *DEV, "--format", "json")
     told = json.loads(done.out)
     one, two = told["rows"]
     assert one == two and one["ranker"] == "lexical" and one["steps"] == 26
@@ -41,29 +41,48 @@ def test_stored_ranks_and_the_ranker_have_the_same_recall(stored: Path) -> None:
     assert told["notes"][0] == "dev: 1 steps have no acceptable element and are left out."
 
 
-def test_the_formats_say_the_same(stored: Path, tmp_path: Path) -> None:
-    line = ("recall", stored, *DEV, "--no-positive", "fail", "--format")
+def test_the_formats_say_the_same(stored: Path) -> None:
+    line = ("rankers", "recall", stored, *DEV, "--no-positive", "fail", "--format")
     (record,) = csv.DictReader(io.StringIO(call(*line, "csv").out))
     assert record["steps"] == "27" and record["paper_recall_50"] == ""
     shown = f"{100 * float(record['recall_10']):.1f}"
     for form in ("text", "markdown"):
         text = call(*line, form).out
         assert shown in text and "count as missed" in text and "fewer than 30 tasks" in text
-    assert call(*line, "text", "-o", "table.txt").out == ""
-    assert shown in (tmp_path / "table.txt").read_text("utf-8")
 
 
 def test_the_figures_of_the_paper_stand_beside_splits_of_that_name(tmp_path: Path) -> None:
     from tests.harness.benchmarks._files import task, write
 
     path = write(tmp_path / "test_website.parquet", task("t", 3))
-    done = call("recall", "--ranker", "lexical", "--data", path)
+    done = call("rankers", "recall", "--ranker", "lexical", "--data", path)
     assert done.code == 0 and " 85.3\n" in done.out
     assert "do not rank other populations against it" in " ".join(done.out.split())
 
 
+def test_a_split_without_acceptable_elements_has_a_row_without_shares(tmp_path: Path) -> None:
+    from tests.harness.benchmarks._files import task, write
+
+    rows = task("t", 2)
+    for row in rows:
+        row["pos_candidates"] = []
+    for name, members in (("test_task", rows), ("test_website", task("u", 2))):
+        write(tmp_path / "data" / f"{name}.parquet", members)
+    line = ("rankers", "recall", "--ranker", "lexical", "--data", "data")
+    none, some = json.loads(call(*line, "--format", "json").out)["rows"]
+    assert none.keys() == some.keys()
+    assert (none["split"], none["recall_5"], none["paper_recall_50"]) == ("test_task", None, 0.889)
+    assert some["split"] == "test_website" and some["recall_50"] == 1.0
+    assert "–" in call(*line).out
+
+
+def test_the_group_lists_rankers() -> None:
+    listed = call("rankers").out.splitlines()
+    assert [line.split()[0] for line in listed] == ["lexical", "cross-encoder", "file"]
+
+
 def test_missing_steps_are_listed(stored: Path) -> None:
-    done = call("recall", stored, "-b", "sample", "--split", "test")
+    done = call("rankers", "recall", stored, "-b", "sample", "--split", "test")
     assert done.code == 2
     assert "has no ranks for 158 of 158 selected steps" in done.complaint
 
@@ -71,7 +90,7 @@ def test_missing_steps_are_listed(stored: Path) -> None:
 def test_a_published_pickle_is_converted_once(tmp_path: Path) -> None:
     steps = {"t_u": {"1": 1.5, "2": 2.5}}
     (tmp_path / "s.pkl").write_bytes(pickle.dumps({"scores": steps}))
-    done = call("rank", "convert", "s.pkl", "-o", "r.parquet")
+    done = call("rankers", "convert", "s.pkl", "-o", "r.parquet")
     assert done.code == 0 and "scores of 2 candidates in 1 steps" in done.out
     table = RankTable(tmp_path / "r.parquet")
     assert list(table.entry("t_u").ids) == ["2", "1"] and table.ranker == "mind2web"
@@ -83,31 +102,37 @@ def test_a_pickle_with_code_is_refused_with_its_class_named(tmp_path: Path) -> N
             return os.system, (f"touch {tmp_path / 'trace'}",)
 
     (tmp_path / "s.pkl").write_bytes(pickle.dumps({"scores": Bad()}))
-    done = call("rank", "convert", "s.pkl", "-o", "r.parquet")
+    done = call("rankers", "convert", "s.pkl", "-o", "r.parquet")
     assert done.code == 2 and f"names {os.system.__module__}.system" in done.complaint
     assert not (tmp_path / "trace").exists() and not (tmp_path / "r.parquet").exists()
-    for line in (("recall", "s.pkl", *DEV), ("rank", "--ranker", "s.pkl", *DEV, "-o", "x.parquet")):
+    for line in (
+        ("rankers", "recall", "s.pkl", *DEV),
+        ("rankers", "rank", "--ranker", "s.pkl", *DEV, "-o", "x.parquet"),
+    ):
         done = call(*line)
-        assert done.code == 2 and "vlm-eval rank convert" in done.complaint
+        assert done.code == 2 and "vlm-eval rankers convert" in done.complaint
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (("rank", *DEV), "--out FILE.parquet"),
-        (("rank", *DEV, "-o", "x.parquet", "--device", "cpu"), "--device is for a cross-encoder"),
-        (("rank", *DEV, "-o", "x.parquet", "--ranker", "lexicl"), "did you mean 'lexical'"),
-        (("rank", "--ranker", "lexical", "convert", "x", "-o", "y"), "--ranker has no effect"),
+        (("rankers", "rank", *DEV), "Missing option '--out'"),
         (
-            ("rank", *DEV, "-o", "x.parquet", "--ranker", "cross-encoder:x", "--workers", "2"),
-            "--workers has no effect",
+            ("rankers", "rank", *DEV, "-o", "x.parquet", "--ranker", "lexicl"),
+            "did you mean 'lexical'",
         ),
-        (("recall", *DEV), "name files of ranks"),
-        (("recall", "r.parquet", "--device", "cpu", *DEV), "--device is for a cross-encoder"),
-        (("recall", "none.parquet", *DEV), "no such file of scores or ranks"),
-        (("train-ranker", *DEV, "-o", "t", "--dtype", "float16"), "float32 or bfloat16"),
-        (("train-ranker", "-b", "snapshot", "-o", "t"), "no split for training"),
-        (("rank", *DEV, "-o", ".", "--overwrite"), "is a folder"),
+        (("rankers", "recall", *DEV), "name files of ranks"),
+        (("rankers", "recall", "none.parquet", *DEV), "no such file of scores or ranks"),
+        (
+            ("rankers", "train", *DEV, "-o", "t", "--base-model", "x,dtype=float16"),
+            "float32 or bfloat16",
+        ),
+        (
+            ("rankers", "train", *DEV, "-o", "t", "--base-model", "x,colour=red"),
+            "unknown field `colour`",
+        ),
+        (("rankers", "train", "-b", "snapshot", "-o", "t"), "no split for training"),
+        (("rankers", "rank", *DEV, "-o", ".", "--overwrite"), "is a folder"),
         (("data", "import-seeact", "none.jsonl", "-o", "x.parquet"), "none.jsonl cannot be read"),
     ],
 )
@@ -120,7 +145,7 @@ def test_seeacts_queries_become_steps_that_can_be_measured() -> None:
     folder = shared_data("seeact-example/textual_choice")
     done = call("data", "import-seeact", folder, "-o", "s.parquet", "--scores", "r.parquet")
     assert done.code == 0 and "1 step of 3 lines" in done.out
-    done = call("recall", "r.parquet", "--data", "s.parquet", "--format", "json")
+    done = call("rankers", "recall", "r.parquet", "--data", "s.parquet", "--format", "json")
     (row,) = json.loads(done.out)["rows"]
     # The published ranker has the right element third (candidate_scores.json).
     assert (row["ranker"], row["recall_1"], row["recall_5"]) == ("mind2web", 0.0, 1.0)

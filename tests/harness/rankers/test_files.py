@@ -108,7 +108,7 @@ def test_a_pickle_is_never_read_in_a_run(tmp_path: Path) -> None:
     for name, content in (("scores.pkl", b"x"), ("scores.bin", b"\x80\x04."), ("s.json", b"\x80")):
         path = tmp_path / name
         path.write_bytes(content)
-        with pytest.raises(DataError, match="vlm-eval rank convert"):
+        with pytest.raises(DataError, match="vlm-eval rankers convert"):
             open_ranks(str(path))
 
 

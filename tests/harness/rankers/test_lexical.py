@@ -11,8 +11,8 @@ from harness.benchmarks import open_steps
 from harness.candidates import page_of
 from harness.errors import UserError
 from harness.page import Page
-from harness.ranker_models.recall import ranked, recall_by_split
-from harness.rankers import ByScore, candidates, open_ranks, rank
+from harness.ranker_models.recall import DEPTHS, Ranked, recall_by_split
+from harness.rankers import ByScore, candidates, open_ranks
 from tests.harness.benchmarks._files import shared_data
 from tests.harness.rankers.steps import step
 from tests.units import changed
@@ -67,11 +67,10 @@ def test_candidates_that_are_no_elements_of_the_page_come_last() -> None:
     row = step(html=SHOP, ids=("zz", "t1", "a2", "a1"), task="kettles", positive="zz")
     page = page_of(row)
     assert candidates(row, page) == (["a1", "a2"], ["t1", "zz"])
-    assert open_ranks("lexical").of(row, page) == ("a1", "a2", "t1", "zz")
+    assert open_ranks("lexical").of(row, page) == ["a1", "a2", "t1", "zz"]
     ranks = open_ranks("lexical")
     assert isinstance(ranks, ByScore)
-    (found,) = rank(ranks.scorer, [(row, page)])
-    assert found.scores[2:] == (float("-inf"),) * 2
+    assert list(ranks.scored(row, page).values())[2:] == [float("-inf")] * 2
 
 
 @pytest.mark.parametrize("task", ["", "the of", "]]>&lt;(", "ñandú 你好"])
@@ -81,7 +80,7 @@ def test_tasks_without_known_words_leave_an_order(task: str) -> None:
 
 def test_a_page_of_one_element() -> None:
     row = step(html='<html backend_node_id="r"/>', ids=("r",), positive="r")
-    assert open_ranks("lexical").of(row, page_of(row)) == ("r",)
+    assert open_ranks("lexical").of(row, page_of(row)) == ["r"]
 
 
 def test_it_takes_no_argument() -> None:
@@ -91,16 +90,14 @@ def test_it_takes_no_argument() -> None:
 
 def test_recall_on_the_sample_is_what_the_guide_says() -> None:
     ranks = open_ranks("lexical")
-    rows = open_steps("sample", splits=["test"]).rows()
-    found = [
-        ranked(
-            r.split, r.parents["task"], [c.id for c in r.detail.positives], ranks.of(r, page_of(r))
-        )
-        for r in rows
-    ]
+    found = []
+    for row in open_steps("sample", splits=["test"]).rows():
+        order, right = ranks.of(row, page_of(row)), [one.id for one in row.detail.positives]
+        best = min((order.index(node_id) for node_id in right), default=None)
+        found.append(Ranked(row.split, row.parents["task"], best, bool(right), len(order)))
     (part,) = recall_by_split(found)
-    assert (part.steps, part.tasks, part.without) == (154, 22, 4)
-    shown = [f"{100 * rate.value:.1f}" for rate in part.rates]
+    assert (part["steps"], part["tasks"], part["without_positive"]) == (154, 22, 4)
+    shown = [f"{100 * part[f'recall_{k}']:.1f}" for k in DEPTHS]
     guide = Path(__file__).parents[3] / "docs" / "rankers.md"
     lines = guide.read_text("utf-8").splitlines()
     rates = lines[lines.index("lexical") + 1].split()[3:8]

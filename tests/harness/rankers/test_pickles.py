@@ -40,7 +40,7 @@ def test_plain_scores_are_converted(
     whole: dict[str, dict[str, Any]] = {"scores": SCORES, "ranks": RANKS}
     made = {name: as_default(whole[name]) if default else whole[name] for name in parts}
     done = convert(dumped(tmp_path / "s.pkl", made, protocol), tmp_path / "r.parquet")
-    assert (done.steps, done.candidates, done.parts) == (2, 4, tuple(sorted(parts)))
+    assert done == (2, 4, sorted(parts))
     table = RankTable(tmp_path / "r.parquet")
     entry = table.entry("t_u")
     assert list(entry.ids) == ["3", "1", "2"] and entry.ranks == [0, 1, 2]
@@ -50,7 +50,7 @@ def test_plain_scores_are_converted(
 def test_the_outermost_may_be_a_defaultdict(tmp_path: Path) -> None:
     made = as_default({})
     made.update(scores=as_default(SCORES), ranks=dict(RANKS))
-    assert convert(dumped(tmp_path / "s.pkl", made), tmp_path / "r.parquet").steps == 2
+    assert convert(dumped(tmp_path / "s.pkl", made), tmp_path / "r.parquet")[0] == 2
 
 
 class Call:
@@ -146,7 +146,7 @@ def test_other_plain_data_is_refused(tmp_path: Path, whole: object, complaint: s
 def test_a_dict_that_several_steps_share_is_of_each(tmp_path: Path) -> None:
     shared = {"1": 1.0}
     made = {"scores": {"t_u": shared, "t_v": shared}}
-    assert convert(dumped(tmp_path / "s.pkl", made), tmp_path / "r.parquet").candidates == 2
+    assert convert(dumped(tmp_path / "s.pkl", made), tmp_path / "r.parquet")[1] == 2
 
 
 def test_a_small_file_cannot_stand_for_a_large_result(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def only_row(path: Path) -> Row:
 def test_the_recorded_queries_are_the_step_of_the_data_set(tmp_path: Path) -> None:
     folder = shared_data("seeact-example/textual_choice")
     done = import_queries([folder], tmp_path / "s.parquet", tmp_path / "r.parquet")
-    assert (done.lines, done.steps, done.ranked) == (3, 1, 1)
+    assert done == (3, 1, 1)
     ours = only_row(tmp_path / "s.parquet")
     theirs = only_row(shared_data("seeact-example/multimodal_mind2web_row.parquet"))
     # What the queries do not hold: the picture, where the site belongs, and the later history,
@@ -90,7 +90,7 @@ def test_the_lines_of_a_step_are_joined(tmp_path: Path) -> None:
     other = query(action_uid="v", previous_actions=[])
     source = written(tmp_path / "queries.jsonl", query(choices=[1]), query(choices=[2]), other)
     done = import_queries([source], tmp_path / "s.parquet", tmp_path / "r.parquet")
-    assert (done.lines, done.steps, done.ranked) == (3, 2, 2)
+    assert done == (3, 2, 2)
     rows = list(open_steps("multimodal-mind2web", data=tmp_path / "s.parquet").rows())
     assert [(row.detail.action_uid, row.position, row.detail.history) for row in rows] == [
         ("u", 1, ("[a]  b -> CLICK",)),
@@ -129,7 +129,7 @@ def test_queries_without_ranks_give_steps_but_no_ranks(tmp_path: Path) -> None:
         for one in plain[name]:
             del one["rank"]
     source = written(tmp_path / "queries.jsonl", plain)
-    assert import_queries([source], tmp_path / "s.parquet").ranked == 0
+    assert import_queries([source], tmp_path / "s.parquet")[2] == 0
     with pytest.raises(DataError, match="no ranks"):
         import_queries([source], tmp_path / "t.parquet", tmp_path / "r.parquet")
     assert not (tmp_path / "r.parquet").exists()

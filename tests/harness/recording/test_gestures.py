@@ -303,14 +303,22 @@ def test_without_a_display_one_line_says_what_to_do(
     [
         ("goal = ", "not TOML"),
         ("goal = 'a'", "needs goal, a text, and steps"),
-        ("goal = 'a'\nsteps = [1]", "step 1: not a table"),
-        ("goal = 'a'\nsteps = [{ op = 'CLICK', att = 'b' }]", "did you mean 'at'"),
-        ("goal = 'a'\nsteps = [{ op = 'FLY', at = 'b' }]", "op is one of CLICK"),
+        ("goal = 'a'\nsteps = [1]", "step 1: Expected `object`, got `int`"),
+        (
+            "goal = 'a'\nsteps = [{ op = 'CLICK', att = 'b' }]",
+            "unknown field `att`; keys are op, at",
+        ),
+        ("goal = 'a'\nsteps = [{ at = 'b' }]", "missing required field `op`"),
+        ("goal = 'a'\nsteps = [{ op = 'FLY', at = 'b' }]", "'FLY' .* op is one of CLICK"),
         ("goal = ' '\nsteps = []", "needs goal, a text, and steps"),
         ("goal = 'a'\nsteps = [{ op = 'CLICK' }]", "CLICK needs at"),
         ("goal = 'a'\nsteps = [{ op = 'GOTO' }]", "GOTO needs value, an address"),
         ("goal = 'a'\nsteps = [{ op = 'DRAG', at = 'b' }]", "DRAG needs value, a selector"),
-        ("goal = 'a'\nsteps = [{ op = 'CLICK', at = 3 }]", "at is 3, not of type str"),
+        (
+            "goal = 'a'\nsteps = [{ op = 'CLICK', at = 3 }]",
+            r"Expected `str`, got `int` - at `\$\.at`",
+        ),
+        ("goal = 'a'\nsteps = [{ op = 'CLICK', at = 'b', times = true }]", "Expected `int`"),
     ],
 )
 def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said: str) -> None:
@@ -327,7 +335,8 @@ def test_what_is_wrong_with_a_script_is_named(tmp_path: Path, content: str, said
         ["--resume", "https://a.invalid"],
         ["ftp://a.invalid"],
         ["http://[::1"],
-        ["sample:nowhere"],
+        ["sample:library"],
+        ["https://a.invalid:99999"],
         ["--resume"],
     ],
 )

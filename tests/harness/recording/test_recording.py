@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from io import BytesIO
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from benchmarks.sample.serving import server
 from harness import open_run
 from harness.recording.columns import Row, read
 from harness.sample import files
@@ -17,7 +19,7 @@ from tests.harness.recording.recording import Recording, needs_browser, recorded
 
 pytestmark = [pytest.mark.browser, needs_browser]
 
-TASKS = Path("harness/sample/tasks").resolve()
+TASKS = Path(__file__).parents[3] / "benchmarks/sample/tasks"
 
 
 def shipped(goal: str) -> list[Row]:
@@ -41,7 +43,11 @@ def test_a_task_done_by_hand_gives_the_rows_that_the_samples_builder_made(
     out = tmp_path / "recorded"
     script = TASKS / "library.toml"
     name = f"{script}#orchard-audiobook"
-    assert run("record", "sample:library", "--script", name, "--out", str(out)) == 0
+    with server("library") as serving:
+        Thread(target=serving.serve_forever, daemon=True).start()
+        address = f"http://localhost:{serving.server_port}"
+        assert run("record", address, "--script", name, "--out", str(out)) == 0
+        serving.shutdown()
     rows = Recording(out).rows
     expected = shipped(rows[0]["confirmed_task"])
     assert len(rows) == len(expected) == 8

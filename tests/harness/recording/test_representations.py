@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.sample.counts import decoys
 from harness.live.nodes import Node
 from harness.recording.columns import representation, target_of
-from harness.sample.counts import decoys
 from tests.harness.conftest import Dom
 
 

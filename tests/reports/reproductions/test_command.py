@@ -60,7 +60,9 @@ def test_a_file_that_is_missing_is_named_with_the_command_that_writes_it(
     [said] = done.err.splitlines()
     assert done.code == 2
     assert "no mind2web.parquet" in said
-    assert said.endswith("first run: vlm-eval rank convert scores_all_data.pkl -o mind2web.parquet")
+    assert said.endswith(
+        "first run: vlm-eval rankers convert scores_all_data.pkl -o mind2web.parquet"
+    )
     done = call("reproduce", name, "--dry-run", "--", "--ranker", "other.parquet")
     assert "mind2web.parquet" not in done.err
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.sample.trajectories import load_conversations
+from benchmarks.sample.trajectories import load_conversations
 from tests.harness.commands.tool import call, isolate
 from tests.reports.view.pages import page
 

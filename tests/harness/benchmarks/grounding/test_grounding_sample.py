@@ -13,11 +13,11 @@ from io import BytesIO
 import pytest
 from PIL import Image, ImageChops
 
+from benchmarks.sample.trajectories import jpeg
 from harness.benchmarks import Items, benchmark, open_benchmark
 from harness.benchmarks.grounding.sample_pages import Clickable, direction, jpeg_rows
 from harness.errors import DataError
 from harness.pictures import read_size
-from harness.recording.columns import jpeg
 
 NAME = "sample-grounding"
 SPLITS = ("dev", "test")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.sample.screens import differences, episodes, lines, record, write
 from harness.benchmarks import benchmark
 from harness.benchmarks.opening import as_oracle
 from harness.benchmarks.screen.benchmark import PRECISION, expected, points_needed
@@ -21,7 +22,6 @@ from harness.live.chromium import chromium
 from harness.pictures import PicturePolicy, plan, read_size
 from harness.runs import Unit, open_run
 from harness.sample import SCREENS
-from harness.sample.screens import differences, episodes, lines, record, write
 from parsers.actions import Action
 from parsers.records import Prediction
 from parsers.screen import SCREEN, ScreenDetail, text_of

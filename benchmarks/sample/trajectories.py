@@ -11,19 +11,23 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 from uuid import UUID, uuid5
 
+from PIL import Image
+
+from benchmarks.sample.serving import answer
 from harness.live.chromium import found as chromium
 from harness.live.chromium import running
 from harness.live.nodes import Node, find, tree_of
 from harness.recording import columns
-from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, jpeg, target_of
+from harness.recording.columns import Op, Row, Screenshot, Step, Target, Trajectory, target_of
 from harness.recording.pages import html_of, snapshot
-from harness.recording.session import HEIGHT, WIDTH, address, served
+from harness.recording.session import HEIGHT, WIDTH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page, Route
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 TASKS = Path(__file__).parent / "tasks"
 _NAMESPACE = UUID("5d2c8a3e-6f0b-5a1d-9c47-0e8b1f2a7d64")
 
+_JPEG_QUALITY = 62
 Picture = Literal["kept", "missing", "empty"]
 
 
@@ -151,14 +156,14 @@ def launch(executable: Path | None = None) -> Iterator[Browser]:
     Raises:
         UserError: playwright or Chromium is missing.
     """
-    path = chromium(executable, purpose="building the sample", extra="sample")
+    path = chromium(executable, purpose="building the sample", extra="live")
     with running(path) as browser:
         yield browser
 
 
 @contextmanager
 def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Iterator[Page]:
-    """Open a site's first page in a fresh session; requests are served from the sites' folders."""
+    """Open a site's first page in a fresh session; files of the sites answer all requests."""
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]}, locale="en-GB", reduced_motion="reduce"
     )
@@ -169,7 +174,7 @@ def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) 
         page = context.new_page()
         failures: list[str] = []
         page.on("pageerror", lambda error: failures.append(str(error)))
-        page.goto(address(site))
+        page.goto(f"https://{site}.example/")
         yield page
         if failures:
             raise RuntimeError(f"a script of {site} failed: {failures[0]}")
@@ -179,8 +184,23 @@ def visit(browser: Browser, site: str, size: tuple[int, int] = (WIDTH, HEIGHT)) 
 
 def _serve(route: Route) -> None:
     host = urlsplit(route.request.url).hostname or ""
-    body, kind = served(host.removesuffix(".example"), route.request.url)
+    body, kind = answer(host.removesuffix(".example"), route.request.url)
     route.fulfill(body=body, content_type=kind)
+
+
+def jpeg(png: bytes) -> bytes:
+    """Encode a screenshot as JPEG.
+
+    With a restart marker after each row of blocks and fixed code tables, equal rows of two pictures
+    become equal bytes. Successive screenshots of a form differ in few rows, so the compression of
+    the file stores the rest only once.
+    """
+    out = BytesIO()
+    with Image.open(BytesIO(png)) as image:
+        image.convert("RGB").save(
+            out, "JPEG", quality=_JPEG_QUALITY, subsampling="4:2:0", restart_marker_rows=1
+        )
+    return out.getvalue()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,18 @@ import json
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
+from urllib.request import urlopen
 
 import pytest
 
+from benchmarks.sample.__main__ import main
+from benchmarks.sample.build import compare, read_conversations, rows_of
+from benchmarks.sample.serving import SITES, server
+from benchmarks.sample.trajectories import load, load_conversations
 from harness.live.chromium import chromium
 from harness.recording.columns import Row, read, write
 from harness.sample import conversation_files, files, screenshot_files
-from harness.sample.__main__ import main
-from harness.sample.build import compare, read_conversations, rows_of
-from harness.sample.trajectories import load, load_conversations
 
 HISTORY = "action_reprs"
 
@@ -82,6 +85,31 @@ def test_without_playwright_a_line_tells_how_to_get_it(
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "pip install" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["serve", "librray"], "the sample has no site 'librray'; did you mean 'library'?"),
+        (["serve"], "the sample has no site ''"),
+        (["serve", "library", "--port", "70000"], "port 70000 cannot be used"),
+    ],
+)
+def test_a_site_that_cannot_be_served_is_named(
+    line: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_served_site_answers_every_path_with_its_page_and_its_own_files() -> None:
+    with server("library") as serving:
+        Thread(target=serving.serve_forever, daemon=True).start()
+        at = f"http://localhost:{serving.server_port}"
+        found = {path: urlopen(at + path).read() for path in ("/", "/book?id=1", "/site.js")}
+        serving.shutdown()
+    assert found["/"] == found["/book?id=1"] == (SITES / "shell.html").read_bytes()
+    assert found["/site.js"] == (SITES / "library/site.js").read_bytes()
 
 
 def test_checking_against_nothing_is_an_error(

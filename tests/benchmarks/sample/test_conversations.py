@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.sample.build import read_conversations
+from benchmarks.sample.counts import has_picture
+from benchmarks.sample.trajectories import load, load_conversations
 from harness.recording import columns
 from harness.recording.columns import Row
 from harness.sample import conversation_files, files, screenshot_files
-from harness.sample.build import read_conversations
-from harness.sample.counts import has_picture
-from harness.sample.trajectories import load, load_conversations
 
 SPLITS = ("dev", "test")
 

@@ -15,11 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from harness.recording import columns
-from harness.recording.columns import Row, Screenshot
-from harness.sample import DATA, conversation_files, files, screenshot_files
-from harness.sample.counts import decoys
-from harness.sample.trajectories import (
+from benchmarks.sample.counts import decoys
+from benchmarks.sample.trajectories import (
     Conversation,
     Task,
     as_rows,
@@ -28,6 +25,9 @@ from harness.sample.trajectories import (
     load_conversations,
     record,
 )
+from harness.recording import columns
+from harness.recording.columns import Row, Screenshot
+from harness.sample import DATA, conversation_files, files, screenshot_files
 
 _Column = Literal[
     "annotation_id",

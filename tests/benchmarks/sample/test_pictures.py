@@ -7,7 +7,7 @@ from io import BytesIO
 import pyarrow as pa
 from PIL import Image, ImageDraw
 
-from harness.recording.columns import jpeg
+from benchmarks.sample.trajectories import jpeg
 
 
 def _png(image: Image.Image, words: str = "") -> bytes:

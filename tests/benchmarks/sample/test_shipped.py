@@ -12,11 +12,11 @@ import pytest
 from lxml import etree
 from PIL import Image
 
+from benchmarks.sample.build import parts
+from benchmarks.sample.counts import Counts, count, has_picture
+from benchmarks.sample.trajectories import load
 from harness.recording.columns import Row, gold, read, schema
 from harness.sample import files
-from harness.sample.build import parts
-from harness.sample.counts import Counts, count, has_picture
-from harness.sample.trajectories import load
 
 SPLITS = ("dev", "test")
 COLUMNS = (

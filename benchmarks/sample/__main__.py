@@ -1,6 +1,7 @@
-"""`python -m harness.sample build` builds the samples; `check` compares a rebuild with them.
+"""`python -m benchmarks.sample build` builds the samples; `check` compares a rebuild with them.
 
-`count` prints statistics of the files. A part's name after the command: only that one.
+`count` prints statistics of the files. A part's name after the command: only that one. `serve SITE`
+serves one of the sites on this machine, to try the recorder.
 """
 
 from __future__ import annotations
@@ -10,21 +11,29 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.sample import screens
+from benchmarks.sample.build import Part, build, compare, parts, rows_of
+from benchmarks.sample.counts import count
+from benchmarks.sample.serving import server
 from harness.errors import UserError
-from harness.sample import SCREENS, screens
-from harness.sample.build import Part, build, compare, parts, rows_of
-from harness.sample.counts import count
+from harness.sample import SCREENS
+
+PARTS = ("tasks", "conversations", "screens")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 0 on success, 1 if a rebuild differs, 2 if something is missing."""
-    parser = argparse.ArgumentParser(prog="python -m harness.sample", description=__doc__)
-    parser.add_argument("command", choices=("build", "check", "count"))
-    names = ("tasks", "conversations", "screens")
-    parser.add_argument("part", nargs="?", choices=names, help="default: all")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.sample", description=__doc__)
+    parser.add_argument("command", choices=("build", "check", "count", "serve"))
+    parser.add_argument("part", nargs="?", help=f"one of {', '.join(PARTS)} (default: all); a site")
     parser.add_argument("--out", type=Path, help="folder of the files (default: the shipped ones)")
     parser.add_argument("--browser", type=Path, help="Chromium to use (default: the one on PATH)")
+    parser.add_argument("--port", type=int, default=8000, help="of a served site (8000)")
     chosen = parser.parse_args(arguments)
+    if chosen.command == "serve":
+        return _serve(chosen.part or "", chosen.port)
+    if chosen.part not in (None, *PARTS):
+        parser.error(f"{chosen.part} is not one of {', '.join(PARTS)}")
     wanted = [part for part in parts() if chosen.part in (None, part.name)]
     if chosen.out:
         wanted = [part.within(chosen.out) for part in wanted]
@@ -38,6 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+
+
+def _serve(site: str, port: int) -> int:
+    try:
+        with server(site, port) as serving:
+            print(f"{site}: http://localhost:{serving.server_port}/ (Ctrl-C ends it)")
+            serving.serve_forever()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 0
+    return 0
 
 
 def _screens(command: str, folder: Path, browser: Path | None) -> int:
@@ -83,7 +105,7 @@ def _files(part: Part) -> list[Path]:
 
 def _refuse_missing(paths: Sequence[Path]) -> None:
     if missing := [str(path) for path in paths if not path.exists()]:
-        raise UserError(f"{', '.join(missing)} missing; run: python -m harness.sample build")
+        raise UserError(f"{', '.join(missing)} missing; run: python -m benchmarks.sample build")
 
 
 def _check(part: Part, browser: Path | None) -> int:

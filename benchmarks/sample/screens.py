@@ -16,9 +16,8 @@ from zipfile import ZipFile, ZipInfo
 import msgspec
 
 from adapters.decoding import convert_to, decode_json
-from harness.recording.columns import jpeg
+from benchmarks.sample.trajectories import jpeg, launch, visit
 from harness.sample import SCREENS
-from harness.sample.trajectories import launch, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

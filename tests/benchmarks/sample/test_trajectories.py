@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.sample.serving import SITES
+from benchmarks.sample.trajectories import load, load_conversations
 from harness.recording.columns import gold
-from harness.recording.session import SITES
-from harness.sample.trajectories import load, load_conversations
 
 HEAD = 'site = "a"\nwebsite = "a"\ndomain = "b"\nsubdomain = "c"\nsplit = "dev"\n'
 
