@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+import secrets
+from collections.abc import Callable, Container, Iterator
 
-from harness.batches.log import NEW, PACKS, BatchLog, Pack, PackedCall
+from harness.batches.log import NEW, BatchLog, Pack, PackedCall
 from harness.errors import RunError
+from harness.runs.batches import PACKS
 from harness.runs.files import sealed, sync_folder, write_error
 
 
@@ -18,7 +18,6 @@ class NewPack:
 
     def __init__(self, log: BatchLog) -> None:
         self._log = log
-        self._hash = hashlib.sha256()
         self.requests = self.bytes = self.tokens = 0
         self.upper = 0.0
         folder = log.path / PACKS
@@ -37,13 +36,12 @@ class NewPack:
                 file.write(part)
         except OSError as error:
             raise write_error(self._names[1], error) from error
-        self._hash.update(data)
         self.requests += 1
         self.bytes += len(data)
         self.tokens += tokens
         self.upper += call.upper
 
-    def seal(self, token: str) -> Pack:
+    def seal(self) -> Pack:
         """Put the pack among those that are to be sent. Raises `RunError`, `DiskFull`."""
         n = max(self._log.packs, default=0) + 1
         try:
@@ -55,16 +53,9 @@ class NewPack:
             sync_folder(self._log.path / PACKS)
         except OSError as error:
             raise write_error(self._names[1], error) from error
-        return self._log.note(
-            n,
-            "sealed",
-            token=token,
-            requests=self.requests,
-            bytes=self.bytes,
-            sha256=self._hash.hexdigest(),
-            tokens=self.tokens,
-            upper=self.upper,
-        )
+        sizes = {"requests": self.requests, "bytes": self.bytes, "tokens": self.tokens}
+        token = f"vlm-eval-{secrets.token_hex(8)}"
+        return self._log.note(n, "sealed", token=token, upper=self.upper, **sizes)
 
     def drop(self) -> None:
         """Forget what was added."""
@@ -75,63 +66,54 @@ class NewPack:
 
 
 class Results:
-    """Results by the ids of requests, read from disk one at a time."""
+    """Results by the ids of requests, read from disk one at a time.
 
-    def __init__(self, log: BatchLog) -> None:
+    id_of: returns the id in a line; raises ValueError for a line without one.
+    """
+
+    def __init__(self, log: BatchLog, id_of: Callable[[bytes], str]) -> None:
         self._log = log
-        self._places: dict[str, tuple[int, int, int]] = {}
+        self._id_of = id_of
+        self._places: dict[str, tuple[int, int]] = {}
 
     def __contains__(self, id: object) -> bool:
         return id in self._places
 
-    def add(
-        self, n: int, ids: Mapping[str, Any], id_of: Callable[[bytes], str]
-    ) -> tuple[list[str], int]:
-        """Take up the results of a pack. Returns which of its ids have none, and how many lines
-        are of no request of it, or of one that has a result already. Raises `RunError`."""
+    def add(self, n: int, ids: Container[str]) -> int:
+        """Take up the results of a pack with these requests. Returns how many lines are of none of
+        them, or of one that has a result already. Raises `RunError`."""
         strange = 0
-        found: set[str] = set()
-        for id, offset, length in self._ids_in(n, id_of):
-            if id in ids and id not in found:
-                found.add(id)
-                self._places[id] = n, offset, length
+        for id, offset in self.ids(n):
+            if id in ids and id not in self._places:
+                self._places[id] = n, offset
             else:
                 strange += 1
-        return [id for id in ids if id not in found], strange
+        return strange
 
-    def any_of(self, n: int, ids: Mapping[str, Any], id_of: Callable[[bytes], str]) -> bool:
-        """Return True if the results of a pack hold one of these ids. Raises `RunError`."""
-        return any(id in ids for id, _, _ in self._ids_in(n, id_of))
-
-    def _ids_in(self, n: int, id_of: Callable[[bytes], str]) -> Iterator[tuple[str, int, int]]:
-        """Yield the ids in the results of a pack, "" where there is none, with the places of their
-        lines
-        and their lengths in bytes."""
-        offset, path = 0, self._log.file(n, "results")
-        try:
-            with path.open("rb") as file:
-                for line in file:
-                    try:
-                        id = id_of(line)
-                    except ValueError:
-                        id = ""
-                    yield id, offset, len(line)
-                    offset += len(line)
-        except OSError as error:
-            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    def ids(self, n: int) -> Iterator[tuple[str, int]]:
+        """Yield the ids in the results of a pack, "" for none, and where their lines begin. Raises
+        `RunError`."""
+        offset = 0
+        for line in self._lines(n, 0):
+            try:
+                yield self._id_of(line), offset
+            except ValueError:
+                yield "", offset
+            offset += len(line)
 
     def line(self, id: str) -> bytes:
         """Return the line of a request. Raises `RunError`."""
-        n, offset, length = self._places[id]
+        return next(self._lines(*self._places[id]), b"")
+
+    def forget(self, id: str) -> None:
+        """Leave out the result of a request."""
+        self._places.pop(id, None)
+
+    def _lines(self, n: int, offset: int) -> Iterator[bytes]:
         path = self._log.file(n, "results")
         try:
             with path.open("rb") as file:
                 file.seek(offset)
-                return file.read(length)
+                yield from file
         except OSError as error:
             raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
-
-    def forget(self, ids: Mapping[str, Any]) -> None:
-        """Leave out the results of these requests."""
-        for id in ids:
-            self._places.pop(id, None)

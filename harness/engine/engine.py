@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, M
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
+from adapters.contract import AdapterInfo, Fatal, PictureSource
 from adapters.contract import Session as AdapterSession
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
@@ -83,18 +83,18 @@ class Engine:
         self._observer = observer or Observer()
         self._halt = Halt()
         self._budget = Budget(policy.max_cost, spent)
-        if model.caller is not None:
-            model.caller.begin(self._budget)
         prepare = prepare_picture or (lambda picture: None)
         session = Session(
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
         self._log, self._cache = log, cache
-        self._main = AskLane("", model, session)
+        main = model.opened("", session)
+        assert isinstance(main, AskLane)
+        self._main = main
         self._window = _window(self._main.info, policy, model.ceiling)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
-            self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
+            self._lanes[role] = lane.opened(role, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
         self._calls = Calls(
             self._lanes,
@@ -122,7 +122,7 @@ class Engine:
         """Hold the dialogues of `jobs`, which are fetched as there is room for them.
 
         `settle` is called with every outcome as its dialogue ends, but not for dialogues that the
-        end of the session cut off, nor for those that wait for a batch of the provider: `park` is
+        end of the session cut off, nor for those that wait for a reply that comes later: `park` is
         called with their jobs. Raises
 
         * `Fatal` when the provider refuses for good; nothing more is sent,
@@ -295,15 +295,6 @@ class Engine:
         for lane in self._each_lane:
             for text in lane.notices():
                 self._observer.notice(text)
-
-
-def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
-    """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
-    if isinstance(lane.model, Adapter):
-        return AskLane(role, lane, session)
-    from harness.engine.acts_and_embeds import EmbedLane
-
-    return EmbedLane(role, lane, session)
 
 
 def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: float) -> int:

@@ -149,7 +149,7 @@ def test_the_limit_for_calls_at_once_leaves_a_run_waiting_whose_batch_is_open(
     session(provider, max_cost=0.05)
     run = session(provider, tier="default", max_cost=0.012)
     said = capsys.readouterr().err
-    assert "cost limit reached" in said and "reserved for batches" in said
+    assert "cost limit reached" in said and "reserved for replies to come" in said
     assert run.waiting is not None and "waiting: 1 batch" in said
     provider.answer()
     assert session(provider, tier="default", max_cost=1.0).complete

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.batches import looks, passes
+from harness.batches import passes, remote
 from harness.batches.log import BatchLog
 from harness.runs import open_run
+from harness.runs.batches import unrecorded_at
 from tests.adapters.support import MODELS, PROVIDERS
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, Called, call, calls, replying
 from tests.servers import Answer, Ask, Provider, WireServer
@@ -26,7 +27,7 @@ Json = dict[str, Any]
 def quick(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI", "ANTHROPIC", "GOOGLE"):
         monkeypatch.setenv(f"{name}_API_KEY", "sk-0123456789")
-    monkeypatch.setattr(looks, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.0)
     monkeypatch.setattr(passes, "FIRST_LOOK_S", 0.0)
 
 
@@ -61,7 +62,7 @@ def to_the_end(server: WireServer, provider: Provider, most: int = 10) -> Called
 
 def bounds() -> float:
     """US dollars that the requests that came to nothing may have cost."""
-    return BatchLog.read(Path("run")).unrecorded
+    return unrecorded_at(Path("run"))
 
 
 def batched(server: WireServer) -> list[Ask]:
@@ -239,8 +240,8 @@ def test_results_that_break_off_every_time_are_taken_as_far_as_they_come(
 ) -> None:
     assert in_batch(server, provider).code == WAITING
     [pack] = BatchLog.read(Path("run")).packs.values()
-    server.batches.switches.tear = 4 * looks.UNREAD_LOOKS
-    for _ in range(looks.UNREAD_LOOKS - 1):
+    server.batches.switches.tear = 4 * remote.UNREAD_LOOKS
+    for _ in range(remote.UNREAD_LOOKS - 1):
         assert "looked at again later" in in_batch(server, provider).err
     assert "its whole lines are read" in in_batch(server, provider).err
     assert to_the_end(server, provider).code == 0
@@ -268,17 +269,17 @@ def test_a_batch_with_an_odd_field_holds_nothing_up(
     if ends == "--cancel":
         done = call("batches", "run", "--cancel")
         assert done.code in (0, WAITING), done.err
-    for _ in range(looks.UNREAD_LOOKS):
+    for _ in range(remote.UNREAD_LOOKS):
         done = in_batch(server, provider) if ends == "batch" else run(server, provider)
         assert "Traceback" not in done.err
         first = BatchLog.read(Path("run")).packs[1]
-        if first.over:
+        if first.is_over:
             break
-    assert first.over
+    assert first.is_over
     server.batches.switches.object = None
     server.batches.switches.polls = 0
     assert to_the_end(server, provider).code == 0
-    if first.dropped and ends == "batch":
+    if first.event == "dropped" and ends == "batch":
         assert bounds() == pytest.approx(first.upper)
     else:
         assert bounds() in (0.0, pytest.approx(first.upper))
@@ -315,8 +316,8 @@ def test_a_batch_long_after_its_end_is_given_up(
 ) -> None:
     server.batches.switches.polls = 10**9
     assert in_batch(server, "openai").code == WAITING
-    monkeypatch.setattr(looks, "OVERDUE_S", -1e9)
-    for _ in range(looks.UNREAD_LOOKS):
+    monkeypatch.setattr(remote, "OVERDUE_S", -1e9)
+    for _ in range(remote.UNREAD_LOOKS):
         done = in_batch(server, "openai")
     assert "long after it should have ended" in done.err
     assert bounds() > 0
