@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Gone, Lines, PackLimits, QueueFull, Torn, read_loosely
+from adapters.batches.contract import Fields, Gone, Lines, PackLimits, QueueFull, Torn
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
 from adapters.faults import Failure, judge
@@ -33,32 +33,22 @@ T = TypeVar("T")
 class HostedLines(Lines):
     """Batches at a provider; a subclass knows its API."""
 
-    preflights = True
-
     def __init__(self, adapter: ApiAdapter, limits: PackLimits) -> None:
         super().__init__(adapter)
         self.limits = limits
 
-    async def _ask(self, call: Awaitable[Any], form: type[T]) -> T:
-        """Return the provider's answer to a call that makes or lists something. Raises as
-        `_made`."""
-        answer, _ = self._readable(await self._made(call, known=False), form)
-        return answer
-
-    async def _read(self, call: Awaitable[Any], form: type[T]) -> tuple[T, frozenset[str]]:
-        """Return the provider's answer to a call about something that was there before, and its
-        unreadable fields. Raises as `_made`."""
-        return self._readable(await self._made(call), form)
-
-    def _readable(self, response: httpx2.Response, form: type[T]) -> tuple[T, frozenset[str]]:
+    async def _ask(self, call: Awaitable[httpx2.Response], *, known: bool = False) -> Fields:
+        """Return the provider's answer to a call. Raises as `_made`, and `Fault` for one that is
+        not a JSON object."""
+        response = await self._made(call, known=known)
         try:
-            return read_loosely(response.content, form)
+            return Fields.of(response.content)
         except ValueError as error:
             begins = response.content[:400].decode(errors="replace")
             line = self._adapter.clean(f"reply cannot be read ({error}; it begins {begins!r})")
         raise Fault("malformed", f"{self._adapter.speaker}: {line}")
 
-    async def _made(self, call: Awaitable[T], *, known: bool = True) -> T:
+    async def _made(self, call: Awaitable[T], *, known: bool) -> T:
         """Return the provider's answer to a call as it came.
 
         known: true if the object was there before: it is `Gone` if it is missing now.
@@ -81,23 +71,19 @@ class HostedLines(Lines):
         line = clean(f"{speaker} answered {failure.status}: {failure.message}")
         if known and failure.status in {404, 410}:
             return Gone("server", line, status=failure.status)
-        if self._is_full(failure):
+        if failure.status == 429 and _ENQUEUED.search(failure.message):
             return QueueFull("rate_limit", line, failure.retry_after_s, failure.status)
         if failure.status in {404, 405}:
             return Fatal(f"{line}; it may take no batches")
         verdict = judge(failure, speaker, clean)
         return Fatal(line) if isinstance(verdict, Finish) else verdict
 
-    def _is_full(self, failure: Failure) -> bool:
-        """Return whether a failure says that the provider's queue is full for now."""
-        return failure.status == 429 and bool(_ENQUEUED.search(failure.message))
-
     async def _lines(self, call: Awaitable[httpx2.Response]) -> AsyncIterator[bytes]:
         """Return the lines that a streamed reply brings. Raises `Gone`, `Torn`, `Fault`,
         `Fatal`."""
         from adapters.transport import lines_of
 
-        lines = lines_of(await self._made(call))
+        lines = lines_of(await self._made(call, known=True))
         while True:
             line = await self._adapter.attempt(anext(lines, None))
             if isinstance(line, Failure):
@@ -137,8 +123,8 @@ def moment(seconds: float | None) -> float | None:
     return seconds if seconds is not None and 0 <= seconds < _YEAR_9999 else None
 
 
-def seconds_of(moment: str | None) -> float | None:
-    """Return a moment in ISO 8601 as seconds since 1970, None for none and for what is not one."""
+def seconds_of(moment: str) -> float | None:
+    """Return a moment in ISO 8601 as seconds since 1970, None for what is not one."""
     try:
         return datetime.fromisoformat(moment).timestamp() if moment else None
     except (ValueError, OverflowError):

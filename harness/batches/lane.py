@@ -281,10 +281,9 @@ class Spool:
         """Return the reply in a result; without one, note why and return None."""
         call = self._calls[id]
         try:
-            result = self.deferring.read(self.results.line(id), request, call.sent)
-            # A reply that an adapter of another package read is not checked yet.
-            told = result.outcome
-            outcome = checked(told) if isinstance(told, Reply) else told
+            outcome = self.deferring.read(self.results.line(id), request, call.sent)
+            if isinstance(outcome, Reply):
+                outcome = checked(outcome)  # The adapter may be of another package.
         except ValueError as error:
             outcome = Fault("malformed", f"its result cannot be read ({error})")
         if isinstance(outcome, Reply):

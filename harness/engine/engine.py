@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, M
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adapters.contract import AdapterInfo, Fatal, PictureSource
+from adapters.contract import Adapter, AdapterInfo, Fatal, PictureSource
 from adapters.contract import Session as AdapterSession
 from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
@@ -18,7 +18,6 @@ from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
     PREFLIGHT,
     AnyLane,
-    AskLane,
     Lane,
     OpenLane,
     P,
@@ -88,13 +87,11 @@ class Engine:
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
         self._log, self._cache = log, cache
-        main = model.opened("", session)
-        assert isinstance(main, AskLane)
-        self._main = main
+        self._main = model.opened("", session)
         self._window = _window(self._main.info, policy, model.ceiling)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
-            self._lanes[role] = lane.opened(role, session) if lane else self._main
+            self._lanes[role] = _open_lane(role, lane, session) if lane else self._main
         self._each_lane = list(dict.fromkeys(self._lanes.values()))
         self._calls = Calls(
             self._lanes,
@@ -295,6 +292,15 @@ class Engine:
         for lane in self._each_lane:
             for text in lane.notices():
                 self._observer.notice(text)
+
+
+def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
+    """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
+    if isinstance(lane.model, Adapter):
+        return lane.opened(role, session)
+    from harness.engine.acts_and_embeds import EmbedLane
+
+    return EmbedLane(role, lane, session)
 
 
 def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: float) -> int:

@@ -96,13 +96,10 @@ class Lane:
         limit = self.model.info.concurrency
         return math.inf if limit is None else self.concurrency or limit
 
-    def opened(self, role: str, session: Session) -> OpenLane[Any, Any]:
-        """Open it in a session. Raises `Fatal` if the cost limit needs prices that it lacks."""
-        if isinstance(self.model, Adapter):
-            return AskLane(role, self, session)
-        from harness.engine.acts_and_embeds import EmbedLane
-
-        return EmbedLane(role, self, session)
+    def opened(self, role: str, session: Session) -> AskLane:
+        """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
+        that it lacks."""
+        return AskLane(role, self, session)
 
 
 @dataclass(frozen=True, slots=True)
