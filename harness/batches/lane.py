@@ -9,7 +9,6 @@ results.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Container
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,20 +20,18 @@ from adapters.checks import checked
 from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Finish, Reply
 from harness.batches.log import Again, BatchLog, Pack, PackedCall
-from harness.batches.packs import NewPack, Results
+from harness.batches.packs import NewPack, Results, beginning, packed_id
 from harness.engine import Answered, AskLane, Budget, CostLimitReached, GaveUp, Lane, Pricing
 from harness.engine.lanes import Session
 from harness.engine.limits import UNPRICED, RetryPolicy
 from harness.engine.queues import Seat
 from harness.engine.stopping import Parked
 from harness.printing import printable
-from harness.runs import RunError, StepKey
+from harness.runs import StepKey
 
 ATTEMPTS = 3
 """Times a request is sent before its call is given up; starting the run again allows as many."""
 FILTERED = "content_filter"
-HALF = 20
-"""Hexadecimal digits of each hash in the id of a request."""
 
 
 @dataclass
@@ -48,6 +45,7 @@ class Spool:
     full: why no further call can be paid for; None as long as there is money.
     fatal: what the provider says that would be said of every call.
     again: failed requests by id.
+    failed: why, for those of the last pass.
     """
 
     deferring: Deferring
@@ -62,12 +60,11 @@ class Spool:
     full: CostLimitReached | None = None
     fatal: Fatal | None = None
     again: dict[str, Again] = field(default_factory=dict)
+    failed: dict[str, Fault] = field(default_factory=dict)
     _packed: dict[int, dict[str, PackedCall]] = field(default_factory=dict)
     _new: NewPack | None = None
-    _unsealed: dict[str, PackedCall] = field(default_factory=dict)
     _calls: dict[str, PackedCall] = field(default_factory=dict)
     _held: dict[str, float] = field(default_factory=dict)
-    _failed: dict[str, Fault] = field(default_factory=dict)
     _sent: dict[str, dict[str, Any]] = field(default_factory=dict)
     # Of equal calls: the request of the last one sent, those that were answered, and the calls that
     # wait for another one's request.
@@ -103,7 +100,7 @@ class Spool:
     @property
     def waiting(self) -> set[StepKey]:
         """Units and repeats that wait for something that has not come back."""
-        out = self._held.keys() - self._unsealed.keys()
+        out = self._held
         keys = {self._calls[id].key for id in out if id not in self.results}
         others = {key for key, id in self._waiting.values() if id in out and id not in self.results}
         return (keys | others) - self.fetched
@@ -138,21 +135,21 @@ class Spool:
                     break
                 reply = self._read(id, request)
                 if reply is not None:
-                    cost, upper = self.pricing.cost(reply), self._calls[id].upper
+                    cost = self.pricing.cost(reply)
                     if filtered or reply.finish is not Finish.CONTENT_FILTER:
-                        self._release(id, upper if cost is None else cost)
-                        self._answered.add(_beginning(id))
+                        self._release(id, self._held.get(id, 0.0) if cost is None else cost)
+                        self._answered.add(beginning(id))
                         return Answered(reply, attempt, cost)
                     # A filter may act at random; what it says twice is taken as its answer.
-                    self._fail(id, FILTERED, upper if cost is None else cost)
+                    self._fail(id, FILTERED, cost=cost)
             filtered |= self.again[id].reason == FILTERED
-            fault = self._failed.get(id)
+            fault = self.failed.get(id)
             if fault is not None and attempt % ATTEMPTS == 0:
                 raise GaveUp(fault.kind, attempt, printable(str(fault)))
         if id in self._calls:
             raise Parked
-        equal = self._equal.get(_beginning(id), "")
-        if shares and equal in self._held and _beginning(id) not in self._answered:
+        equal = self._equal.get(beginning(id), "")
+        if shares and equal in self._held and beginning(id) not in self._answered:
             self._waiting[request.id] = (request.unit_id, request.repeat), equal
             raise Parked
         if not self.spools:
@@ -186,7 +183,7 @@ class Spool:
                 "send smaller pictures (--adapter-option max_pixels=N)"
             )
         if (new := self._new) is not None and (
-            new.requests >= limits.requests
+            len(new.calls) >= limits.requests
             or new.bytes + len(data) + 1 > limits.bytes
             or (limits.queued_tokens and new.tokens + tokens > limits.queued_tokens // 2)
         ):
@@ -200,30 +197,25 @@ class Spool:
             sent=dict(line.sent),
         )
         self._new = self._new or NewPack(self.log)
-        try:
-            self._new.add(call, data, tokens)
-        except RunError:
-            self.drop()
-            raise
-        self._keep(call, self._unsealed)
+        self._new.add(call, data, tokens)
+        self._keep(call, self._new.calls)
 
     # For passes and `Remote`.
 
     def seal(self) -> None:
         """Make everything that was put into packs ready to be sent. Raises `RunError`."""
-        if self._new is not None and self._new.requests:
-            self._packed[self._new.seal().n] = self._unsealed
-            self._new, self._unsealed = None, {}
+        if self._new is not None and self._new.calls:
+            self._packed[self._new.seal().n] = self._new.calls
+            self._new = None
 
     def drop(self) -> None:
         """Forget what was put into packs and is not ready to be sent."""
-        if self._new is not None:
-            self._new.drop()
-            self._new = None
-        for id in self._unsealed:
-            del self._calls[id]
-            self._release(id, 0.0)
-        self._unsealed = {}
+        new, self._new = self._new, None
+        if new is not None:
+            new.drop()
+            for id in new.calls.keys() & self._calls.keys():
+                del self._calls[id]
+                self._release(id, 0.0)
 
     def take_results(self, pack: Pack) -> int:
         """Take up what has come back of a pack. Returns how many lines are of no request of it.
@@ -231,51 +223,44 @@ class Spool:
         A request without a result counts at its highest cost, unless the provider says that it was
         not carried out: the line that is missing or damaged may be an answer.
         """
-        packed = self._packed[pack.n]
-        strange = self.results.add(pack.n, packed)
+        strange = self.results.add(pack.n, self._packed[pack.n])
         fault = Fault("server", f"the provider returned nothing for it ({pack.status or 'ended'})")
         is_free = pack.unbilled and not strange and not pack.unread
-        for id in [id for id in packed if id in self._held and id not in self.results]:
-            self._lose(id, fault, 0.0 if is_free else packed[id].upper)
+        for id in self._left(pack):
+            if id not in self.results:
+                self._fail(id, fault, free=is_free)
         return strange
 
     def is_foreign(self, pack: Pack) -> bool:
-        """Return whether the results of a pack belong to none of its requests."""
-        return not any(id in self._packed[pack.n] for id, _ in self.results.ids(pack.n))
+        """Return whether a pack has results, and all belong to none of its requests."""
+        ids = {id for id, _ in self.results.ids(pack.n)}
+        return bool(ids) and not ids & self._packed[pack.n].keys()
 
-    def lose(self, pack: Pack, why: str) -> None:
-        """Note that a pack has no results and that its cost is unknown."""
-        for id in [id for id in self._packed[pack.n] if id in self._held]:
-            self._lose(id, Fault("server", why), self._calls[id].upper)
+    def give_up(self, pack: Pack, why: Fault | str, *, free: bool = False) -> int:
+        """Leave out a pack that is over. Returns the number of its calls that were not read.
 
-    def give_up(self, pack: Pack, why: str, *, free: bool) -> int:
-        """Note that the calls of a pack without a reply will not be read. Returns their number.
-
-        They cost nothing if the pack was never sent. Otherwise, a unit was given up for another of
-        its calls, say; they cost money all the same.
+        They count at their highest cost, unless they are free: their results are lost, or came for
+        units that had ended.
         """
-        unread = [id for id in self._packed[pack.n] if id in self._held]
+        unread = self._left(pack)
         for id in unread:
-            self._fail(id, why, 0.0 if free else self._calls[id].upper)
-        return len(unread)
-
-    def forget(self, pack: Pack) -> None:
-        """Leave out a pack that is over."""
+            self._fail(id, why, free=free)
         for id in self._packed.pop(pack.n):
             self.results.forget(id)
             del self._calls[id]
-
-    def end_pass(self) -> None:
-        """Allow failed calls as many attempts as at first."""
-        self._failed.clear()
+        return len(unread)
 
     # Parts of the above.
+
+    def _left(self, pack: Pack) -> list[str]:
+        """Return the requests of a pack whose cost is not booked."""
+        return [id for id in self._packed[pack.n] if id in self._held]
 
     def _keep(self, call: PackedCall, packed: dict[str, PackedCall]) -> None:
         # Of equal parameters, which are few, one object serves all calls.
         sent = self._sent.setdefault(repr(call.sent), call.sent)
         self._calls[call.id] = packed[call.id] = msgspec.structs.replace(call, sent=sent)
-        self._equal[_beginning(call.id)] = call.id
+        self._equal[beginning(call.id)] = call.id
 
     def _read(self, id: str, request: Request) -> Reply | None:
         """Return the reply in a result; without one, note why and return None."""
@@ -291,23 +276,24 @@ class Spool:
             return replace(outcome, tier="batch")
         if isinstance(outcome, Fatal):
             self.fatal = self.fatal or outcome
-            self._fail(id, "refused", 0.0)
+            self._fail(id, "refused", free=True)
         elif isinstance(outcome, Relearned):
-            self._fail(id, outcome.why, 0.0)
+            self._fail(id, outcome.why, free=True)
         else:
             # The provider does not bill what it says has failed; what cannot be read is an answer.
-            billed = outcome.kind == "malformed" or outcome.status == 200
-            self._lose(id, outcome, call.upper if billed else 0.0)
+            self._fail(id, outcome, free=outcome.kind != "malformed" and outcome.status != 200)
         return None
 
-    def _lose(self, id: str, fault: Fault, cost: float) -> None:
-        self._failed[id] = fault
-        self._fail(id, fault.kind, cost)
-
-    def _fail(self, id: str, reason: str, cost: float) -> None:
+    def _fail(
+        self, id: str, why: Fault | str, *, free: bool = False, cost: float | None = None
+    ) -> None:
+        """Have a request asked again; without a known cost, it counts at its highest."""
+        if isinstance(why, Fault):
+            self.failed[id], why = why, why.kind
+        if cost is None:
+            cost = 0.0 if free else self._calls[id].upper
         [n] = [n for n, packed in self._packed.items() if id in packed]
-        self.again[id] = Again(reason, cost)
-        self.log.packs[n].again[id] = self.again[id]
+        self.again[id] = self.log.packs[n].again[id] = Again(why, cost)
         self._release(id, cost)
 
     def _hold(self, id: str, upper: float) -> None:
@@ -352,19 +338,3 @@ class BatchLane(AskLane):
                 return answered
             super().prepare_pictures(request.conversation)
         return await super().answer(seat, request, retry)
-
-
-def packed_id(request: Request, attempt: int) -> str:
-    """Return the id of a request in a batch.
-
-    It follows from the call, from everything that the reply depends on, and from the attempt: a
-    reply reaches its own call only, whatever becomes of the order of a file. Ids of equal calls
-    begin alike.
-    """
-    call = f"{request.id}\n{request.equal}\n{attempt}"
-    hashes = (hashlib.sha256(text.encode()).hexdigest() for text in (request.equal, call))
-    return "v" + "".join(one[:HALF] for one in hashes)
-
-
-def _beginning(id: str) -> str:
-    return id[: 1 + HALF]

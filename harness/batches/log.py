@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +44,17 @@ Event = Literal[
 """Events of a pack, in this order. `refused` takes it back to before `uploaded`, `released` to
 before `created`, as the batch was another user's; `unread` says that the provider's word on the
 batch or its results could not be read; a pack that is `drained` or `dropped` is over."""
+
+
+NOT_CREATED: Mapping[str, Any] = {
+    "id": "",
+    "created_at": None,
+    "expires_at": None,
+    "ended": False,
+    "status": "",
+    "where": (),
+}
+"""The fields of a pack that has no batch."""
 
 
 class Again(msgspec.Struct, frozen=True):

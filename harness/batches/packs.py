@@ -3,66 +3,78 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import math
 import os
 import secrets
 from collections.abc import Callable, Container, Iterator
 
+from adapters.contract import Request
 from harness.batches.log import NEW, BatchLog, Pack, PackedCall
 from harness.errors import RunError
 from harness.runs.batches import PACKS
-from harness.runs.files import sealed, sync_folder, write_error
+from harness.runs.files import replace_file, sealed, sync_folder, write_error
+
+HALF = 20
+"""Hexadecimal digits of each hash in the id of a request."""
 
 
 class NewPack:
-    """A pack that is being filled. It does not exist before `seal`, and then as a whole."""
+    """A pack that is being filled. It does not exist before `seal`, and then as a whole.
+
+    calls: those of its requests, by id.
+    """
 
     def __init__(self, log: BatchLog) -> None:
+        """Raises `RunError`, `DiskFull`."""
+        self.calls: dict[str, PackedCall] = {}
+        self.bytes = self.tokens = 0
         self._log = log
-        self.requests = self.bytes = self.tokens = 0
-        self.upper = 0.0
-        folder = log.path / PACKS
+        self._path = log.path / PACKS / f"{NEW}.requests.jsonl"
         try:
-            folder.mkdir(exist_ok=True)
-            self._names = [folder / f"{NEW}.{what}.jsonl" for what in ("ids", "requests")]
-            self._files = [name.open("wb") for name in self._names]
+            self._path.parent.mkdir(exist_ok=True)
+            self._file = self._path.open("wb")
         except OSError as error:
-            raise write_error(folder, error) from error
+            raise write_error(self._path, error) from error
 
     def add(self, call: PackedCall, line: bytes, tokens: int) -> None:
         """Add a request. Raises `RunError`, `DiskFull`."""
-        data = line + b"\n"
         try:
-            for file, part in zip(self._files, (sealed(call), data), strict=True):
-                file.write(part)
+            self._file.write(line + b"\n")
         except OSError as error:
-            raise write_error(self._names[1], error) from error
-        self.requests += 1
-        self.bytes += len(data)
+            raise write_error(self._path, error) from error
+        self.calls[call.id] = call
+        self.bytes += len(line) + 1
         self.tokens += tokens
-        self.upper += call.upper
 
     def seal(self) -> Pack:
         """Put the pack among those that are to be sent. Raises `RunError`, `DiskFull`."""
         n = max(self._log.packs, default=0) + 1
+        calls = self.calls.values()
+        replace_file(self._log.file(n, "ids"), map(sealed, calls))
         try:
-            for file, name, what in zip(self._files, self._names, ("ids", "requests"), strict=True):
-                file.flush()
-                os.fsync(file.fileno())
-                file.close()
-                name.replace(self._log.file(n, what))
-            sync_folder(self._log.path / PACKS)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._path.replace(self._log.file(n, "requests"))
+            sync_folder(self._path.parent)
         except OSError as error:
-            raise write_error(self._names[1], error) from error
-        sizes = {"requests": self.requests, "bytes": self.bytes, "tokens": self.tokens}
-        token = f"vlm-eval-{secrets.token_hex(8)}"
-        return self._log.note(n, "sealed", token=token, upper=self.upper, **sizes)
+            raise write_error(self._path, error) from error
+        return self._log.note(
+            n,
+            "sealed",
+            token=f"vlm-eval-{secrets.token_hex(8)}",
+            requests=len(calls),
+            bytes=self.bytes,
+            tokens=self.tokens,
+            upper=math.fsum(call.upper for call in calls),
+        )
 
     def drop(self) -> None:
         """Forget what was added."""
-        for file, name in zip(self._files, self._names, strict=True):
-            with contextlib.suppress(OSError):
-                file.close()
-                name.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._file.close()
+            self._path.unlink(missing_ok=True)
 
 
 class Results:
@@ -117,3 +129,20 @@ class Results:
                 yield from file
         except OSError as error:
             raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def packed_id(request: Request, attempt: int) -> str:
+    """Return the id of a request in a batch.
+
+    It follows from the call, from everything that the reply depends on, and from the attempt: a
+    reply reaches its own call only, whatever becomes of the order of a file. Ids of equal calls
+    begin alike.
+    """
+    call = f"{request.id}\n{request.equal}\n{attempt}"
+    hashes = (hashlib.sha256(text.encode()).hexdigest() for text in (request.equal, call))
+    return "v" + "".join(one[:HALF] for one in hashes)
+
+
+def beginning(id: str) -> str:
+    """Return the part of a request's id that those of equal calls share."""
+    return id[: 1 + HALF]

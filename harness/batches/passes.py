@@ -15,7 +15,8 @@ from adapters.batches.contract import Deferrable, Deferring
 from adapters.contract import Adapter, Fatal, Fault
 from harness.batches.lane import InBatches, Spool
 from harness.batches.log import BatchLog
-from harness.batches.remote import UNREAD_LOOKS, Remote
+from harness.batches.looks import UNREAD_LOOKS
+from harness.batches.remote import Remote
 from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
 from harness.errors import UserError
@@ -26,7 +27,9 @@ from harness.printing import printable
 from harness.runs import RunDirectory, open_run
 from harness.runs.batches import PACKS
 from harness.runs.finding import settings_of
+from harness.session.progress import span
 from harness.session.session import Session
+from harness.tables import counted
 
 FIRST_LOOK_S, FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0, 600.0
 WAIT_GROWS, WAIT_VARIES = 1.5, 0.1
@@ -53,7 +56,7 @@ class Passes:
         Raises as `Engine.run`, and `Stopped` where nothing more can be sent.
         """
         remote, spool, settings = self.remote, self.spool, self.plan.settings
-        remote.sleep = engine.sleep
+        remote.looks.sleep = engine.sleep
         all_settled = len(self.directory.settled) == self.plan.dialogues
         if not spool.spools or all_settled:
             remote.withdraw()
@@ -78,13 +81,13 @@ class Passes:
             await remote.send()
             if not remote.open and spool.full is not None:
                 raise spool.full
-            for line in remote.to_do():
+            for line in self._to_do():
                 self.say(line)
             if not remote.log.live or not BatchSettings.of(settings).wait:
                 if remote.log.live and not remote.open:
                     raise Stopped(f"not sent yet: {open_run(self.directory.path).waiting}")
                 return
-            self.say(remote.told)
+            self.say(standing(remote.log, spool.budget))
             await engine.sleep(wait_s * random.uniform(1 - WAIT_VARIES, 1 + WAIT_VARIES))
             wait_s = min(LONGEST_WAIT_S, wait_s * WAIT_GROWS)
 
@@ -121,8 +124,30 @@ class Passes:
 
     @property
     def waiting(self) -> str:
-        """How the batches stand that the run waits for; "" if there are none."""
-        return self.remote.told if self.remote.open else ""
+        """The batches that the run waits for, in words; "" if there are none."""
+        return standing(self.remote.log, self.spool.budget) if self.remote.open else ""
+
+    def _to_do(self) -> list[str]:
+        """List what the user has to do before the packs can be answered."""
+        log = self.remote.log
+        told = (self.spool.deferring.told(log.file(one.n, "requests")) for one in log.live)
+        return [line for line in told if line]
+
+
+def standing(log: BatchLog, budget: Budget) -> str:
+    """Describe the packs of a run that are not over."""
+    live, now = log.live, time.time()
+    total, answered = sum(pack.requests for pack in live), sum(pack.answered for pack in live)
+    parts = [f"{counted(len(live), 'batch', 'batches')}, {answered:,} of {total:,} answered"]
+    if failed := sum(pack.failed for pack in live):
+        parts.append(f"{failed:,} to ask again")
+    if unsent := sum(pack.is_unsent for pack in live):
+        parts.append(f"{unsent} not sent yet")
+    if created := [pack.created_at for pack in live if pack.created_at]:
+        parts.append(f"oldest {span(now - min(created))}")
+    if expires := [pack.expires_at for pack in live if pack.expires_at]:
+        parts.append(f"expires in {span(min(expires) - now)}")
+    return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
 
 
 def deferring_of(adapter: Adapter, name: str, path: Path) -> Deferring:
@@ -160,8 +185,8 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
                 if remote.failed and failures > UNREAD_LOOKS:
                     raise remote.failed
                 if time.monotonic() > ends:
-                    raise Fault("server", f"not cancelled yet: {remote.told}")
-                say(remote.told)
+                    raise Fault("server", f"not cancelled yet: {standing(log, spool.budget)}")
+                say(standing(log, spool.budget))
                 await asyncio.sleep(wait_s)
                 wait_s = min(FIRST_WAIT_S, wait_s * WAIT_GROWS)
         except Fault as fault:

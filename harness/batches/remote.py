@@ -7,33 +7,21 @@ token, and created again only if a search some minutes later finds none.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import os
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-from adapters.batches.contract import Deferring, Gone, QueueFull, RemoteBatch, Torn
+from adapters.batches.contract import Deferring, Gone, QueueFull, RemoteBatch
 from adapters.contract import Fatal, Fault
 from harness.batches.lane import Spool
-from harness.batches.log import BatchLog, Pack
+from harness.batches.log import NOT_CREATED, BatchLog, Pack
+from harness.batches.looks import Looks, ended
 from harness.printing import printable
-from harness.runs.files import sync_folder, write_error
-from harness.session.progress import span
 from harness.tables import counted
 
-T = TypeVar("T")
-ATTEMPTS = 4
-FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0
-UNREAD_LOOKS = 3
-"""Looks at what cannot be read until it is given up, each with so many attempts."""
-LIFE_S, OVERDUE_S = 2 * 86_400.0, 86_400.0
-"""When a batch ends at the latest if the provider does not say it, and how much longer it is
-waited for."""
 GRACE_S = 300.0
 """Seconds after a possible creation in which a batch is only searched for: lists of batches lag
 behind."""
@@ -45,7 +33,6 @@ class Remote:
 
     notice: called with a line that the user should see.
     queued_tokens: the most prompt tokens in open batches; None: not limited so.
-    sleep: waits; raises `Stopped` when the session is to end.
     failed: why a batch could not be looked at in the last round, None if all could.
     """
 
@@ -55,8 +42,11 @@ class Remote:
     notice: Callable[[str], None]
     queued_tokens: int | None = None
     clock: Callable[[], float] = time.time
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     failed: Fault | None = None
+    looks: Looks = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.looks = Looks(self.deferring, self.log, self.notice, self.clock)
 
     async def collect(self) -> bool:
         """Look at every pack that the provider has, and fetch what has ended.
@@ -66,7 +56,7 @@ class Remote:
         came, self.failed = False, None
         for pack in self.log.live:
             # A session that is to end does not look at all the others first.
-            await self.sleep(0)
+            await self.looks.sleep(0)
             try:
                 if pack.is_open and not pack.id:
                     came |= await self._search(pack)
@@ -89,7 +79,7 @@ class Remote:
                 continue
             if not self._has_room(pack):
                 return
-            await self.sleep(0)
+            await self.looks.sleep(0)
             try:
                 await self._send(pack)
             except QueueFull as fault:
@@ -104,7 +94,8 @@ class Remote:
         for pack in self.log.live:
             if pack.is_fetched:
                 await self._close(pack)
-        self.spool.end_pass()
+        # Starting the run again allows failed calls as many attempts as at first; so does a pass.
+        self.spool.failed.clear()
 
     def keep_again(self) -> None:
         """Record the results that have to be asked for again: no session counts them twice.
@@ -119,45 +110,23 @@ class Remote:
         """Have all batches end soon, and forget what was not sent yet. Raises `Fatal`."""
         for pack in self.log.live:
             if pack.id and not pack.ended:
-                await self._patiently(partial(self.deferring.cancel, pack.id))
+                await self.looks.patiently(partial(self.deferring.cancel, pack.id))
         self.withdraw()
 
     def withdraw(self) -> None:
         """Forget the packs that were not sent yet. Raises `RunError`."""
         for pack in self.log.live:
             if pack.is_unsent:
-                self._drop(pack, "withdrawn before it was sent")
+                self._withdraw(pack, "withdrawn before it was sent")
+
+    def _withdraw(self, pack: Pack, why: str) -> None:
+        self.spool.give_up(pack, why, free=True)
+        self._end(pack, "dropped", why)
 
     @property
     def open(self) -> bool:
         """Return True while the provider has results that were not fetched."""
         return any(pack.is_open for pack in self.log.live)
-
-    @property
-    def told(self) -> str:
-        """Describe the open packs in a line; "" if there are none."""
-        live = self.log.live
-        if not live:
-            return ""
-        total, answered = sum(pack.requests for pack in live), sum(pack.answered for pack in live)
-        parts = [f"{counted(len(live), 'batch', 'batches')}, {answered:,} of {total:,} answered"]
-        if failed := sum(pack.failed for pack in live):
-            parts.append(f"{failed:,} to ask again")
-        if unsent := sum(pack.is_unsent for pack in live):
-            parts.append(f"{unsent} not sent yet")
-        now = self.clock()
-        if created := [pack.created_at for pack in live if pack.created_at]:
-            parts.append(f"oldest {span(now - min(created))}")
-        if expires := [pack.expires_at for pack in live if pack.expires_at]:
-            parts.append(f"expires in {span(min(expires) - now)}")
-        budget = self.spool.budget
-        return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
-
-    def to_do(self) -> list[str]:
-        """List what the user has to do before the packs can be answered."""
-        live = [pack for pack in self.log.live if pack.is_open]
-        told = (self.deferring.told(self.log.file(pack.n, "requests")) for pack in live)
-        return [line for line in told if line]
 
     # A pack on its way there.
 
@@ -171,26 +140,23 @@ class Remote:
     async def _send(self, pack: Pack) -> None:
         path = self.log.file(pack.n, "requests")
         if not pack.file:
-            name = await self._patiently(lambda: self.deferring.find_upload(pack.token))
+            name = await self.looks.patiently(lambda: self.deferring.find_upload(pack.token))
             if name is None and not path.exists():
-                self._drop(pack, "its requests are gone")
+                self._withdraw(pack, "its requests are gone")
                 return
             if name is None:
-                name = await self._patiently(lambda: self.deferring.upload(pack.token, path))
+                name = await self.looks.patiently(lambda: self.deferring.upload(pack.token, path))
             self.log.note(pack.n, "uploaded", file=name)
         self.log.note(pack.n, "creating", creating_at=self.clock())
         try:
             file, number = pack.file or "", pack.requests
             batch = await self.deferring.create(pack.token, path, file, number)
-        except QueueFull:
-            self._refused(pack, "the queue is full")
-            raise
-        except Fatal as fatal:
-            self._refused(pack, printable(str(fatal)))
+        except (QueueFull, Fatal) as error:
+            self._refused(pack, printable(str(error)))
             raise
         except Fault as fault:
             if fault.kind == "malformed":
-                self._is_given_up(pack, fault)
+                self.looks.is_given_up(pack, fault)
             raise
         self._created(pack, batch)
         if self.deferring.told(path) is None:
@@ -202,7 +168,7 @@ class Remote:
 
     def _refused(self, pack: Pack, why: str) -> None:
         # An upload may be gone when it is needed again.
-        before = {"creating_at": None, "file": None, "id": "", "created_at": None, "unread": 0}
+        before = {**NOT_CREATED, "creating_at": None, "file": None, "unread": 0}
         self.log.note(pack.n, "refused", why=why, **before)
 
     async def _search(self, pack: Pack) -> bool:
@@ -216,11 +182,11 @@ class Remote:
         known = [id for one in self.log.packs.values() for id in (one.id, *one.strangers) if id]
         is_late = self.clock() - since >= GRACE_S
         try:
-            batch = await self._patiently(
+            batch = await self.looks.patiently(
                 lambda: self.deferring.find(pack.token, since - 60, pack.requests, known)
             )
         except Fault as fault:
-            if fault.kind == "malformed" and self._is_given_up(pack, fault) and is_late:
+            if fault.kind == "malformed" and self.looks.is_given_up(pack, fault) and is_late:
                 return self._lose(pack, fault)
             raise
         if batch is not None:
@@ -243,24 +209,21 @@ class Remote:
         try:
             if not pack.ended and not await self._has_ended(pack):
                 return False
-            lines = await self._fetch(pack)
+            await self.looks.fetch(pack)
         except Gone as gone:
             return self._lose(pack, gone)
-        if lines and pack.found and self.spool.is_foreign(pack):
+        if pack.found and self.spool.is_foreign(pack):
             # It is left alone, and the pack's own is searched for again.
             self.notice(f"batch {pack.n}: {pack.id} is not of this run, and is left as it is")
             strangers = (*pack.strangers, pack.id)
-            self.log.note(
-                pack.n, "released", strangers=strangers, id="", created_at=None, expires_at=None,
-                ended=False, status="", where=(),
-            )  # fmt: skip
+            self.log.note(pack.n, "released", strangers=strangers, **NOT_CREATED)
             self.log.remove(pack.n, "results")
             return False
         self.log.note(pack.n, "fetched")
         return self._take(pack)
 
     async def _has_ended(self, pack: Pack) -> bool:
-        batch = await self._poll(pack)
+        batch = await self.looks.poll(pack)
         pack.status, pack.answered, pack.failed = batch.status, batch.answered, batch.failed
         pack.expires_at = batch.expires_at or pack.expires_at
         if not batch.ended:
@@ -276,79 +239,6 @@ class Remote:
             self.spool.fatal = self.spool.fatal or failed
         return True
 
-    async def _poll(self, pack: Pack) -> RemoteBatch:
-        """Ask how a batch is doing.
-
-        After `UNREAD_LOOKS` looks at one whose state cannot be read, or that has not ended a day
-        after it should have, it counts as ended: with the results that the provider names, else
-        `Gone` is raised, and it is cancelled.
-        """
-        known: list[RemoteBatch] = []
-        is_asked = self.deferring.told(self.log.file(pack.n, "requests")) is None
-        ends = pack.expires_at or (pack.created_at or self.clock()) + LIFE_S
-
-        async def look() -> RemoteBatch:
-            batch = await self.deferring.poll(pack.id)
-            known[:] = [batch]
-            if batch.unread:
-                raise Fault("malformed", f"{' and '.join(batch.unread)} cannot be read")
-            if is_asked and not batch.ended and self.clock() > ends + OVERDUE_S:
-                raise Fault("malformed", f"it is '{batch.status}' long after it should have ended")
-            return batch
-
-        try:
-            return await self._patiently(look)
-        except Fault as fault:
-            if fault.kind != "malformed" or not self._is_given_up(pack, fault):
-                raise
-            if known and known[0].where:
-                return replace(known[0], ended=True, unbilled=False)
-            with contextlib.suppress(Fault, Fatal):
-                await self.deferring.cancel(pack.id)
-            raise Gone("malformed", str(fault)) from fault
-
-    async def _fetch(self, pack: Pack) -> int:
-        """Fetch the results of a batch, and return the number of their lines.
-
-        Of results that break off, the whole lines are taken: at once if the provider has no more,
-        and after `UNREAD_LOOKS` looks if the connection failed.
-        """
-        path = self.log.file(pack.n, "results")
-        new = path.with_name(path.name + ".new")
-        try:
-            await self._patiently(lambda: self._download(new, self._ended(pack)))
-        except Torn as torn:
-            enough = self._is_given_up(pack, torn)
-            if torn.kind != "malformed" and not enough:
-                raise
-            self.notice(
-                f"batch {pack.n}: {printable(str(torn))}; its whole lines are read, and the rest "
-                "counts at its highest cost and is asked again"
-            )
-        try:
-            with new.open("rb") as file:
-                lines = sum(1 for _ in file)
-            new.replace(path)
-            sync_folder(path.parent)
-        except OSError as error:
-            raise write_error(new, error) from error
-        return lines
-
-    async def _download(self, new: Path, batch: RemoteBatch) -> None:
-        try:
-            with new.open("wb") as file:
-                try:
-                    async for line in self.deferring.fetch(batch):
-                        file.write(line.rstrip(b"\r\n") + b"\n")
-                finally:
-                    file.flush()
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise write_error(new, error) from error
-
-    def _ended(self, pack: Pack) -> RemoteBatch:
-        return RemoteBatch(pack.id, pack.status, True, where=pack.where)
-
     def _take(self, pack: Pack) -> bool:
         if strange := self.spool.take_results(pack):
             self.notice(
@@ -358,7 +248,7 @@ class Remote:
         return True
 
     def _lose(self, pack: Pack, fault: Fault) -> bool:
-        self.spool.lose(pack, str(fault))
+        self.spool.give_up(pack, Fault("server", str(fault)))
         self.notice(
             f"batch {pack.n}: {printable(str(fault))}; its {pack.requests:,} requests may have "
             f"cost up to ${pack.upper:.2f} and are sent again"
@@ -366,45 +256,17 @@ class Remote:
         self._end(pack, "dropped", str(fault))
         return True
 
-    def _drop(self, pack: Pack, why: str) -> None:
-        self.spool.give_up(pack, why, free=True)
-        self._end(pack, "dropped", why)
-
     async def _close(self, pack: Pack) -> None:
-        if unread := self.spool.give_up(pack, "not read", free=False):
+        if unread := self.spool.give_up(pack, "not read"):
             self.notice(
                 f"batch {pack.n}: {counted(unread, 'reply', 'replies')} came too late for steps "
                 "that had ended; what they may have cost at most counts as spent"
             )
         # Only tidiness: the provider deletes its files some time later anyway.
         with contextlib.suppress(Fault):
-            await self.deferring.clean(self._ended(pack), pack.file or "")
+            await self.deferring.clean(ended(pack), pack.file or "")
         self._end(pack, "drained")
 
     def _end(self, pack: Pack, event: Literal["drained", "dropped"], why: str = "") -> None:
         self.log.note(pack.n, event, why=why)
-        self.spool.forget(pack)
         self.log.remove(pack.n, "ids", "requests", "results")
-
-    # Both ways.
-
-    async def _patiently(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Do what may be done twice, until it succeeds or has failed a few times."""
-        for left in reversed(range(ATTEMPTS)):
-            try:
-                return await call()
-            except (QueueFull, Gone):
-                raise
-            except Fault as fault:
-                wait_s = FIRST_WAIT_S * 2 ** (ATTEMPTS - 1 - left)
-                wait_s = max(fault.retry_after_s or 0.0, wait_s)
-                if not left or wait_s > LONGEST_WAIT_S:
-                    raise
-                await self.sleep(wait_s)
-        raise AssertionError
-
-    def _is_given_up(self, pack: Pack, fault: Fault) -> bool:
-        """Note that the provider's word could not be read. Returns whether it was looked at often
-        enough."""
-        self.log.note(pack.n, "unread", why=printable(str(fault)), unread=pack.unread + 1)
-        return pack.unread >= UNREAD_LOOKS

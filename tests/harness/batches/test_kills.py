@@ -310,7 +310,7 @@ def test_cancelling_asks_the_provider_for_nothing_that_was_not_sent(server: Wire
 def test_cancelling_where_nobody_answers_is_one_line_and_may_be_repeated(
     server: WireServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.batches.remote.FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr("harness.batches.looks.FIRST_WAIT_S", 0.001)
     assert call(*arguments(server)).code == WAITING
     server.batches.switches.down = True
     refused = call("batches", "run", "--cancel")
