@@ -66,11 +66,7 @@ class Spool:
     _calls: dict[str, PackedCall] = field(default_factory=dict)
     _held: dict[str, float] = field(default_factory=dict)
     _sent: dict[str, dict[str, Any]] = field(default_factory=dict)
-    # Of equal calls: the request of the last one sent, those that were answered, and the calls that
-    # wait for another one's request.
     _equal: dict[str, str] = field(default_factory=dict)
-    _answered: set[str] = field(default_factory=set)
-    _waiting: dict[str, tuple[StepKey, str]] = field(default_factory=dict)
     _readied: asyncio.Lock = field(default_factory=asyncio.Lock)
     _is_ready: bool = False
 
@@ -100,18 +96,8 @@ class Spool:
     @property
     def waiting(self) -> set[StepKey]:
         """Units and repeats that wait for something that has not come back."""
-        out = self._held
-        keys = {self._calls[id].key for id in out if id not in self.results}
-        others = {key for key, id in self._waiting.values() if id in out and id not in self.results}
-        return (keys | others) - self.fetched
-
-    def lets_go(self) -> bool:
-        """Return whether calls have waited for an equal one that is over now: they are to be asked
-        in another pass."""
-        over = [call for call, (_, id) in self._waiting.items() if id not in self._held]
-        for call in over:
-            del self._waiting[call]
-        return bool(over)
+        keys = {self._calls[id].key for id in self._held if id not in self.results}
+        return keys - self.fetched
 
     # For dialogues.
 
@@ -125,7 +111,6 @@ class Spool:
         Returns None for a call that is to be made at once. Raises `Parked` until the reply is here,
         `GaveUp` after too many attempts, and as `Deferring.line`.
         """
-        self._waiting.pop(request.id, None)
         attempt, filtered = 0, False
         while True:
             attempt += 1
@@ -135,23 +120,23 @@ class Spool:
                     break
                 reply = self._read(id, request)
                 if reply is not None:
-                    cost = self.pricing.cost(reply)
                     if filtered or reply.finish is not Finish.CONTENT_FILTER:
-                        self._release(id, self._held.get(id, 0.0) if cost is None else cost)
-                        self._answered.add(beginning(id))
-                        return Answered(reply, attempt, cost)
+                        return self._answered(id, reply, attempt)
                     # A filter may act at random; what it says twice is taken as its answer.
-                    self._fail(id, FILTERED, cost=cost)
+                    self._fail(id, FILTERED, cost=self.pricing.cost(reply))
             filtered |= self.again[id].reason == FILTERED
             fault = self.failed.get(id)
             if fault is not None and attempt % ATTEMPTS == 0:
                 raise GaveUp(fault.kind, attempt, printable(str(fault)))
         if id in self._calls:
             raise Parked
-        equal = self._equal.get(beginning(id), "")
-        if shares and equal in self._held and beginning(id) not in self._answered:
-            self._waiting[request.id] = (request.unit_id, request.repeat), equal
-            raise Parked
+        equal = self._equal.get(beginning(id)) if shares else None
+        if equal is not None and equal not in self.again:
+            if equal not in self.results:
+                raise Parked
+            reply = self._read(equal, request)
+            if reply is not None and reply.finish is Finish.STOP:
+                return self._answered(equal, reply, 1)
         if not self.spools:
             return None
         await self._spool(id, request, tokens)
@@ -248,6 +233,8 @@ class Spool:
         for id in self._packed.pop(pack.n):
             self.results.forget(id)
             del self._calls[id]
+            if self._equal.get(beginning(id)) == id:
+                del self._equal[beginning(id)]
         return len(unread)
 
     # Parts of the above.
@@ -260,7 +247,14 @@ class Spool:
         # Of equal parameters, which are few, one object serves all calls.
         sent = self._sent.setdefault(repr(call.sent), call.sent)
         self._calls[call.id] = packed[call.id] = msgspec.structs.replace(call, sent=sent)
-        self._equal[beginning(call.id)] = call.id
+        if self._equal.setdefault(beginning(call.id), call.id) in self.again:
+            self._equal[beginning(call.id)] = call.id
+
+    def _answered(self, id: str, reply: Reply, attempt: int) -> Answered[Reply]:
+        # What an equal call was billed for costs nothing once more.
+        cost = self.pricing.cost(reply) if id in self._held else 0.0
+        self._release(id, self._held.get(id, 0.0) if cost is None else cost)
+        return Answered(reply, attempt, cost)
 
     def _read(self, id: str, request: Request) -> Reply | None:
         """Return the reply in a result; without one, note why and return None."""

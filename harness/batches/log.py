@@ -26,7 +26,7 @@ from harness.runs.batches import BATCHES, OVER, PACKS, PackHead
 from harness.runs.files import append_lines, cut_torn, read_records, sealed
 
 NEW = "new"
-_OURS = {"ids.jsonl", "requests.jsonl", "results.jsonl", "results.jsonl.new"}
+_OURS = {"ids.jsonl", "ids.jsonl.new", "requests.jsonl", "results.jsonl", "results.jsonl.new"}
 
 Event = Literal[
     "sealed",

@@ -60,6 +60,8 @@ class Passes:
         all_settled = len(self.directory.settled) == self.plan.dialogues
         if not spool.spools or all_settled:
             remote.withdraw()
+        if all_settled and not remote.log.live:
+            return
         wait_s, passed = FIRST_WAIT_S, False
         while True:
             came = await remote.collect()
@@ -69,8 +71,6 @@ class Passes:
             if came or not (passed or idle):
                 try:
                     await self._pass(engine, session)
-                    while spool.lets_go():
-                        await self._pass(engine, session)
                 except CostLimitReached as reached:
                     if not remote.open:
                         raise
