@@ -9,28 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import httpx2
 import msgspec
 
-from adapters.api import ApiAdapter
 from adapters.batches.contract import Fields, Gone, PackLimits, RemoteBatch, Said
-from adapters.batches.hosted import (
-    MAX_PAGES,
-    UPLOAD_S,
-    HostedLines,
-    checked_id,
-    is_id,
-    over,
-    seconds_of,
-)
+from adapters.batches.hosted import UPLOAD_S, SdkLines, checked_id, is_id, over, seconds_of
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
 
 LIMITS = PackLimits(requests=100_000, bytes=64 << 20)
 """A quarter of the bytes allowed, since they go out in one request."""
@@ -63,12 +49,11 @@ class _Line(msgspec.Struct):
     result: _Said
 
 
-class AnthropicBatches(HostedLines):
-    """One model in Anthropic's batches."""
+class AnthropicBatches(SdkLines):
+    """One model in Anthropic's batches, by an `AsyncAnthropic`."""
 
-    def __init__(self, adapter: ApiAdapter, client: AsyncAnthropic) -> None:
-        super().__init__(adapter, LIMITS)
-        self._client = client
+    limits = LIMITS
+    address = f"{PATH}/"
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         return b'{"custom_id":"%b","params":%b}' % (id, body)
@@ -88,28 +73,17 @@ class AnthropicBatches(HostedLines):
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         # The API is not documented to take a body without its length.
-        options: Any = {
-            "headers": {"Content-Length": str(_length(path))},
-            "timeout": UPLOAD_S,
-        }
-        made = self._client.post(
-            PATH, content=_body(path), cast_to=httpx2.Response, options=options
-        )
-        batch = await self._ask(made)
-        return self._batch(batch, checked_id(batch.text("id")))
+        options = {"headers": {"Content-Length": str(_length(path))}, "timeout": UPLOAD_S}
+        made = self._call("post", PATH, content=_body(path), options=options)
+        return await self._begun(made)
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        after: dict[str, object] = {}
         found: RemoteBatch | None = None
         earliest = since - CLOCKS_S
-        for _ in range(MAX_PAGES):
-            options: Any = {"params": {"limit": 100, **after}}
-            asked = self._client.get(PATH, cast_to=httpx2.Response, options=options)
-            page = await self._ask(asked)
-            batches = page.each("data")
-            for batch in batches:
+        async for page in self._pages(PATH, "after_id", limit=100):
+            for batch in page:
                 begun, id = seconds_of(batch.text("created_at")), batch.text("id")
                 if begun is None or begun < earliest or not is_id(id) or id in known:
                     continue
@@ -118,33 +92,20 @@ class AnthropicBatches(HostedLines):
                 # ours as well: two machines have two clocks.
                 if read.total == total and (begun >= since or found is None):
                     found = read
-            oldest = seconds_of(batches[-1].text("created_at")) if batches else None
-            if not page.get("has_more", bool) or oldest is None or oldest < earliest:
+            oldest = seconds_of(page[-1].text("created_at")) if page else None
+            if oldest is None or oldest < earliest:
                 break
-            after = {"after_id": batches[-1].text("id")}
         return found
-
-    async def poll(self, id: str) -> RemoteBatch:
-        asked = self._client.get(f"{PATH}/{checked_id(id)}", cast_to=httpx2.Response)
-        return self._batch(await self._ask(asked, known=True), id)
 
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         if not batch.where:
             raise Gone("server", f"{self._adapter.speaker} keeps no results of {batch.id}")
         # Not from `results_url`: the key goes to no address that a server names.
-        path = f"{PATH}/{checked_id(batch.id)}/results"
-        options: Any = {"headers": {"Accept": "application/binary"}}
-        opened = self._client.get(path, cast_to=httpx2.Response, options=options, stream=True)
-        async for line in self._lines(opened):
+        async for line in self._content(f"{PATH}/{checked_id(batch.id)}/results"):
             yield line
 
-    async def cancel(self, id: str) -> None:
-        path = f"{PATH}/{checked_id(id)}/cancel"
-        await self._unless_over(self._client.post(path, cast_to=httpx2.Response))
-
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
-        path = f"{PATH}/{checked_id(batch.id)}"
-        await self._unless_over(self._client.delete(path, cast_to=httpx2.Response))
+        await self._unless_over(self._call("delete", self.address + checked_id(batch.id)))
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         counts, expires_at = batch.inner("request_counts"), seconds_of(batch.text("expires_at"))

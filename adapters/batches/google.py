@@ -62,12 +62,15 @@ class _Line(msgspec.Struct):
 class GoogleBatches(HostedLines):
     """One model in batches of the Gemini API."""
 
+    limits = LIMITS
     id_field = "key"
+    address = ""
+    cancels = ":cancel"
 
     def __init__(
         self, adapter: ApiAdapter, endpoint: Endpoint, sdk: Callable[[], genai.Client]
     ) -> None:
-        super().__init__(adapter, LIMITS)
+        super().__init__(adapter)
         name = adapter.info.model
         self._model = quote(name if "/" in name else f"models/{name}")
         self._http, self._root = adapter.http, endpoint.url.rstrip("/")
@@ -124,9 +127,8 @@ class GoogleBatches(HostedLines):
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         batch = {"displayName": token, "inputConfig": {"fileName": uploaded}}
-        made = self._call("POST", f"{self._model}:batchGenerateContent", json={"batch": batch})
-        operation = await self._ask(made)
-        return self._batch(operation, checked_id(operation.text("name")))
+        begins = f"{self._model}:batchGenerateContent"
+        return await self._begun(self._call("post", begins, json={"batch": batch}), "name")
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
@@ -138,24 +140,18 @@ class GoogleBatches(HostedLines):
                 return self._batch(operation, name)
         return None
 
-    async def poll(self, id: str) -> RemoteBatch:
-        return self._batch(await self._ask(self._call("GET", checked_id(id)), known=True), id)
-
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         for name in batch.where:
             async for line in self._lines(self._opened(name)):
                 yield line
 
-    async def cancel(self, id: str) -> None:
-        await self._unless_over(self._call("POST", f"{checked_id(id)}:cancel"))
-
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         for name in filter(None, (uploaded, *batch.where)):
-            await self._unless_over(self._call("DELETE", checked_id(name)))
+            await self._unless_over(self._call("delete", checked_id(name)))
 
     async def _call(self, method: str, path: str, **more: Any) -> httpx2.Response:
         url = f"{self._root}/v1beta/{path}"
-        response = await self._http.request(method, url, headers=self._headers, **more)
+        response = await self._http.request(method.upper(), url, headers=self._headers, **more)
         return response.raise_for_status()
 
     async def _opened(self, name: str) -> httpx2.Response:
@@ -169,27 +165,27 @@ class GoogleBatches(HostedLines):
         path."""
         query = {"pageSize": "100"}
         for _ in range(MAX_PAGES):
-            page = await self._ask(self._call("GET", path, params=query))
+            page = await self._ask(self._call("get", path, params=query))
             for one in page.each(name or path):
                 yield one
             if not (after := page.text("nextPageToken")):
                 return
             query["pageToken"] = after
 
-    def _batch(self, operation: Fields, id: str) -> RemoteBatch:
-        told, error = operation.inner("metadata"), operation.inner("error")
+    def _batch(self, batch: Fields, id: str) -> RemoteBatch:
+        told, error = batch.inner("metadata"), batch.inner("error")
         state, code = _STATE.sub("", told.text("state")), error.count("code")
-        outputs = operation.inner("response"), told.inner("output")
+        outputs = batch.inner("response"), told.inner("output")
         named = {name for one in outputs if (name := one.text("responsesFile"))}
         files = sorted(filter(is_id, named))
         begun = seconds_of(told.text("createTime"))
         expires_at = None if begun is None else moment(begun + LIFE_S)
         ended = (
-            operation.get("done", bool) is True
+            batch.get("done", bool) is True
             or state in ENDED
             or (state not in RUNNING and (bool(files or code) or over(expires_at)))
         )
-        unread = (_FILES if ended else _SIGNS) & operation.odd
+        unread = (_FILES if ended else _SIGNS) & batch.odd
         if named or state == "SUCCEEDED":
             unread.add("responsesFile")
         stats = told.inner("batchStats")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Fields, Gone, Lines, PackLimits, QueueFull, Torn
+from adapters.batches.contract import Fields, Gone, Lines, QueueFull, RemoteBatch, Torn
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
 from adapters.faults import Failure, judge
@@ -31,11 +32,34 @@ T = TypeVar("T")
 
 
 class HostedLines(Lines):
-    """Batches at a provider; a subclass knows its API."""
+    """Batches at a provider; a subclass knows its API.
 
-    def __init__(self, adapter: ApiAdapter, limits: PackLimits) -> None:
-        super().__init__(adapter)
-        self.limits = limits
+    address: what comes before a batch's id in its path.
+    cancels: what follows it where the batch is cancelled.
+    """
+
+    address: ClassVar[str]
+    cancels: ClassVar[str] = "/cancel"
+
+    @abstractmethod
+    def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
+        """Ask at a path. `more` are arguments of the provider's client."""
+
+    @abstractmethod
+    def _batch(self, batch: Fields, id: str) -> RemoteBatch:
+        """Read a batch."""
+
+    async def poll(self, id: str) -> RemoteBatch:
+        asked = self._call("get", self.address + checked_id(id))
+        return self._batch(await self._ask(asked, known=True), id)
+
+    async def cancel(self, id: str) -> None:
+        await self._unless_over(self._call("post", self.address + checked_id(id) + self.cancels))
+
+    async def _begun(self, call: Awaitable[httpx2.Response], id_field: str = "id") -> RemoteBatch:
+        """Return the batch that a call begins."""
+        batch = await self._ask(call)
+        return self._batch(batch, checked_id(batch.text(id_field)))
 
     async def _ask(self, call: Awaitable[httpx2.Response], *, known: bool = False) -> Fields:
         """Return the provider's answer to a call. Raises as `_made`, and `Fault` for one that is
@@ -93,6 +117,35 @@ class HostedLines(Lines):
             if line is None:
                 return
             yield line
+
+
+class SdkLines(HostedLines):
+    """Batches of a provider whose SDK is asked: it has the address and the key."""
+
+    def __init__(self, adapter: ApiAdapter, client: Any) -> None:
+        super().__init__(adapter)
+        self._client = client
+
+    def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
+        from httpx2 import Response
+
+        called: Awaitable[Response] = getattr(self._client, method)(path, cast_to=Response, **more)
+        return called
+
+    async def _pages(self, path: str, after: str, **query: object) -> AsyncIterator[list[Fields]]:
+        """Return the objects of a listing, page by page; `after` takes the last id of a page."""
+        for _ in range(MAX_PAGES):
+            page = await self._ask(self._call("get", path, options={"params": dict(query)}))
+            items = page.each("data")
+            yield items
+            if not page.get("has_more", bool) or not items:
+                return
+            query[after] = items[-1].text("id")
+
+    def _content(self, path: str) -> AsyncIterator[bytes]:
+        """Return the lines at a path."""
+        options = {"headers": {"Accept": "application/binary"}}
+        return self._lines(self._call("get", path, options=options, stream=True))
 
 
 def checked_id(id: str) -> str:

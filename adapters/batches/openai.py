@@ -6,30 +6,16 @@ against the API reference and openai 3.54, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import httpx2
 import msgspec
 
-from adapters.api import ApiAdapter
 from adapters.batches.contract import Fields, Lines, PackLimits, RemoteBatch, Said
-from adapters.batches.hosted import (
-    MAX_PAGES,
-    UPLOAD_S,
-    HostedLines,
-    checked_id,
-    is_id,
-    moment,
-    over,
-)
+from adapters.batches.hosted import UPLOAD_S, SdkLines, checked_id, is_id, moment, over
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 LIMITS = PackLimits(requests=50_000, bytes=190_000_000, queued_tokens=2_000_000)
 ENDPOINT = "/v1/chat/completions"
@@ -76,17 +62,16 @@ class ChatLines(Lines):
         return Said(failure=self._adapter.failed(response.status_code, error))
 
 
-class OpenAIBatches(ChatLines, HostedLines):
-    """One model in OpenAI's batches."""
+class OpenAIBatches(ChatLines, SdkLines):
+    """One model in OpenAI's batches, by an `AsyncOpenAI`."""
 
-    def __init__(self, adapter: ApiAdapter, client: AsyncOpenAI) -> None:
-        super().__init__(adapter, LIMITS)
-        self._client = client
+    limits = LIMITS
+    address = "/batches/"
 
     async def upload(self, token: str, path: Path) -> str:
         # An open file is sent in pieces; a path would be read as a whole.
         with path.open("rb") as file:
-            made: Any = self._client.files.with_raw_response.create(
+            made = self._client.files.with_raw_response.create(
                 file=(_file_name(token), file, "application/jsonl"),
                 purpose="batch",
                 timeout=UPLOAD_S,
@@ -94,8 +79,8 @@ class OpenAIBatches(ChatLines, HostedLines):
             return checked_id((await self._ask(made)).text("id"))
 
     async def find_upload(self, token: str) -> str | None:
-        query = {"purpose": "batch", "limit": 1000, "order": "desc"}
-        async for page in self._pages("/files", query):
+        listed = self._pages("/files", "after", purpose="batch", limit=1000, order="desc")
+        async for page in listed:
             for file in page:
                 if file.text("filename") == _file_name(token) and is_id(file.text("id")):
                     return file.text("id")
@@ -108,14 +93,12 @@ class OpenAIBatches(ChatLines, HostedLines):
             "input_file_id": uploaded,
             "metadata": {"vlm_eval": token},
         }
-        made = self._client.post("/batches", body=body, cast_to=httpx2.Response)
-        batch = await self._ask(made)
-        return self._batch(batch, checked_id(batch.text("id")))
+        return await self._begun(self._call("post", "/batches", body=body))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        async for page in self._pages("/batches", {"limit": 100}):
+        async for page in self._pages("/batches", "after", limit=100):
             for batch in page:
                 id, ours = batch.text("id"), batch.inner("metadata").text("vlm_eval") == token
                 if ours and is_id(id) and id not in known:
@@ -125,39 +108,14 @@ class OpenAIBatches(ChatLines, HostedLines):
                 break
         return None
 
-    async def poll(self, id: str) -> RemoteBatch:
-        asked = self._client.get(f"/batches/{checked_id(id)}", cast_to=httpx2.Response)
-        return self._batch(await self._ask(asked, known=True), id)
-
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         for id in batch.where:
-            path = f"/files/{checked_id(id)}/content"
-            options: Any = {"headers": {"Accept": "application/binary"}}
-            opened = self._client.get(path, cast_to=httpx2.Response, options=options, stream=True)
-            async for line in self._lines(opened):
+            async for line in self._content(f"/files/{checked_id(id)}/content"):
                 yield line
-
-    async def cancel(self, id: str) -> None:
-        asked = self._client.post(f"/batches/{checked_id(id)}/cancel", cast_to=httpx2.Response)
-        await self._unless_over(asked)
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         for id in filter(None, (uploaded, *batch.where)):
-            await self._unless_over(
-                self._client.delete(f"/files/{checked_id(id)}", cast_to=httpx2.Response)
-            )
-
-    async def _pages(self, path: str, query: Mapping[str, object]) -> AsyncIterator[list[Fields]]:
-        after: dict[str, object] = {}
-        for _ in range(MAX_PAGES):
-            options: Any = {"params": {**query, **after}}
-            asked = self._client.get(path, cast_to=httpx2.Response, options=options)
-            page = await self._ask(asked)
-            items = page.each("data")
-            yield items
-            if not page.get("has_more", bool) or not items:
-                return
-            after = {"after": items[-1].text("id")}
+            await self._unless_over(self._call("delete", f"/files/{checked_id(id)}"))
 
     def _batch(self, batch: Fields, id: str) -> RemoteBatch:
         status, expires_at = batch.text("status"), batch.number("expires_at")
