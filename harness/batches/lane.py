@@ -42,7 +42,9 @@ class Spool:
     spools: whether new calls are made so; otherwise only what was sent before is waited for.
     recorded: the ids of the calls on record when the session began.
     ready: called once before the first request is put into a pack.
+    first: the most that this costs, in US dollars.
     full: why no further call can be paid for; None as long as there is money.
+    wanted: the most that the call would have cost, in US dollars.
     fatal: what the provider says that would be said of every call.
     again: failed requests by id.
     failed: why, for those of the last pass.
@@ -54,10 +56,12 @@ class Spool:
     spools: bool
     recorded: Container[str]
     ready: Callable[[], Awaitable[None]]
+    first: float = 0.0
     results: Results = field(init=False)
     budget: Budget = field(init=False)
     pricing: Pricing = UNPRICED
     full: CostLimitReached | None = None
+    wanted: float = 0.0
     fatal: Fatal | None = None
     again: dict[str, Again] = field(default_factory=dict)
     failed: dict[str, Fault] = field(default_factory=dict)
@@ -151,8 +155,11 @@ class Spool:
 
     async def _spool(self, id: str, request: Request, tokens: int) -> None:
         upper = self.pricing.upper_cost(replace(request, tier="batch"))
-        if self.full or not self.budget.fits(upper):
-            self.full = self.full or self.budget.exhausted(upper)
+        # What came back is read first; then there may be money for the first call as well.
+        wanted = upper + (0.0 if self._is_ready else self.first)
+        if self.full or not self.budget.fits(wanted):
+            if self.full is None:
+                self.full, self.wanted = self.budget.exhausted(wanted), wanted
             return
         self._hold(id, upper)
         try:

@@ -17,7 +17,7 @@ from adapters.catalog import MODELS
 from adapters.contract import Fatal, PictureSource
 from harness.batches.log import BatchLog
 from harness.errors import UserError
-from harness.planning.estimated_calls import EstimatedCall
+from harness.planning.estimated_calls import EstimatedCall, preflight_calls
 from harness.planning.model import options_of
 from harness.planning.plan import Plan
 from harness.planning.tier_table import Traffic, Wave
@@ -75,8 +75,10 @@ def open_batches(
     deferring = deferring_of(plan.model.adapter, plan.model.info.name, directory.path)
     heads = read_records(directory.path / CALLS, CallHead) if log.live else ()
     recorded = {head.id for head in heads}
-    ready = ready if deferring.preflights else nothing
-    spool = Spool(deferring, log, pictures, spools, recorded, ready)
+    first = max((case.cost or 0.0 for case in preflight_calls(plan)), default=0.0)
+    if not deferring.preflights:
+        ready, first = nothing, 0.0
+    spool = Spool(deferring, log, pictures, spools, recorded, ready, first)
     queued = BatchSettings.of(plan.settings).queue_tokens or deferring.limits.queued_tokens
     return Passes(plan, directory, spool, Remote(deferring, log, spool, say, queued), say)
 

@@ -71,6 +71,9 @@ class Passes:
             if came or not (passed or idle):
                 try:
                     await self._pass(engine, session)
+                    # What came back has cost less than was set aside.
+                    while spool.full and spool.budget.fits(spool.wanted):
+                        await self._pass(engine, session)
                 except CostLimitReached as reached:
                     if not remote.open:
                         raise
