@@ -22,7 +22,6 @@ import msgspec
 from adapters import prices
 from adapters.api import ApiAdapter, hosted, picture_text, said_before, served_on
 from adapters.api_client import Json
-from adapters.catalog import BATCHES
 from adapters.checks import counted, named, usage_of
 from adapters.contract import (
     Adapter,
@@ -42,6 +41,7 @@ from adapters.endpoints import (
     need_package,
 )
 from adapters.event_streams import messages_answer
+from adapters.registry import load
 from adapters.sdk_client import SdkClient
 from adapters.thinking import Thinking, thinking_of
 
@@ -184,7 +184,7 @@ class AnthropicAdapter(SdkClient[AdapterInfo], ApiAdapter):
 
     def deferring(self, folder: Path) -> Any:
         """Return the way to send requests in batches."""
-        return BATCHES.make("anthropic", adapter=self, client=self.client)
+        return load("adapters.batches.anthropic:AnthropicBatches")(self, self.client)
 
     async def _compose(self, request: Request, pictures: PictureSource) -> Json:
         conversation = request.conversation

@@ -12,7 +12,7 @@ import difflib
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from adapters.contract import Adapter, Described, UnknownOption
 from adapters.embedding import Embedder
@@ -104,13 +104,6 @@ EMBEDDERS.add(
     "adapters.embed.lexical:LexicalEmbedder",
     "words that have letters in common, without a model; needs nothing",
 )
-
-BATCHES: Registry[Any] = Registry("kind of batches", "vlm_eval.batches", has=("create", "fetch"))
-"""How adapters send requests in batches (`adapters.batches.contract.Deferring`)."""
-BATCHES.add("openai", "adapters.batches.openai:OpenAIBatches", "OpenAI's API and servers like it")
-BATCHES.add("anthropic", "adapters.batches.anthropic:AnthropicBatches", "Anthropic's API")
-BATCHES.add("google", "adapters.batches.google:GoogleBatches", "the Gemini API")
-BATCHES.add("file", "adapters.vllm.file:FileBatches", "files for `vllm run-batch`")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from adapters import chat_answers
 from adapters.api import ApiAdapter, picture_text, said_before, served_on
 from adapters.api_client import Json
-from adapters.catalog import BATCHES
 from adapters.chat_answers import Answer
 from adapters.checks import named
 from adapters.contract import (
@@ -28,6 +27,7 @@ from adapters.contract import (
 from adapters.conversation import Finish, Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint
 from adapters.open_models import OPEN_MODELS, OpenModel, open_model
+from adapters.registry import load
 from adapters.sdk_client import OpenAIClient
 
 
@@ -83,7 +83,7 @@ class ChatAdapter(OpenAIClient[AdapterInfo], ApiAdapter):
 
     def deferring(self, folder: Path) -> Any:
         """Return the way to send requests in batches."""
-        return BATCHES.make("openai", adapter=self, client=self.client)
+        return load("adapters.batches.openai:OpenAIBatches")(self, self.client)
 
     def _marks(self, request: Request) -> set[int]:
         """Return the indexes of the messages at whose end the provider's prompt cache is to be

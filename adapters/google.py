@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adapters import prices
 from adapters.api import ApiAdapter, hosted, said_before
 from adapters.api_client import Json
-from adapters.catalog import BATCHES
 from adapters.contract import Adapter, Fatal, Generation, PictureSource, Request
 from adapters.conversation import Message, Reply, Text, Tier
 from adapters.endpoints import Endpoint, find_endpoint, need_model, need_package
@@ -29,6 +28,7 @@ from adapters.faults import Failure
 from adapters.google_answers import Answer, reply_of
 from adapters.google_models import facts_of
 from adapters.listing import LIMIT_S, said_of
+from adapters.registry import load
 
 if TYPE_CHECKING:
     import httpx2
@@ -158,9 +158,8 @@ class GoogleAdapter(ApiAdapter):
 
     def deferring(self, folder: Path) -> Any:
         """Return the way to send requests in batches."""
-        return BATCHES.make(
-            "google", adapter=self, endpoint=self._endpoint, sdk=lambda: self.client
-        )
+        made = load("adapters.batches.google:GoogleBatches")
+        return made(self, self._endpoint, lambda: self.client)
 
     async def listed(self) -> dict[str, str]:
         """Return what the server's list of models says of this one; {} if it says nothing."""

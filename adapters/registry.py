@@ -34,8 +34,6 @@ and factories are called with what the kind hands over:
     wrappers     settings                                settings, options, around
     starts       settings                                takes, begin
     observers    settings, given, say                    begun, finished, close
-    callers      nothing                                 check, open, heading, ...
-    batches      adapter, its client or folder           create, fetch
 
 Wrappers, starts and observers have the name of the setting that asks for them. One group names
 classes that are taken as they are:

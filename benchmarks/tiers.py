@@ -14,7 +14,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from adapters.conversation import Tier
-from harness.batches.leaf import WAVE_HOURS, deferring_of
+from harness.batches.leaf import WAVE_HOURS, planned
 from harness.planning.estimate import estimate
 from harness.planning.plan import Plan, plan_run
 from harness.planning.tier_table import Wave, reads_cache
@@ -75,7 +75,7 @@ def rows(model: str) -> Iterator[tuple[str, ...]]:
 
 def batches(plan: Plan, waves: Sequence[Wave], sizes: Sequence[float], times: float) -> str:
     """Describe the longest time of batches, and their number."""
-    limits = deferring_of(plan).limits
+    limits = planned(plan).limits
     hours, number = 0, 0
     for wave, size in zip(waves, sizes, strict=True):
         tokens = times * wave.prompt

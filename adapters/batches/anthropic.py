@@ -9,29 +9,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import httpx2
 import msgspec
 
-from adapters.api import ApiAdapter
-from adapters.batches.contract import Gone, PackLimits, RemoteBatch, Said
-from adapters.batches.hosted import (
-    MAX_PAGES,
-    UPLOAD_S,
-    HostedLines,
-    checked_id,
-    is_id,
-    over,
-    seconds_of,
-)
+from adapters.batches.contract import Fields, Gone, PackLimits, RemoteBatch, Said
+from adapters.batches.hosted import UPLOAD_S, SdkLines, checked_id, is_id, over, seconds_of
 from adapters.checks import read_json
 from adapters.contract import FaultKind
-from adapters.decoding import convert_to
 from adapters.faults import Failure
-
-if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic
 
 LIMITS = PackLimits(requests=100_000, bytes=64 << 20)
 """A quarter of the bytes allowed, since they go out in one request."""
@@ -64,153 +49,83 @@ class _Line(msgspec.Struct):
     result: _Said
 
 
-class _Inner(msgspec.Struct):
-    type: str = ""
-    message: str = ""
+class AnthropicBatches(SdkLines):
+    """One model in Anthropic's batches, by an `AsyncAnthropic`."""
 
-
-class _Error(msgspec.Struct):
-    error: _Inner | None = None
-
-
-class _Counts(msgspec.Struct):
-    processing: int = 0
-    succeeded: int = 0
-    errored: int = 0
-    canceled: int = 0
-    expired: int = 0
-
-
-class _Batch(msgspec.Struct):
-    id: str = ""
-    processing_status: str = ""
-    request_counts: _Counts | None = None
-    created_at: str | None = None
-    expires_at: str | None = None
-    ended_at: str | None = None
-    archived_at: str | None = None
-    results_url: str | None = None
-
-
-class _Page(msgspec.Struct):
-    data: list[_Batch] = []
-    has_more: bool = False
-
-
-class AnthropicBatches(HostedLines):
-    """One model in Anthropic's batches."""
-
-    def __init__(self, adapter: ApiAdapter, client: AsyncAnthropic) -> None:
-        super().__init__(adapter, LIMITS)
-        self._client = client
+    limits = LIMITS
+    address = f"{PATH}/"
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
         return b'{"custom_id":"%b","params":%b}' % (id, body)
 
     def _said(self, line: bytes) -> Said:
-        said = read_json(line, _Line)
-        id, result = said.custom_id, said.result
+        result = read_json(line, _Line).result
         if result.type == "succeeded":
-            return Said(id, result.message)
+            return Said(result.message)
         if result.type == "errored":
-            inner = _inner(result.error)
-            status = STATUS.get(inner.type, 500)
-            return Said(id, failure=self._adapter.failed(status, result.error))
+            error = result.error if isinstance(result.error, dict) else {}
+            status = STATUS.get(Fields(error).inner("error").text("type"), 500)
+            return Said(failure=self._adapter.failed(status, result.error))
         if result.type not in {"expired", "canceled"}:
             raise ValueError(f"a result of type '{result.type[:40]}'")
         kind: FaultKind = "timeout" if result.type == "expired" else "server"
-        return Said(id, failure=Failure(f"the request ended as '{result.type[:40]}'", kind=kind))
+        return Said(failure=Failure(f"the request ended as '{result.type[:40]}'", kind=kind))
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         # The API is not documented to take a body without its length.
-        options: Any = {
-            "headers": {"Content-Length": str(_length(path))},
-            "timeout": UPLOAD_S,
-        }
-        made = self._client.post(
-            PATH, content=_body(path), cast_to=httpx2.Response, options=options
-        )
-        batch = await self._ask(made, _Batch)
-        return self._batch(batch, checked_id(batch.id))
+        options = {"headers": {"Content-Length": str(_length(path))}, "timeout": UPLOAD_S}
+        made = self._call("post", PATH, content=_body(path), options=options)
+        return await self._begun(made)
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        after: dict[str, object] = {}
         found: RemoteBatch | None = None
         earliest = since - CLOCKS_S
-        for _ in range(MAX_PAGES):
-            options: Any = {"params": {"limit": 100, **after}}
-            asked = self._client.get(PATH, cast_to=httpx2.Response, options=options)
-            page = await self._ask(asked, _Page)
-            for batch in page.data:
-                begun = seconds_of(batch.created_at)
-                if begun is None or begun < earliest or not is_id(batch.id):
+        async for page in self._pages(PATH, "after_id", limit=100):
+            for batch in page:
+                begun, id = seconds_of(batch.text("created_at")), batch.text("id")
+                if begun is None or begun < earliest or not is_id(id) or id in known:
                     continue
-                read = self._batch(batch, batch.id)
+                read = self._batch(batch, id)
                 # Newest first: the last is the next after the attempt. One before it may be
                 # ours as well: two machines have two clocks.
-                if (
-                    read.total == total
-                    and read.id not in known
-                    and (begun >= since or found is None)
-                ):
+                if read.total == total and (begun >= since or found is None):
                     found = read
-            # Newest first.
-            oldest = seconds_of(page.data[-1].created_at) if page.data else None
-            if not page.has_more or oldest is None or oldest < earliest:
+            oldest = seconds_of(page[-1].text("created_at")) if page else None
+            if oldest is None or oldest < earliest:
                 break
-            after = {"after_id": page.data[-1].id}
         return found
-
-    async def poll(self, id: str) -> RemoteBatch:
-        asked = self._client.get(f"{PATH}/{checked_id(id)}", cast_to=httpx2.Response)
-        batch, unread = await self._read(asked, _Batch)
-        return self._batch(batch, id, unread)
 
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         if not batch.where:
             raise Gone("server", f"{self._adapter.speaker} keeps no results of {batch.id}")
         # Not from `results_url`: the key goes to no address that a server names.
-        path = f"{PATH}/{checked_id(batch.id)}/results"
-        options: Any = {"headers": {"Accept": "application/binary"}}
-        opened = self._client.get(path, cast_to=httpx2.Response, options=options, stream=True)
-        async for line in self._lines(opened):
+        async for line in self._content(f"{PATH}/{checked_id(batch.id)}/results"):
             yield line
 
-    async def cancel(self, id: str) -> None:
-        path = f"{PATH}/{checked_id(id)}/cancel"
-        await self._unless_over(self._client.post(path, cast_to=httpx2.Response))
-
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
-        path = f"{PATH}/{checked_id(batch.id)}"
-        await self._unless_over(self._client.delete(path, cast_to=httpx2.Response))
+        await self._unless_over(self._call("delete", self.address + checked_id(batch.id)))
 
-    def _batch(self, batch: _Batch, id: str, unread: frozenset[str] = frozenset()) -> RemoteBatch:
-        counts, expires_at = batch.request_counts or _Counts(), seconds_of(batch.expires_at)
-        failed = counts.errored + counts.canceled + counts.expired
-        ended = batch.processing_status == "ended" or (
-            batch.processing_status not in RUNNING
-            and (bool(batch.ended_at or batch.results_url) or over(expires_at))
+    def _batch(self, batch: Fields, id: str) -> RemoteBatch:
+        counts, expires_at = batch.inner("request_counts"), seconds_of(batch.text("expires_at"))
+        status, answered = batch.text("processing_status"), counts.count("succeeded")
+        failed = sum(map(counts.count, ("errored", "canceled", "expired")))
+        ended = status == "ended" or (
+            status not in RUNNING
+            and (bool(batch.text("ended_at") or batch.text("results_url")) or over(expires_at))
         )
         return RemoteBatch(
             id=id,
-            status=self._adapter.clean(batch.processing_status)[:40],
+            status=self._adapter.clean(status)[:40],
             ended=ended,
-            total=counts.processing + counts.succeeded + failed,
-            answered=counts.succeeded,
+            total=counts.count("processing") + answered + failed,
+            answered=answered,
             failed=failed,
             expires_at=expires_at,
-            where=(id,) if ended and seconds_of(batch.archived_at) is None else (),
-            unread=() if ended else tuple({"processing_status"} & unread),
+            where=(id,) if ended and seconds_of(batch.text("archived_at")) is None else (),
+            unread=() if ended else tuple({"processing_status"} & batch.odd),
         )
-
-
-def _inner(error: object) -> _Inner:
-    try:
-        return convert_to(error, _Error).error or _Inner()
-    except msgspec.ValidationError:
-        return _Inner()
 
 
 def _length(path: Path) -> int:

@@ -1,21 +1,18 @@
-"""The interface between the engine and what a provider takes in batches.
+"""How a provider takes requests in batches, and gives their results.
 
 Everything here is asked once and raises as an adapter does: `Fault` for what may pass, `Fatal` for
-what will not. What is said of one request comes back as its `Result`.
-
-Lines of requests and of results, for an adapter whose ordinary calls they replace.
-
-A request has the body that `ask` would send; a result is read as the reply that `ask` would
-receive, and a failure judged as that of an ordinary call.
+what will not. A request has the body that `ask` would send; a result is read as the reply that
+`ask` would receive, and a failure judged as that of an ordinary call.
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, get_args, get_origin, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import msgspec
 
@@ -25,6 +22,9 @@ from adapters.contract import Fatal, Fault, PictureSource, Request
 from adapters.conversation import Finish, Reply
 from adapters.decoding import convert_to
 from adapters.faults import Failure
+
+MAX_ID = 200
+"""Characters of a result's id."""
 
 
 class QueueFull(Fault):
@@ -37,6 +37,16 @@ class Gone(Fault):
 
 class Torn(Fault):
     """The results of a batch broke off, or hold a line that is too long; the others came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relearned:
+    """A request was refused for a parameter that is left out from now on: it is asked again."""
+
+    why: str
+
+
+Outcome = Reply | Fault | Fatal | Relearned
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +105,7 @@ class RemoteBatch:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Relearned:
-    """A request was refused for a parameter that is left out from now on: it is asked again."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """Result of one request in a batch, by the id of its line."""
-
-    id: str
-    outcome: Reply | Fault | Fatal | Relearned
-
-
-class Deferring(Protocol):
+class Deferring(ABC):
     """Batches for one model of a provider.
 
     limits: of a batch.
@@ -118,39 +113,40 @@ class Deferring(Protocol):
     """
 
     limits: PackLimits
-    preflights: bool
+    preflights: bool = True
 
+    @abstractmethod
     async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
         """Return the body of the ordinary call as a line, but for cache marks and tier. Raises
         `Fatal`."""
-        ...
 
+    @abstractmethod
     def id_of(self, line: bytes) -> str:
         """Return the id in a line of results, whatever else is in it. Raises ValueError without
         one."""
-        ...
 
-    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Result:
+    @abstractmethod
+    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Outcome:
         """Read a line of results, given the parameters sent.
 
         A `Fault` of kind `malformed` and ValueError mean an answer that cannot be read, which may
         have been billed; other faults are the provider's word that the request failed.
         """
-        ...
 
     async def upload(self, token: str, path: Path) -> str:
         """Send the lines in a file, to be found by the token. Returns the provider's name of them,
         "" where they are sent by `create`. Raises `QueueFull`, `Fault`, `Fatal`."""
-        ...
+        return ""
 
     async def find_upload(self, token: str) -> str | None:
         """Return the provider's name of lines that were sent before, None if it has none."""
-        ...
+        return None
 
+    @abstractmethod
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         """Begin a batch of an upload. Never carried out twice. Raises as `upload`."""
-        ...
 
+    @abstractmethod
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
@@ -160,31 +156,30 @@ class Deferring(Protocol):
         total: number of its requests.
         known: ids of batches that are others of ours, or not ours.
         """
-        ...
 
+    @abstractmethod
     async def poll(self, id: str) -> RemoteBatch:
         """Return the state of a batch. Raises `Gone` if the provider no longer knows it."""
-        ...
 
+    @abstractmethod
     def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         """Return the lines of results of a batch that has ended, in any order. Raises `Gone`, and
         `Torn` after the lines that came whole."""
-        ...
 
+    @abstractmethod
     async def cancel(self, id: str) -> None:
         """Have a batch end soon; the answers so far can be fetched then."""
-        ...
 
+    @abstractmethod
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         """Delete the provider's copies of a batch."""
-        ...
 
     def told(self, path: Path) -> str | None:
         """Return what the user must do to get this file answered; None: nothing.
 
         The file is then needed until the batch has ended, and is deleted by `clean`.
         """
-        ...
+        return None
 
 
 @runtime_checkable
@@ -199,25 +194,18 @@ class Deferrable(Protocol):
         ...
 
 
-MAX_ID = 200
-"""Characters of a result's id."""
-
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """A line of results: an answer as plain JSON, with the headers that it came with, or a
     failure."""
 
-    id: str
     answer: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
     failure: Failure | None = None
 
 
-class Lines(ABC):
-    """Requests to one adapter as lines, sent by `create`; a subclass knows their form.
+class Lines(Deferring):
+    """Requests to one adapter as lines; a subclass knows their form.
 
     id_field: the field of a line of results that holds the id of its request.
     """
@@ -227,47 +215,36 @@ class Lines(ABC):
     def __init__(self, adapter: ApiAdapter) -> None:
         self._adapter = adapter
 
-    async def upload(self, token: str, path: Path) -> str:
-        return ""
-
-    async def find_upload(self, token: str) -> str | None:
-        return None
-
-    def told(self, path: Path) -> str | None:
-        return None
-
     async def line(self, id: str, request: Request, pictures: PictureSource) -> Line:
         body, sent = await self._adapter.body(_unmarked(request), pictures)
         return Line(self._wrapped(id.encode(), body), sent)
 
     def id_of(self, line: bytes) -> str:
-        plain, _ = read_loosely(line, dict)
-        id = plain.get(self.id_field)
-        if not isinstance(id, str) or not 0 < len(id) <= MAX_ID:
+        id = Fields.of(line).text(self.id_field)
+        if not 0 < len(id) <= MAX_ID:
             raise ValueError(f"no id in {self.id_field}")
         return id
 
-    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Result:
+    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Outcome:
         said, parameters, adapter = self._said(line), dict(sent), self._adapter
         if said.failure is not None:
             adapter.note(request)
             # A batch has no streams to try next.
             verdict = adapter.verdict(said.failure, {**adapter.streaming, **parameters})
             if verdict is None:
-                return Result(said.id, Relearned(adapter.clean(said.failure.message)))
+                return Relearned(adapter.clean(said.failure.message))
             if isinstance(verdict, Finish):
-                return Result(said.id, adapter.ended(verdict, said.failure, parameters))
-            return Result(said.id, verdict)
+                return adapter.ended(verdict, said.failure, parameters)
+            return verdict
         try:
             answer: Any = convert_to(said.answer, adapter.answers)
-            reply = adapter.read(_unmarked(request), answer, said.headers, parameters)
+            return adapter.read(_unmarked(request), answer, said.headers, parameters)
         except (Fault, Fatal) as error:
-            return Result(said.id, error)
+            return error
         except (ValueError, msgspec.ValidationError) as error:
             begins = repr(said.answer)[:400]
             line_of = adapter.clean(f"reply cannot be read ({error}; it begins {begins})")
-            return Result(said.id, Fault("malformed", f"{adapter.speaker}: {line_of}"))
-        return Result(said.id, reply)
+            return Fault("malformed", f"{adapter.speaker}: {line_of}")
 
     @abstractmethod
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
@@ -284,46 +261,55 @@ def _unmarked(request: Request) -> Request:
     return replace(request, continues=False, tier="")
 
 
-def read_loosely(data: bytes, kind: type[T]) -> tuple[T, frozenset[str]]:
-    """Read a server's JSON as a record, without fields of another type than the record's.
+class Fields:
+    """The fields of a JSON object from a server, each as the type that is wanted.
 
-    Items of lists that cannot be read are left out as well, and bytes that are not UTF-8 replaced.
-    Returns the record and the names of the fields that were left out. Raises ValueError where no
-    JSON object comes, or a field without a default is missing.
+    A field of another type counts as missing. `odd` has the names of such fields, those of inner
+    objects included.
     """
-    left_out: set[str] = set()
-    cleaned = _cleaned(plain_json(data, "replace"), kind, left_out)
-    return convert_to(cleaned, kind), frozenset(left_out)
 
+    def __init__(self, plain: Mapping[str, object], odd: set[str] | None = None) -> None:
+        self._plain = plain
+        self.odd = set[str]() if odd is None else odd
 
-def _cleaned(plain: Any, kind: Any, left_out: set[str]) -> Any:
-    """Return the part of plain JSON that a type takes. Raises ValueError where it takes none of
-    it."""
-    inner = [one for one in get_args(kind) if one is not type(None)]
-    if get_origin(kind) is list and isinstance(plain, list):
-        return [item for one in plain for item in _item(one, inner[0], left_out)]
-    if plain is not None and len(inner) == 1 and get_origin(kind) is not list:
-        return _cleaned(plain, inner[0], left_out)
-    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        convert_to(plain, kind)
-        return plain
-    if not isinstance(plain, dict):
-        raise ValueError(f"a {type(plain).__name__} instead of an object")
-    kept = {}
-    for one in msgspec.structs.fields(kind):
-        if one.encode_name in plain:
-            try:
-                kept[one.encode_name] = _cleaned(plain[one.encode_name], one.type, left_out)
-            except ValueError:
-                left_out.add(one.encode_name)
-    return kept
+    @classmethod
+    def of(cls, data: bytes) -> Fields:
+        """Read a server's JSON; bytes that are not UTF-8 are replaced. Raises ValueError for
+        anything but an object."""
+        plain = plain_json(data, "replace")
+        if not isinstance(plain, dict):
+            raise ValueError(f"a {type(plain).__name__} instead of an object")
+        return cls(plain)
 
+    def get(self, name: str, *kinds: type) -> Any:
+        """Return a field of one of these types; None without one."""
+        value = self._plain.get(name)
+        if value is None or type(value) in kinds:
+            return value
+        self.odd.add(name)
+        return None
 
-def _item(plain: Any, kind: Any, left_out: set[str]) -> list[Any]:
-    """Return an item of a list, or none if it cannot be read."""
-    try:
-        cleaned = _cleaned(plain, kind, left_out)
-        convert_to(cleaned, kind)
-    except ValueError:
-        return []
-    return [cleaned]
+    def text(self, name: str) -> str:
+        value: str | None = self.get(name, str)
+        return value or ""
+
+    def number(self, name: str) -> float | None:
+        """Return a finite number; None without one."""
+        value = self.get(name, int, float)
+        return float(value) if value is not None and math.isfinite(value) else None
+
+    def count(self, name: str) -> int:
+        """Return a number of things, which some servers write as a text; 0 for what is none."""
+        text = str(self.get(name, int, str))
+        return int(text) if text.isdecimal() and text.isascii() and len(text) < 16 else 0
+
+    def inner(self, name: str) -> Fields:
+        """Return an inner object; one without fields if it is missing."""
+        return Fields(self.get(name, dict) or {}, self.odd)
+
+    def each(self, name: str) -> list[Fields]:
+        """Return the objects in a list."""
+        return [Fields(one) for one in self.get(name, list) or () if isinstance(one, dict)]
+
+    def __contains__(self, name: str) -> bool:
+        return self._plain.get(name) is not None

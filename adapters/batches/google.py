@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -19,8 +18,7 @@ import httpx2
 import msgspec
 
 from adapters.api import ApiAdapter
-from adapters.api_client import Json
-from adapters.batches.contract import PackLimits, RemoteBatch, Said
+from adapters.batches.contract import Fields, PackLimits, RemoteBatch, Said
 from adapters.batches.hosted import (
     MAX_PAGES,
     UPLOAD_S,
@@ -55,92 +53,28 @@ _SIGNS = {"metadata", "state", "done"}
 """Fields that say where results are, and that a batch has ended."""
 
 
-class _Error(msgspec.Struct):
-    code: int = 0
-    message: str = ""
-
-
 class _Line(msgspec.Struct):
     key: str
     response: object = None
     error: object = None
 
 
-class _Output(msgspec.Struct, rename="camel"):
-    responses_file: str | None = None
-
-
-class _Stats(msgspec.Struct, rename="camel"):
-    # Numbers of 64 bits come as texts.
-    request_count: int | str = 0
-    successful_request_count: int | str = 0
-    failed_request_count: int | str = 0
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    state: str = ""
-    display_name: str | None = None
-    create_time: str | None = None
-    batch_stats: _Stats | None = None
-    output: _Output | None = None
-
-
-class _Operation(msgspec.Struct):
-    name: str = ""
-    done: bool = False
-    error: _Error | None = None
-    metadata: _Metadata | None = None
-    response: _Output | None = None
-
-
-class _Operations(msgspec.Struct, rename="camel"):
-    operations: list[_Operation] = []
-    next_page_token: str = ""
-
-
-class _File(msgspec.Struct, rename="camel"):
-    name: str = ""
-    display_name: str | None = None
-    state: str | None = None
-
-
-class _Files(msgspec.Struct, rename="camel"):
-    files: list[_File] = []
-    next_page_token: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GeminiAccess:
-    """Where the Gemini API is asked, and with what.
-
-    root: its address, without a version.
-    model: the model's path (`models/...`).
-    """
-
-    http: httpx2.AsyncClient
-    root: str
-    model: str
-    headers: Mapping[str, str]
-
-    async def call(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        headers = {**self.headers, **more.pop("headers", {})}
-        response = await self.http.request(method, self.root + path, headers=headers, **more)
-        return response.raise_for_status()
-
-
 class GoogleBatches(HostedLines):
     """One model in batches of the Gemini API."""
 
+    limits = LIMITS
     id_field = "key"
+    address = ""
+    cancels = ":cancel"
 
     def __init__(
         self, adapter: ApiAdapter, endpoint: Endpoint, sdk: Callable[[], genai.Client]
     ) -> None:
-        super().__init__(adapter, LIMITS)
+        super().__init__(adapter)
         name = adapter.info.model
-        path = quote(name if "/" in name else f"models/{name}")
-        key = {"x-goog-api-key": endpoint.key or "none"}
-        self._access = GeminiAccess(adapter.http, endpoint.url.rstrip("/"), path, key)
+        self._model = quote(name if "/" in name else f"models/{name}")
+        self._http, self._root = adapter.http, endpoint.url.rstrip("/")
+        self._headers = {"x-goog-api-key": endpoint.key or "none"}
         self._sdk = sdk
 
     def _wrapped(self, id: bytes, body: bytes) -> bytes:
@@ -149,16 +83,18 @@ class GoogleBatches(HostedLines):
     def _said(self, line: bytes) -> Said:
         said = read_json(line, _Line)
         if said.response is not None:
-            return Said(said.key, said.response)
+            return Said(said.response)
         if not said.error:
             raise ValueError("neither an answer nor an error")
-        error: Json = said.error if isinstance(said.error, dict) else {"message": said.error}
+        error: Mapping[str, object] = (
+            said.error if isinstance(said.error, dict) else {"message": said.error}
+        )
         code, message = error.get("code"), str(error.get("message", ""))
         status = _STATUS.get(code, code) if isinstance(code, int) else 500
         if not 400 <= status <= 599:
             status = 500
         body = {"error": {"message": message, "code": status}}
-        return Said(said.key, failure=self._adapter.failed(status, body))
+        return Said(failure=self._adapter.failed(status, body))
 
     async def upload(self, token: str, path: Path) -> str:
         from google.genai.types import HttpOptions, UploadFileConfig
@@ -168,7 +104,7 @@ class GoogleBatches(HostedLines):
             display_name=token,
             mime_type="application/jsonl",
             http_options=HttpOptions(
-                base_url=self._access.root, api_version="v1beta", timeout=int(1000 * UPLOAD_S)
+                base_url=self._root, api_version="v1beta", timeout=int(1000 * UPLOAD_S)
             ),
         )
 
@@ -183,111 +119,87 @@ class GoogleBatches(HostedLines):
         return checked_id(await self._made(sent(), known=False))
 
     async def find_upload(self, token: str) -> str | None:
-        after = ""
-        for _ in range(MAX_PAGES):
-            page = await self._page("/v1beta/files", _Files, after)
-            for file in page.files:
-                sound = file.state != "FAILED" and is_id(file.name)
-                if file.display_name == token and sound:
-                    return str(file.name)
-            after = page.next_page_token
-            if not after:
-                break
+        async for file in self._listed("files"):
+            name, sound = file.text("name"), file.text("state") != "FAILED"
+            if file.text("displayName") == token and sound and is_id(name):
+                return name
         return None
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
         batch = {"displayName": token, "inputConfig": {"fileName": uploaded}}
-        made = self._access.call(
-            "POST",
-            f"/v1beta/{self._access.model}:batchGenerateContent",
-            json={"batch": batch},
-        )
-        operation = await self._ask(made, _Operation)
-        return self._batch(operation, checked_id(operation.name))
+        begins = f"{self._model}:batchGenerateContent"
+        return await self._begun(self._call("post", begins, json={"batch": batch}), "name")
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        after = ""
-        for _ in range(MAX_PAGES):
-            page = await self._page("/v1beta/batches", _Operations, after)
-            for operation in page.operations:
-                told = operation.metadata
-                ours = told is not None and told.display_name == token and is_id(operation.name)
-                if ours and operation.name not in known:
-                    return self._batch(operation, operation.name)
-            after = page.next_page_token
-            if not after:
-                break
+        async for operation in self._listed("batches", "operations"):
+            name = operation.text("name")
+            ours = operation.inner("metadata").text("displayName") == token
+            if ours and is_id(name) and name not in known:
+                return self._batch(operation, name)
         return None
-
-    async def poll(self, id: str) -> RemoteBatch:
-        asked = self._access.call("GET", f"/v1beta/{checked_id(id)}")
-        operation, unread = await self._read(asked, _Operation)
-        return self._batch(operation, id, unread)
 
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         for name in batch.where:
             async for line in self._lines(self._opened(name)):
                 yield line
 
-    async def cancel(self, id: str) -> None:
-        await self._unless_over(self._access.call("POST", f"/v1beta/{checked_id(id)}:cancel"))
-
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         for name in filter(None, (uploaded, *batch.where)):
-            await self._unless_over(self._access.call("DELETE", f"/v1beta/{checked_id(name)}"))
+            await self._unless_over(self._call("delete", checked_id(name)))
+
+    async def _call(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        url = f"{self._root}/v1beta/{path}"
+        response = await self._http.request(method.upper(), url, headers=self._headers, **more)
+        return response.raise_for_status()
 
     async def _opened(self, name: str) -> httpx2.Response:
         """Return the content of a file, as a stream."""
-        access = self._access
-        url = f"{access.root}/v1beta/{checked_id(name)}:download"
-        query = {"alt": "media"}
-        asked = access.http.build_request("GET", url, params=query, headers=dict(access.headers))
-        return (await access.http.send(asked, stream=True)).raise_for_status()
+        url, query = f"{self._root}/v1beta/{checked_id(name)}:download", {"alt": "media"}
+        asked = self._http.build_request("GET", url, params=query, headers=self._headers)
+        return (await self._http.send(asked, stream=True)).raise_for_status()
 
-    async def _page(self, path: str, form: type[Any], after: str) -> Any:
-        query = {"pageSize": "100"} | ({"pageToken": after} if after else {})
-        return await self._ask(self._access.call("GET", path, params=query), form)
+    async def _listed(self, path: str, name: str = "") -> AsyncIterator[Fields]:
+        """Return the objects of a listing, which are in the field `name`, or in that of the
+        path."""
+        query = {"pageSize": "100"}
+        for _ in range(MAX_PAGES):
+            page = await self._ask(self._call("get", path, params=query))
+            for one in page.each(name or path):
+                yield one
+            if not (after := page.text("nextPageToken")):
+                return
+            query["pageToken"] = after
 
-    def _batch(
-        self, operation: _Operation, id: str, unread: frozenset[str] = frozenset()
-    ) -> RemoteBatch:
-        told = operation.metadata or _Metadata()
-        state = _STATE.sub("", told.state)
-        outputs = [one for one in (operation.response, told.output) if one is not None]
-        named = {one.responses_file for one in outputs if one.responses_file}
+    def _batch(self, batch: Fields, id: str) -> RemoteBatch:
+        told, error = batch.inner("metadata"), batch.inner("error")
+        state, code = _STATE.sub("", told.text("state")), error.count("code")
+        outputs = batch.inner("response"), told.inner("output")
+        named = {name for one in outputs if (name := one.text("responsesFile"))}
         files = sorted(filter(is_id, named))
-        error = operation.error or _Error()
-        begun = seconds_of(told.create_time)
+        begun = seconds_of(told.text("createTime"))
         expires_at = None if begun is None else moment(begun + LIFE_S)
         ended = (
-            operation.done
+            batch.get("done", bool) is True
             or state in ENDED
-            or (state not in RUNNING and (bool(files or error.code) or over(expires_at)))
+            or (state not in RUNNING and (bool(files or code) or over(expires_at)))
         )
-        needed = _FILES & unread if ended else _SIGNS & unread
+        unread = (_FILES if ended else _SIGNS) & batch.odd
         if named or state == "SUCCEEDED":
-            needed = {*needed, "responsesFile"}
-        stats = told.batch_stats or _Stats()
+            unread.add("responsesFile")
+        stats = told.inner("batchStats")
         return RemoteBatch(
             id=id,
             status=self._adapter.clean(state.lower() or "unknown")[:40],
             ended=ended,
-            total=_number(stats.request_count),
-            answered=_number(stats.successful_request_count),
-            failed=_number(stats.failed_request_count),
+            total=stats.count("requestCount"),
+            answered=stats.count("successfulRequestCount"),
+            failed=stats.count("failedRequestCount"),
             expires_at=expires_at,
-            error=self._adapter.clean(error.message) if ended else "",
-            full=error.code == _QUEUE,
+            error=self._adapter.clean(error.text("message")) if ended else "",
+            full=code == _QUEUE,
             where=tuple(files),
-            unbilled=state in {"FAILED", "CANCELLED", "EXPIRED"} or bool(error.code),
-            unread=() if files else tuple(sorted(needed)),
+            unbilled=state in {"FAILED", "CANCELLED", "EXPIRED"} or bool(code),
+            unread=() if files else tuple(sorted(unread)),
         )
-
-
-def _number(count: int | str) -> int:
-    try:
-        return int(count)
-    except ValueError:
-        return 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adapters.api import ApiAdapter
-from adapters.batches.contract import Gone, Lines, PackLimits, QueueFull, Torn, read_loosely
+from adapters.batches.contract import Fields, Gone, Lines, QueueFull, RemoteBatch, Torn
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
 from adapters.faults import Failure, judge
@@ -31,34 +32,47 @@ T = TypeVar("T")
 
 
 class HostedLines(Lines):
-    """Batches at a provider; a subclass knows its API."""
+    """Batches at a provider; a subclass knows its API.
 
-    preflights = True
+    address: what comes before a batch's id in its path.
+    cancels: what follows it where the batch is cancelled.
+    """
 
-    def __init__(self, adapter: ApiAdapter, limits: PackLimits) -> None:
-        super().__init__(adapter)
-        self.limits = limits
+    address: ClassVar[str]
+    cancels: ClassVar[str] = "/cancel"
 
-    async def _ask(self, call: Awaitable[Any], form: type[T]) -> T:
-        """Return the provider's answer to a call that makes or lists something. Raises as
-        `_made`."""
-        answer, _ = self._readable(await self._made(call, known=False), form)
-        return answer
+    @abstractmethod
+    def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
+        """Ask at a path. `more` are arguments of the provider's client."""
 
-    async def _read(self, call: Awaitable[Any], form: type[T]) -> tuple[T, frozenset[str]]:
-        """Return the provider's answer to a call about something that was there before, and its
-        unreadable fields. Raises as `_made`."""
-        return self._readable(await self._made(call), form)
+    @abstractmethod
+    def _batch(self, batch: Fields, id: str) -> RemoteBatch:
+        """Read a batch."""
 
-    def _readable(self, response: httpx2.Response, form: type[T]) -> tuple[T, frozenset[str]]:
+    async def poll(self, id: str) -> RemoteBatch:
+        asked = self._call("get", self.address + checked_id(id))
+        return self._batch(await self._ask(asked, known=True), id)
+
+    async def cancel(self, id: str) -> None:
+        await self._unless_over(self._call("post", self.address + checked_id(id) + self.cancels))
+
+    async def _begun(self, call: Awaitable[httpx2.Response], id_field: str = "id") -> RemoteBatch:
+        """Return the batch that a call begins."""
+        batch = await self._ask(call)
+        return self._batch(batch, checked_id(batch.text(id_field)))
+
+    async def _ask(self, call: Awaitable[httpx2.Response], *, known: bool = False) -> Fields:
+        """Return the provider's answer to a call. Raises as `_made`, and `Fault` for one that is
+        not a JSON object."""
+        response = await self._made(call, known=known)
         try:
-            return read_loosely(response.content, form)
+            return Fields.of(response.content)
         except ValueError as error:
             begins = response.content[:400].decode(errors="replace")
             line = self._adapter.clean(f"reply cannot be read ({error}; it begins {begins!r})")
         raise Fault("malformed", f"{self._adapter.speaker}: {line}")
 
-    async def _made(self, call: Awaitable[T], *, known: bool = True) -> T:
+    async def _made(self, call: Awaitable[T], *, known: bool) -> T:
         """Return the provider's answer to a call as it came.
 
         known: true if the object was there before: it is `Gone` if it is missing now.
@@ -81,23 +95,19 @@ class HostedLines(Lines):
         line = clean(f"{speaker} answered {failure.status}: {failure.message}")
         if known and failure.status in {404, 410}:
             return Gone("server", line, status=failure.status)
-        if self._is_full(failure):
+        if failure.status == 429 and _ENQUEUED.search(failure.message):
             return QueueFull("rate_limit", line, failure.retry_after_s, failure.status)
         if failure.status in {404, 405}:
             return Fatal(f"{line}; it may take no batches")
         verdict = judge(failure, speaker, clean)
         return Fatal(line) if isinstance(verdict, Finish) else verdict
 
-    def _is_full(self, failure: Failure) -> bool:
-        """Return whether a failure says that the provider's queue is full for now."""
-        return failure.status == 429 and bool(_ENQUEUED.search(failure.message))
-
     async def _lines(self, call: Awaitable[httpx2.Response]) -> AsyncIterator[bytes]:
         """Return the lines that a streamed reply brings. Raises `Gone`, `Torn`, `Fault`,
         `Fatal`."""
         from adapters.transport import lines_of
 
-        lines = lines_of(await self._made(call))
+        lines = lines_of(await self._made(call, known=True))
         while True:
             line = await self._adapter.attempt(anext(lines, None))
             if isinstance(line, Failure):
@@ -107,6 +117,35 @@ class HostedLines(Lines):
             if line is None:
                 return
             yield line
+
+
+class SdkLines(HostedLines):
+    """Batches of a provider whose SDK is asked: it has the address and the key."""
+
+    def __init__(self, adapter: ApiAdapter, client: Any) -> None:
+        super().__init__(adapter)
+        self._client = client
+
+    def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
+        from httpx2 import Response
+
+        called: Awaitable[Response] = getattr(self._client, method)(path, cast_to=Response, **more)
+        return called
+
+    async def _pages(self, path: str, after: str, **query: object) -> AsyncIterator[list[Fields]]:
+        """Return the objects of a listing, page by page; `after` takes the last id of a page."""
+        for _ in range(MAX_PAGES):
+            page = await self._ask(self._call("get", path, options={"params": dict(query)}))
+            items = page.each("data")
+            yield items
+            if not page.get("has_more", bool) or not items:
+                return
+            query[after] = items[-1].text("id")
+
+    def _content(self, path: str) -> AsyncIterator[bytes]:
+        """Return the lines at a path."""
+        options = {"headers": {"Accept": "application/binary"}}
+        return self._lines(self._call("get", path, options=options, stream=True))
 
 
 def checked_id(id: str) -> str:
@@ -137,8 +176,8 @@ def moment(seconds: float | None) -> float | None:
     return seconds if seconds is not None and 0 <= seconds < _YEAR_9999 else None
 
 
-def seconds_of(moment: str | None) -> float | None:
-    """Return a moment in ISO 8601 as seconds since 1970, None for none and for what is not one."""
+def seconds_of(moment: str) -> float | None:
+    """Return a moment in ISO 8601 as seconds since 1970, None for what is not one."""
     try:
         return datetime.fromisoformat(moment).timestamp() if moment else None
     except (ValueError, OverflowError):

@@ -6,31 +6,16 @@ against the API reference and openai 3.54, November 2026.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx2
 import msgspec
 
-from adapters.api import ApiAdapter
-from adapters.api_client import Json
-from adapters.batches.contract import Lines, PackLimits, RemoteBatch, Said
-from adapters.batches.hosted import (
-    MAX_PAGES,
-    UPLOAD_S,
-    HostedLines,
-    checked_id,
-    is_id,
-    moment,
-    over,
-)
+from adapters.batches.contract import Fields, Lines, PackLimits, RemoteBatch, Said
+from adapters.batches.hosted import UPLOAD_S, SdkLines, checked_id, is_id, moment, over
 from adapters.checks import read_json
 from adapters.contract import FaultKind
 from adapters.faults import Failure
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 LIMITS = PackLimits(requests=50_000, bytes=190_000_000, queued_tokens=2_000_000)
 ENDPOINT = "/v1/chat/completions"
@@ -67,74 +52,21 @@ class ChatLines(Lines):
         if response is None:
             if not said.error:
                 raise ValueError("neither an answer nor an error")
-            return Said(said.custom_id, failure=_failure(said.error))
+            return Said(failure=_failure(said.error))
         if 200 <= response.status_code < 300:
-            headers = {"x-request-id": response.request_id or ""}
-            return Said(said.custom_id, response.body, headers)
+            return Said(response.body, {"x-request-id": response.request_id or ""})
         if not 400 <= response.status_code < 600:
             raise ValueError(f"the status {response.status_code}")
         # vLLM leaves the body empty and puts the error next to it.
-        told = response.body or said.error
-        failure = self._adapter.failed(response.status_code, _inner(told))
-        return Said(said.custom_id, failure=failure)
+        error = _inner(response.body or said.error)
+        return Said(failure=self._adapter.failed(response.status_code, error))
 
 
-class _Counts(msgspec.Struct):
-    total: int = 0
-    completed: int = 0
-    failed: int = 0
+class OpenAIBatches(ChatLines, SdkLines):
+    """One model in OpenAI's batches, by an `AsyncOpenAI`."""
 
-
-class _Error(msgspec.Struct):
-    code: str | None = None
-    line: int | None = None
-    message: str | None = None
-
-
-class _Errors(msgspec.Struct):
-    data: list[_Error] | None = None
-
-
-class _Batch(msgspec.Struct):
-    id: str = ""
-    status: str = ""
-    created_at: float | None = None
-    expires_at: float | None = None
-    completed_at: float | None = None
-    failed_at: float | None = None
-    expired_at: float | None = None
-    cancelled_at: float | None = None
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    request_counts: _Counts | None = None
-    errors: _Errors | None = None
-    metadata: Json | None = None
-
-
-class _File(msgspec.Struct):
-    id: str = ""
-    filename: str | None = None
-
-
-class _Files(msgspec.Struct):
-    data: list[_File] = []
-    has_more: bool = False
-
-
-class _Batches(msgspec.Struct):
-    data: list[_Batch] = []
-    has_more: bool = False
-
-
-Page = TypeVar("Page", _Files, _Batches)
-
-
-class OpenAIBatches(ChatLines, HostedLines):
-    """One model in OpenAI's batches."""
-
-    def __init__(self, adapter: ApiAdapter, client: AsyncOpenAI) -> None:
-        super().__init__(adapter, LIMITS)
-        self._client = client
+    limits = LIMITS
+    address = "/batches/"
 
     async def upload(self, token: str, path: Path) -> str:
         # An open file is sent in pieces; a path would be read as a whole.
@@ -144,14 +76,14 @@ class OpenAIBatches(ChatLines, HostedLines):
                 purpose="batch",
                 timeout=UPLOAD_S,
             )
-            return checked_id((await self._ask(made, _File)).id)
+            return checked_id((await self._ask(made)).text("id"))
 
     async def find_upload(self, token: str) -> str | None:
-        query = {"purpose": "batch", "limit": 1000, "order": "desc"}
-        async for page in self._pages("/files", query, _Files):
-            for file in page.data:
-                if file.filename == _file_name(token) and is_id(file.id):
-                    return file.id
+        listed = self._pages("/files", "after", purpose="batch", limit=1000, order="desc")
+        async for page in listed:
+            for file in page:
+                if file.text("filename") == _file_name(token) and is_id(file.text("id")):
+                    return file.text("id")
         return None
 
     async def create(self, token: str, path: Path, uploaded: str, total: int) -> RemoteBatch:
@@ -161,84 +93,57 @@ class OpenAIBatches(ChatLines, HostedLines):
             "input_file_id": uploaded,
             "metadata": {"vlm_eval": token},
         }
-        made = self._client.post("/batches", body=body, cast_to=httpx2.Response)
-        batch = await self._ask(made, _Batch)
-        return self._batch(batch, checked_id(batch.id))
+        return await self._begun(self._call("post", "/batches", body=body))
 
     async def find(
         self, token: str, since: float, total: int, known: Collection[str]
     ) -> RemoteBatch | None:
-        async for page in self._pages("/batches", {"limit": 100}, _Batches):
-            for batch in page.data:
-                ours = (batch.metadata or {}).get("vlm_eval") == token and is_id(batch.id)
-                if ours and batch.id not in known:
-                    return self._batch(batch, batch.id)
+        async for page in self._pages("/batches", "after", limit=100):
+            for batch in page:
+                id, ours = batch.text("id"), batch.inner("metadata").text("vlm_eval") == token
+                if ours and is_id(id) and id not in known:
+                    return self._batch(batch, id)
             # Newest first, as far as is known; a day on top in case it is not quite so.
-            if all((batch.created_at or since) < since - _DAY_S for batch in page.data):
+            if all((batch.number("created_at") or since) < since - _DAY_S for batch in page):
                 break
         return None
 
-    async def poll(self, id: str) -> RemoteBatch:
-        asked = self._client.get(f"/batches/{checked_id(id)}", cast_to=httpx2.Response)
-        batch, unread = await self._read(asked, _Batch)
-        return self._batch(batch, id, unread)
-
     async def fetch(self, batch: RemoteBatch) -> AsyncIterator[bytes]:
         for id in batch.where:
-            path = f"/files/{checked_id(id)}/content"
-            options: Any = {"headers": {"Accept": "application/binary"}}
-            opened = self._client.get(path, cast_to=httpx2.Response, options=options, stream=True)
-            async for line in self._lines(opened):
+            async for line in self._content(f"/files/{checked_id(id)}/content"):
                 yield line
-
-    async def cancel(self, id: str) -> None:
-        asked = self._client.post(f"/batches/{checked_id(id)}/cancel", cast_to=httpx2.Response)
-        await self._unless_over(asked)
 
     async def clean(self, batch: RemoteBatch, uploaded: str) -> None:
         for id in filter(None, (uploaded, *batch.where)):
-            await self._unless_over(
-                self._client.delete(f"/files/{checked_id(id)}", cast_to=httpx2.Response)
-            )
+            await self._unless_over(self._call("delete", f"/files/{checked_id(id)}"))
 
-    async def _pages(
-        self, path: str, query: Mapping[str, object], form: type[Page]
-    ) -> AsyncIterator[Page]:
-        after: dict[str, object] = {}
-        for _ in range(MAX_PAGES):
-            options: Any = {"params": {**query, **after}}
-            asked = self._client.get(path, cast_to=httpx2.Response, options=options)
-            page = await self._ask(asked, form)
-            yield page
-            if not page.has_more or not page.data:
-                return
-            after = {"after": page.data[-1].id}
-
-    def _batch(self, batch: _Batch, id: str, unread: frozenset[str] = frozenset()) -> RemoteBatch:
-        ends = batch.completed_at, batch.failed_at, batch.expired_at, batch.cancelled_at
-        files = [one for one in (batch.output_file_id, batch.error_file_id) if one]
-        errors = (batch.errors.data or []) if batch.errors else []
-        ended = batch.status in ENDED or (
-            batch.status not in RUNNING
-            and (any(ends) or bool(files) or bool(errors) or over(batch.expires_at))
+    def _batch(self, batch: Fields, id: str) -> RemoteBatch:
+        status, expires_at = batch.text("status"), batch.number("expires_at")
+        ends = ("completed_at", "failed_at", "expired_at", "cancelled_at")
+        files = [one for name in ("output", "error") if (one := batch.text(f"{name}_file_id"))]
+        errors = batch.inner("errors").each("data")
+        ended = status in ENDED or (
+            status not in RUNNING
+            and (any(map(batch.number, ends)) or bool(files or errors) or over(expires_at))
         )
-        needed = {"output_file_id", "error_file_id"} & unread if ended else {"status"} & unread
-        if not all(map(is_id, files)) or (batch.status == "completed" and not files):
-            needed = {*needed, "output_file_id"}
-        counts = batch.request_counts or _Counts()
+        needed = {"output_file_id", "error_file_id"} if ended else {"status"}
+        unread = needed & batch.odd
+        if not all(map(is_id, files)) or (status == "completed" and not files):
+            unread.add("output_file_id")
+        counts = batch.inner("request_counts")
         return RemoteBatch(
             id=id,
-            status=self._adapter.clean(batch.status)[:40],
+            status=self._adapter.clean(status)[:40],
             ended=ended,
-            total=counts.total,
-            answered=counts.completed,
-            failed=counts.failed,
-            expires_at=moment(batch.expires_at),
+            total=counts.count("total"),
+            answered=counts.count("completed"),
+            failed=counts.count("failed"),
+            expires_at=moment(expires_at),
             error=self._adapter.clean("; ".join(map(_words, errors[:3]))),
-            full=any(error.code == FULL for error in errors),
+            full=any(error.text("code") == FULL for error in errors),
             where=tuple(filter(is_id, files)),
-            unbilled=batch.status in {"failed", "expired", "cancelled"},
-            unread=tuple(sorted(needed)),
+            unbilled=status in {"failed", "expired", "cancelled"},
+            unread=tuple(sorted(unread)),
         )
 
 
@@ -246,9 +151,9 @@ def _file_name(token: str) -> str:
     return f"{token}.jsonl"
 
 
-def _words(error: _Error) -> str:
-    where = f"line {error.line}: " if error.line is not None else ""
-    return f"{where}{error.message or error.code or 'no reason given'}"
+def _words(error: Fields) -> str:
+    where = f"line {error.count('line')}: " if "line" in error else ""
+    return f"{where}{error.text('message') or error.text('code') or 'no reason given'}"
 
 
 def _inner(told: object) -> object:

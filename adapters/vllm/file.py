@@ -12,12 +12,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 from adapters.api import ApiAdapter, hosted
 from adapters.batches.contract import PackLimits, RemoteBatch
 from adapters.batches.openai import ChatLines
-from adapters.catalog import BATCHES
 from adapters.chat_completions import ServedModel, on_record, served
 from adapters.contract import Adapter, Fatal, PictureSource, Request
 from adapters.conversation import Reply
@@ -147,5 +145,5 @@ class FileAdapter(ServedModel):
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         raise Fatal(f"{self._info.name} is asked in files: add --tier batch")
 
-    def deferring(self, folder: Path) -> Any:
-        return BATCHES.make("file", adapter=self, folder=folder)
+    def deferring(self, folder: Path) -> FileBatches:
+        return FileBatches(self, folder)

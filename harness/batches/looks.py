@@ -56,6 +56,12 @@ class Looks:
                 await self.sleep(wait_s)
         raise AssertionError
 
+    def is_given_up(self, pack: Pack, fault: Fault) -> bool:
+        """Note that the provider's word could not be read. Returns whether it was looked at often
+        enough."""
+        self.log.note(pack.n, "unread", why=printable(str(fault)), unread=pack.unread + 1)
+        return pack.unread >= UNREAD_LOOKS
+
     async def poll(self, pack: Pack) -> RemoteBatch:
         """Ask how a batch is doing.
 
@@ -64,20 +70,22 @@ class Looks:
         `Gone` is raised, and it is cancelled.
         """
         known: list[RemoteBatch] = []
+        is_asked = self.deferring.told(self.log.file(pack.n, "requests")) is None
+        ends = pack.expires_at or (pack.created_at or self.clock()) + LIFE_S
 
         async def look() -> RemoteBatch:
             batch = await self.deferring.poll(pack.id)
             known[:] = [batch]
             if batch.unread:
                 raise Fault("malformed", f"{' and '.join(batch.unread)} cannot be read")
-            if not batch.ended and self._is_overdue(pack):
+            if is_asked and not batch.ended and self.clock() > ends + OVERDUE_S:
                 raise Fault("malformed", f"it is '{batch.status}' long after it should have ended")
             return batch
 
         try:
             return await self.patiently(look)
         except Fault as fault:
-            if fault.kind != "malformed" or not self.note_unread(pack, fault):
+            if fault.kind != "malformed" or not self.is_given_up(pack, fault):
                 raise
             if known and known[0].where:
                 return replace(known[0], ended=True, unbilled=False)
@@ -85,19 +93,8 @@ class Looks:
                 await self.deferring.cancel(pack.id)
             raise Gone("malformed", str(fault)) from fault
 
-    def _is_overdue(self, pack: Pack) -> bool:
-        if pack.created_at is None or self.deferring.told(self.log.file(pack.n, "requests")):
-            return False
-        return self.clock() > (pack.expires_at or pack.created_at + LIFE_S) + OVERDUE_S
-
-    def note_unread(self, pack: Pack, fault: Fault) -> bool:
-        """Note that the provider's word could not be read. Returns whether it was looked at often
-        enough."""
-        self.log.note(pack.n, "unread", why=printable(str(fault)))
-        return pack.unread >= UNREAD_LOOKS
-
-    async def fetch(self, pack: Pack, batch: RemoteBatch) -> int:
-        """Fetch the results of a batch, and return the number of their lines.
+    async def fetch(self, pack: Pack) -> None:
+        """Fetch the results of a batch.
 
         Of results that break off, the whole lines are taken: at once if the provider has no more,
         and after `UNREAD_LOOKS` looks if the connection failed.
@@ -105,9 +102,9 @@ class Looks:
         path = self.log.file(pack.n, "results")
         new = path.with_name(path.name + ".new")
         try:
-            await self.patiently(lambda: self._download(new, batch))
+            await self.patiently(lambda: self._download(new, ended(pack)))
         except Torn as torn:
-            enough = self.note_unread(pack, torn)
+            enough = self.is_given_up(pack, torn)
             if torn.kind != "malformed" and not enough:
                 raise
             self.notice(
@@ -115,13 +112,10 @@ class Looks:
                 "counts at its highest cost and is asked again"
             )
         try:
-            with new.open("rb") as file:
-                lines = sum(1 for _ in file)
             new.replace(path)
             sync_folder(path.parent)
         except OSError as error:
             raise write_error(new, error) from error
-        return lines
 
     async def _download(self, new: Path, batch: RemoteBatch) -> None:
         try:
@@ -134,3 +128,8 @@ class Looks:
                     os.fsync(file.fileno())
         except OSError as error:
             raise write_error(new, error) from error
+
+
+def ended(pack: Pack) -> RemoteBatch:
+    """Return the batch of a pack that has ended."""
+    return RemoteBatch(pack.id, pack.status, True, where=pack.where)

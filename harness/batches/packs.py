@@ -4,134 +4,145 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+import secrets
+from collections.abc import Callable, Container, Iterator
 
-from harness.batches.log import NEW, PACKS, BatchLog, Pack, PackedCall
+from adapters.contract import Request
+from harness.batches.log import NEW, BatchLog, Pack, PackedCall
 from harness.errors import RunError
-from harness.runs.files import sealed, sync_folder, write_error
+from harness.runs.batches import PACKS
+from harness.runs.files import replace_file, sealed, sync_folder, write_error
+
+HALF = 20
+"""Hexadecimal digits of each hash in the id of a request."""
 
 
 class NewPack:
-    """A pack that is being filled. It does not exist before `seal`, and then as a whole."""
+    """A pack that is being filled. It does not exist before `seal`, and then as a whole.
+
+    calls: those of its requests, by id.
+    """
 
     def __init__(self, log: BatchLog) -> None:
+        """Raises `RunError`, `DiskFull`."""
+        self.calls: dict[str, PackedCall] = {}
+        self.bytes = self.tokens = 0
         self._log = log
-        self._hash = hashlib.sha256()
-        self.requests = self.bytes = self.tokens = 0
-        self.upper = 0.0
-        folder = log.path / PACKS
+        self._path = log.path / PACKS / f"{NEW}.requests.jsonl"
         try:
-            folder.mkdir(exist_ok=True)
-            self._names = [folder / f"{NEW}.{what}.jsonl" for what in ("ids", "requests")]
-            self._files = [name.open("wb") for name in self._names]
+            self._path.parent.mkdir(exist_ok=True)
+            self._file = self._path.open("wb")
         except OSError as error:
-            raise write_error(folder, error) from error
+            raise write_error(self._path, error) from error
 
     def add(self, call: PackedCall, line: bytes, tokens: int) -> None:
         """Add a request. Raises `RunError`, `DiskFull`."""
-        data = line + b"\n"
         try:
-            for file, part in zip(self._files, (sealed(call), data), strict=True):
-                file.write(part)
+            self._file.write(line + b"\n")
         except OSError as error:
-            raise write_error(self._names[1], error) from error
-        self._hash.update(data)
-        self.requests += 1
-        self.bytes += len(data)
+            raise write_error(self._path, error) from error
+        self.calls[call.id] = call
+        self.bytes += len(line) + 1
         self.tokens += tokens
-        self.upper += call.upper
 
-    def seal(self, token: str) -> Pack:
+    def seal(self) -> Pack:
         """Put the pack among those that are to be sent. Raises `RunError`, `DiskFull`."""
         n = max(self._log.packs, default=0) + 1
+        calls = self.calls.values()
+        replace_file(self._log.file(n, "ids"), map(sealed, calls))
         try:
-            for file, name, what in zip(self._files, self._names, ("ids", "requests"), strict=True):
-                file.flush()
-                os.fsync(file.fileno())
-                file.close()
-                name.replace(self._log.file(n, what))
-            sync_folder(self._log.path / PACKS)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._path.replace(self._log.file(n, "requests"))
+            sync_folder(self._path.parent)
         except OSError as error:
-            raise write_error(self._names[1], error) from error
+            raise write_error(self._path, error) from error
         return self._log.note(
             n,
             "sealed",
-            token=token,
-            requests=self.requests,
+            token=f"vlm-eval-{secrets.token_hex(8)}",
+            requests=len(calls),
             bytes=self.bytes,
-            sha256=self._hash.hexdigest(),
             tokens=self.tokens,
-            upper=self.upper,
+            upper=math.fsum(call.upper for call in calls),
         )
 
     def drop(self) -> None:
         """Forget what was added."""
-        for file, name in zip(self._files, self._names, strict=True):
-            with contextlib.suppress(OSError):
-                file.close()
-                name.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._file.close()
+            self._path.unlink(missing_ok=True)
 
 
 class Results:
-    """Results by the ids of requests, read from disk one at a time."""
+    """Results by the ids of requests, read from disk one at a time.
 
-    def __init__(self, log: BatchLog) -> None:
+    id_of: returns the id in a line; raises ValueError for a line without one.
+    """
+
+    def __init__(self, log: BatchLog, id_of: Callable[[bytes], str]) -> None:
         self._log = log
-        self._places: dict[str, tuple[int, int, int]] = {}
+        self._id_of = id_of
+        self._places: dict[str, tuple[int, int]] = {}
 
     def __contains__(self, id: object) -> bool:
         return id in self._places
 
-    def add(
-        self, n: int, ids: Mapping[str, Any], id_of: Callable[[bytes], str]
-    ) -> tuple[list[str], int]:
-        """Take up the results of a pack. Returns which of its ids have none, and how many lines
-        are of no request of it, or of one that has a result already. Raises `RunError`."""
+    def add(self, n: int, ids: Container[str]) -> int:
+        """Take up the results of a pack with these requests. Returns how many lines are of none of
+        them, or of one that has a result already. Raises `RunError`."""
         strange = 0
-        found: set[str] = set()
-        for id, offset, length in self._ids_in(n, id_of):
-            if id in ids and id not in found:
-                found.add(id)
-                self._places[id] = n, offset, length
+        for id, offset in self.ids(n):
+            if id in ids and id not in self._places:
+                self._places[id] = n, offset
             else:
                 strange += 1
-        return [id for id in ids if id not in found], strange
+        return strange
 
-    def any_of(self, n: int, ids: Mapping[str, Any], id_of: Callable[[bytes], str]) -> bool:
-        """Return True if the results of a pack hold one of these ids. Raises `RunError`."""
-        return any(id in ids for id, _, _ in self._ids_in(n, id_of))
-
-    def _ids_in(self, n: int, id_of: Callable[[bytes], str]) -> Iterator[tuple[str, int, int]]:
-        """Yield the ids in the results of a pack, "" where there is none, with the places of their
-        lines
-        and their lengths in bytes."""
-        offset, path = 0, self._log.file(n, "results")
-        try:
-            with path.open("rb") as file:
-                for line in file:
-                    try:
-                        id = id_of(line)
-                    except ValueError:
-                        id = ""
-                    yield id, offset, len(line)
-                    offset += len(line)
-        except OSError as error:
-            raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    def ids(self, n: int) -> Iterator[tuple[str, int]]:
+        """Yield the ids in the results of a pack, "" for none, and where their lines begin. Raises
+        `RunError`."""
+        offset = 0
+        for line in self._lines(n, 0):
+            try:
+                yield self._id_of(line), offset
+            except ValueError:
+                yield "", offset
+            offset += len(line)
 
     def line(self, id: str) -> bytes:
         """Return the line of a request. Raises `RunError`."""
-        n, offset, length = self._places[id]
+        return next(self._lines(*self._places[id]), b"")
+
+    def forget(self, id: str) -> None:
+        """Leave out the result of a request."""
+        self._places.pop(id, None)
+
+    def _lines(self, n: int, offset: int) -> Iterator[bytes]:
         path = self._log.file(n, "results")
         try:
             with path.open("rb") as file:
                 file.seek(offset)
-                return file.read(length)
+                yield from file
         except OSError as error:
             raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
 
-    def forget(self, ids: Mapping[str, Any]) -> None:
-        """Leave out the results of these requests."""
-        for id in ids:
-            self._places.pop(id, None)
+
+def packed_id(request: Request, attempt: int) -> str:
+    """Return the id of a request in a batch.
+
+    It follows from the call, from everything that the reply depends on, and from the attempt: a
+    reply reaches its own call only, whatever becomes of the order of a file. Ids of equal calls
+    begin alike.
+    """
+    call = f"{request.id}\n{request.equal}\n{attempt}"
+    hashes = (hashlib.sha256(text.encode()).hexdigest() for text in (request.equal, call))
+    return "v" + "".join(one[:HALF] for one in hashes)
+
+
+def beginning(id: str) -> str:
+    """Return the part of a request's id that those of equal calls share."""
+    return id[: 1 + HALF]

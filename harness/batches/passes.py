@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adapters.batches import BatchSettings
-from adapters.batches.contract import Deferrable
-from adapters.contract import Fatal, Fault, PictureSource
-from harness.batches.caller import BatchCaller
-from harness.batches.log import PACKS, BatchLog, Pack
+from adapters.batches.contract import Deferrable, Deferring
+from adapters.contract import Adapter, Fatal, Fault
+from harness.batches.lane import InBatches, Spool
+from harness.batches.log import BatchLog
 from harness.batches.looks import UNREAD_LOOKS
 from harness.batches.remote import Remote
-from harness.engine import Budget, Engine
+from harness.engine import Budget, CostLimitReached, Engine, Job, Lane, Stopped
 from harness.engine.limits import UNPRICED
-from harness.engine.stopping import CostLimitReached, Stopped
 from harness.errors import UserError
 from harness.pictures import PictureStore
 from harness.planning.model import open_model
 from harness.planning.plan import Plan
 from harness.printing import printable
-from harness.runs import RunDirectory, StepKey, call_id, open_run
+from harness.runs import RunDirectory, open_run
+from harness.runs.batches import PACKS
 from harness.runs.finding import settings_of
+from harness.session.progress import span
 from harness.session.session import Session
+from harness.tables import counted
 
 FIRST_LOOK_S, FIRST_WAIT_S, LONGEST_WAIT_S = 2.0, 60.0, 600.0
 WAIT_GROWS, WAIT_VARIES = 1.5, 0.1
@@ -34,79 +37,42 @@ LONGEST_CANCEL_S = 1800.0
 
 
 @dataclass
-class BatchPasses:
+class Passes:
     """The batches of a run, and the passes over its units in which they are sent and read."""
 
     plan: Plan
     directory: RunDirectory
-    caller: BatchCaller
+    spool: Spool
     remote: Remote
     say: Callable[[str], None]
 
-    @classmethod
-    def open(
-        cls,
-        plan: Plan,
-        directory: RunDirectory,
-        pictures: PictureSource,
-        ready: Callable[[], Awaitable[None]],
-        say: Callable[[str], None],
-    ) -> BatchPasses | None:
-        """What a session needs that sends batches, or finds some of an earlier one.
-
-        None for other sessions. Raises `UserError`, `Fatal` for a model that is not asked so.
-        """
-        settings, adapter, log = plan.settings, plan.model.adapter, BatchLog.open(directory.path)
-        spools = "batch" in settings.tier
-        if not spools and not log.live:
-            return None
-        if not isinstance(adapter, Deferrable):
-            raise UserError(f"{plan.model.info.name} is not asked in batches: leave --tier out")
-        deferring = adapter.deferring(directory.path / PACKS)
-
-        # A settled unit may wait for a call all the same: another one beside it was given up.
-        records = open_run(directory.path).records() if log.live and directory.settled else ()
-        played = {id for record in records if record.settled for id in record.calls}
-        shared = {(record.payer, record.name) for record in directory.shared.values()}
-
-        def is_recorded(key: StepKey, place: str) -> bool:
-            id = call_id(*key, place)
-            return id in played or id in directory.recorded.ids(key) or (key, place) in shared
-
-        caller = BatchCaller(
-            deferring,
-            log,
-            pictures,
-            replace(plan.model, tiers=("batch",)).pricing() or UNPRICED,
-            spools,
-            is_recorded,
-            ready if deferring.preflights else _nothing,
-        )
-        queued = BatchSettings.of(settings).queue_tokens or deferring.limits.queued_tokens
-        return cls(plan, directory, caller, Remote(deferring, log, caller, say, queued), say)
+    def lane(self, lane: Lane) -> Lane:
+        """Return the way to the model under test through its batches."""
+        return InBatches(*(getattr(lane, one.name) for one in fields(Lane)), spool=self.spool)
 
     async def run(self, engine: Engine, session: Session) -> None:
         """Take what has come back, ask on, and send what has gathered; with --wait, until the end.
 
         Raises as `Engine.run`, and `Stopped` where nothing more can be sent.
         """
-        if self._all_settled and not self._live:
-            await engine.run(session.jobs(), session.settle)
-            return
-        remote, wait_s = self.remote, FIRST_WAIT_S
+        remote, spool, settings = self.remote, self.spool, self.plan.settings
         remote.looks.sleep = engine.sleep
-        passed = False
-        if not self.caller.spools or self._all_settled:
+        all_settled = len(self.directory.settled) == self.plan.dialogues
+        if not spool.spools or all_settled:
             remote.withdraw()
+        if all_settled and not remote.log.live:
+            return
+        wait_s, passed = FIRST_WAIT_S, False
         while True:
             came = await remote.collect()
-            live = self._live
+            live = remote.log.live
             # Where everything is with the provider, a session only looks.
-            idle = self.caller.spools and live and not any(pack.is_unsent for pack in live)
+            idle = spool.spools and live and not any(pack.is_unsent for pack in live)
             if came or not (passed or idle):
                 try:
                     await self._pass(engine, session)
-                    while self.caller.equal.let_go():
+                    # What came back has cost less than was set aside.
+                    while spool.full and spool.budget.fits(spool.wanted):
                         await self._pass(engine, session)
                 except CostLimitReached as reached:
                     if not remote.open:
@@ -114,60 +80,84 @@ class BatchPasses:
                     # The calls at once; what comes back may have cost less than was set aside.
                     self.say(str(reached))
                     return
-                passed = True
-                wait_s = FIRST_WAIT_S
+                passed, wait_s = True, FIRST_WAIT_S
             await remote.send()
-            live, waits = self._live, BatchSettings.of(self.plan.settings).wait
-            if not remote.open and self.caller.full is not None:
-                raise self.caller.full
-            for line in remote.to_do():
+            if not remote.open and spool.full is not None:
+                raise spool.full
+            for line in self._to_do():
                 self.say(line)
-            if not live or not waits:
-                if live and not remote.open:
-                    raise Stopped(f"not sent yet: {remote.log.waiting}")
+            if not remote.log.live or not BatchSettings.of(settings).wait:
+                if remote.log.live and not remote.open:
+                    raise Stopped(f"not sent yet: {open_run(self.directory.path).waiting}")
                 return
-            self.say(remote.told)
+            self.say(standing(remote.log, spool.budget))
             await engine.sleep(wait_s * random.uniform(1 - WAIT_VARIES, 1 + WAIT_VARIES))
             wait_s = min(LONGEST_WAIT_S, wait_s * WAIT_GROWS)
 
     async def _pass(self, engine: Engine, session: Session) -> None:
         self.directory.refresh()
-        caller = self.caller
-        caller.full = None
-        # Units of which something came back are first: the first rounds of others must not take
-        # the money for their second.
-        first = {unit for unit, _ in caller.fetched}
-        jobs = session.jobs(first, caller.parked, lambda: caller.full is not None)
+        spool = self.spool
+        spool.full = None
         try:
-            await engine.run(jobs, session.settle, session.park)
-            caller.seal()
+            if self.plan.settings.cache:
+                # Whose kept replies answer, the first call says.
+                await spool.prepare()
+            await engine.run(self._jobs(session), session.settle, session.park)
+            spool.seal()
         except BaseException:
-            self.remote.note_again()
+            self.remote.keep_again()
             raise
         finally:
-            caller.drop()
+            spool.drop()
         self.directory.sync()
         await self.remote.drain()
         self.directory.note_spent(engine.spent)
-        if caller.fatal is not None:
-            raise caller.fatal
+        if spool.fatal is not None:
+            raise spool.fatal
 
-    @property
-    def _live(self) -> list[Pack]:
-        return self.remote.log.live
-
-    @property
-    def _all_settled(self) -> bool:
-        return len(self.directory.settled) == self.plan.dialogues
+    async def _jobs(self, session: Session) -> AsyncGenerator[Job]:
+        """Yield the dialogues that have something to read, and others as long as there is money."""
+        fetched = self.spool.fetched
+        async with contextlib.aclosing(session.jobs(self.spool.waiting)) as jobs:
+            async for job in jobs:
+                yield job
+                fetched.discard((job.unit_id, job.repeat))
+                if self.spool.full and not fetched:
+                    return
 
     @property
     def waiting(self) -> str:
-        """How the batches stand that the run waits for; "" if there are none."""
-        return self.remote.told if self.remote.open else ""
+        """The batches that the run waits for, in words; "" if there are none."""
+        return standing(self.remote.log, self.spool.budget) if self.remote.open else ""
+
+    def _to_do(self) -> list[str]:
+        """List what the user has to do before the packs can be answered."""
+        log = self.remote.log
+        told = (self.spool.deferring.told(log.file(one.n, "requests")) for one in log.live)
+        return [line for line in told if line]
 
 
-async def _nothing() -> None:
-    return None
+def standing(log: BatchLog, budget: Budget) -> str:
+    """Describe the packs of a run that are not over."""
+    live, now = log.live, time.time()
+    total, answered = sum(pack.requests for pack in live), sum(pack.answered for pack in live)
+    parts = [f"{counted(len(live), 'batch', 'batches')}, {answered:,} of {total:,} answered"]
+    if failed := sum(pack.failed for pack in live):
+        parts.append(f"{failed:,} to ask again")
+    if unsent := sum(pack.is_unsent for pack in live):
+        parts.append(f"{unsent} not sent yet")
+    if created := [pack.created_at for pack in live if pack.created_at]:
+        parts.append(f"oldest {span(now - min(created))}")
+    if expires := [pack.expires_at for pack in live if pack.expires_at]:
+        parts.append(f"expires in {span(min(expires) - now)}")
+    return ", ".join([*parts, f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"])
+
+
+def deferring_of(adapter: Adapter, name: str, path: Path) -> Deferring:
+    """Return how the model of the run at `path` is asked in batches. Raises `UserError`."""
+    if not isinstance(adapter, Deferrable):
+        raise UserError(f"{name} is not asked in batches: leave --tier out")
+    return adapter.deferring(path / PACKS)
 
 
 async def cancel(path: Path, say: Callable[[str], None]) -> None:
@@ -178,20 +168,14 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
     run = open_run(path)
     model = open_model(settings_of(run)).loaded()
     with RunDirectory.start(path, run.manifest) as directory:
-        if not isinstance(model.adapter, Deferrable):
-            raise UserError(f"{model.info.name} is not asked in batches")
-        deferring, log = model.adapter.deferring(path / PACKS), BatchLog.open(path)
-        caller = BatchCaller(
-            deferring,
-            log,
-            PictureStore(),
-            UNPRICED,
-            spools=False,
-            is_recorded=lambda key, place: False,
-            ready=_nothing,
-        )
-        caller.begin(Budget(None, directory.spent))
-        remote = Remote(deferring, log, caller, say)
+        deferring, log = deferring_of(model.adapter, model.info.name, path), BatchLog.open(path)
+
+        async def ready() -> None:
+            return None
+
+        spool = Spool(deferring, log, PictureStore(), False, (), ready)
+        spool.begin(Budget(None, directory.spent), UNPRICED)
+        remote = Remote(deferring, log, spool, say)
         try:
             wait_s, failures, ends = FIRST_LOOK_S, 0, time.monotonic() + LONGEST_CANCEL_S
             while True:
@@ -204,8 +188,8 @@ async def cancel(path: Path, say: Callable[[str], None]) -> None:
                 if remote.failed and failures > UNREAD_LOOKS:
                     raise remote.failed
                 if time.monotonic() > ends:
-                    raise Fault("server", f"not cancelled yet: {remote.told}")
-                say(remote.told)
+                    raise Fault("server", f"not cancelled yet: {standing(log, spool.budget)}")
+                say(standing(log, spool.budget))
                 await asyncio.sleep(wait_s)
                 wait_s = min(FIRST_WAIT_S, wait_s * WAIT_GROWS)
         except Fault as fault:

@@ -1,8 +1,8 @@
 """Send packs to a provider and fetch their results, across kills and sessions.
 
-An event is written to disk before the run acts on it. Providers create a second batch when they are
-asked twice, so the log announces each creation first. After a kill, the run searches for the batch
-by its token, and creates it again only if a search some minutes later finds none.
+Every step is on disk before the next one. Providers create a second batch when they are asked
+twice, so the log announces each creation first. After a kill, the batch is searched for by its
+token, and created again only if a search some minutes later finds none.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 from adapters.batches.contract import Deferring, Gone, QueueFull, RemoteBatch
 from adapters.contract import Fatal, Fault
-from harness.batches.caller import BatchCaller
-from harness.batches.log import BatchLog, Pack
-from harness.batches.looks import Looks
+from harness.batches.lane import Spool
+from harness.batches.log import NOT_CREATED, BatchLog, Pack
+from harness.batches.looks import Looks, ended
 from harness.printing import printable
-from harness.session.progress import span
+from harness.tables import counted
 
 GRACE_S = 300.0
 """Seconds after a possible creation in which a batch is only searched for: lists of batches lag
@@ -37,7 +38,7 @@ class Remote:
 
     deferring: Deferring
     log: BatchLog
-    caller: BatchCaller
+    spool: Spool
     notice: Callable[[str], None]
     queued_tokens: int | None = None
     clock: Callable[[], float] = time.time
@@ -54,16 +55,15 @@ class Remote:
         """
         came, self.failed = False, None
         for pack in self.log.live:
-            if pack.fetched:
-                came |= self._take(pack)
-                continue
             # A session that is to end does not look at all the others first.
             await self.looks.sleep(0)
             try:
                 if pack.is_open and not pack.id:
                     came |= await self._search(pack)
-                if pack.id:
+                if pack.is_open and pack.id:
                     came |= await self._look_at(pack)
+                elif pack.is_fetched:
+                    came |= self._take(pack)
             except Fault as fault:
                 self.failed = fault
                 self.notice(f"batch {pack.n}: {printable(str(fault))}; it is looked at again later")
@@ -92,18 +92,19 @@ class Remote:
     async def drain(self) -> None:
         """Note that all that came back is on record, and delete it. Raises `RunError`."""
         for pack in self.log.live:
-            if pack.fetched:
+            if pack.is_fetched:
                 await self._close(pack)
-        self.caller.end_pass()
+        # Starting the run again allows failed calls as many attempts as at first; so does a pass.
+        self.spool.failed.clear()
 
-    def note_again(self) -> None:
+    def keep_again(self) -> None:
         """Record the results that have to be asked for again: no session counts them twice.
 
         Raises `RunError`.
         """
         for pack in self.log.live:
-            if pack.fetched and (again := self.caller.again_in(pack)):
-                self.log.note(pack.n, "fetched", again=again)
+            if pack.is_fetched and pack.again:
+                self.log.note(pack.n, "fetched")
 
     async def cancel(self) -> None:
         """Have all batches end soon, and forget what was not sent yet. Raises `Fatal`."""
@@ -116,43 +117,16 @@ class Remote:
         """Forget the packs that were not sent yet. Raises `RunError`."""
         for pack in self.log.live:
             if pack.is_unsent:
-                self._drop(pack, "withdrawn before it was sent")
+                self._withdraw(pack, "withdrawn before it was sent")
+
+    def _withdraw(self, pack: Pack, why: str) -> None:
+        self.spool.give_up(pack, why, free=True)
+        self._end(pack, "dropped", why)
 
     @property
     def open(self) -> bool:
         """Return True while the provider has results that were not fetched."""
         return any(pack.is_open for pack in self.log.live)
-
-    @property
-    def told(self) -> str:
-        """Describe the open packs in a line; "" if there are none."""
-        live = self.log.live
-        if not live:
-            return ""
-        total = sum(pack.requests for pack in live)
-        batches = "1 batch" if len(live) == 1 else f"{len(live)} batches"
-        answered = sum(pack.answered for pack in live)
-        parts = [f"{batches}, {answered:,} of {total:,} answered"]
-        if failed := sum(pack.failed for pack in live):
-            parts.append(f"{failed:,} to ask again")
-        if unsent := sum(pack.is_unsent for pack in live):
-            parts.append(f"{unsent} not sent yet")
-        now = self.clock()
-        created = [pack.created_at for pack in live if pack.created_at]
-        expires = [pack.expires_at for pack in live if pack.expires_at]
-        if created:
-            parts.append(f"oldest {span(now - min(created))}")
-        if expires:
-            parts.append(f"expires in {span(min(expires) - now)}")
-        budget = self.caller.budget
-        parts += [f"${budget.spent:.2f} spent", f"${budget.held:.2f} reserved"]
-        return ", ".join(parts)
-
-    def to_do(self) -> list[str]:
-        """List what the user has to do before the packs can be answered."""
-        live = [pack for pack in self.log.live if pack.is_open]
-        told = (self.deferring.told(self.log.file(pack.n, "requests")) for pack in live)
-        return [line for line in told if line]
 
     # A pack on its way there.
 
@@ -165,58 +139,54 @@ class Remote:
 
     async def _send(self, pack: Pack) -> None:
         path = self.log.file(pack.n, "requests")
-        if not pack.uploaded:
+        if not pack.file:
             name = await self.looks.patiently(lambda: self.deferring.find_upload(pack.token))
             if name is None and not path.exists():
-                self._drop(pack, "its requests are gone")
+                self._withdraw(pack, "its requests are gone")
                 return
             if name is None:
                 name = await self.looks.patiently(lambda: self.deferring.upload(pack.token, path))
             self.log.note(pack.n, "uploaded", file=name)
-        self.log.note(pack.n, "creating")
-        await self._create(pack)
-
-    async def _create(self, pack: Pack) -> None:
-        path = self.log.file(pack.n, "requests")
+        self.log.note(pack.n, "creating", creating_at=self.clock())
         try:
-            batch = await self.deferring.create(
-                pack.token, path, pack.uploaded or "", pack.requests
-            )
-        except QueueFull:
-            self.log.note(pack.n, "refused", why="the queue is full")
-            raise
-        except Fatal as fatal:
-            self.log.note(pack.n, "refused", why=printable(str(fatal)))
+            file, number = pack.file or "", pack.requests
+            batch = await self.deferring.create(pack.token, path, file, number)
+        except (QueueFull, Fatal) as error:
+            self._refused(pack, printable(str(error)))
             raise
         except Fault as fault:
             if fault.kind == "malformed":
-                self.looks.note_unread(pack, fault)
+                self.looks.is_given_up(pack, fault)
             raise
         self._created(pack, batch)
         if self.deferring.told(path) is None:
             self.log.remove(pack.n, "requests")
 
     def _created(self, pack: Pack, batch: RemoteBatch, found: bool = False) -> None:
-        self.log.note(pack.n, "created", id=batch.id, expires_at=batch.expires_at, found=found)
-        pack.status = batch.status
+        times = {"created_at": self.clock(), "expires_at": batch.expires_at}
+        self.log.note(pack.n, "created", id=batch.id, found=found, unread=0, **times)
+
+    def _refused(self, pack: Pack, why: str) -> None:
+        # An upload may be gone when it is needed again.
+        before = {**NOT_CREATED, "creating_at": None, "file": None, "unread": 0}
+        self.log.note(pack.n, "refused", why=why, **before)
 
     async def _search(self, pack: Pack) -> bool:
         """Find out whether a batch was created when the session before ended.
 
         Without a token, a batch that is found may belong to another run: the requests are kept
-        until its results show whose they are. Returns True if the pack was abandoned, because the
+        until its results show whose they are. Returns True if the pack was abandoned, as the
         provider's answer to its creation could not be read.
         """
         since = pack.creating_at or 0.0
-        known = [one.id for one in self.log.packs.values() if one.id]
-        known += [id for one in self.log.packs.values() for id in one.strangers]
+        known = [id for one in self.log.packs.values() for id in (one.id, *one.strangers) if id]
         is_late = self.clock() - since >= GRACE_S
         try:
             batch = await self.looks.patiently(
                 lambda: self.deferring.find(pack.token, since - 60, pack.requests, known)
             )
         except Fault as fault:
-            if fault.kind == "malformed" and self.looks.note_unread(pack, fault) and is_late:
+            if fault.kind == "malformed" and self.looks.is_given_up(pack, fault) and is_late:
                 return self._lose(pack, fault)
             raise
         if batch is not None:
@@ -224,12 +194,11 @@ class Remote:
         elif is_late and pack.unread:
             return self._lose(pack, Fault("malformed", "the batch that was created is not found"))
         elif is_late:
-            self.log.note(pack.n, "refused", why="no batch was found")
+            self._refused(pack, "no batch was found")
         return False
 
     def _narrow(self, pack: Pack, fault: QueueFull) -> None:
-        before = self.queued_tokens or pack.tokens
-        self.queued_tokens = max(1, before // 2)
+        self.queued_tokens = max(1, (self.queued_tokens or pack.tokens) // 2)
         self.notice(
             f"batch {pack.n}: {printable(str(fault))}; it is sent again when others have ended"
         )
@@ -237,86 +206,67 @@ class Remote:
     # A pack on its way back.
 
     async def _look_at(self, pack: Pack) -> bool:
-        if not pack.ended:
-            try:
-                batch = await self.looks.poll(pack)
-            except Gone as gone:
-                return self._lose(pack, gone)
-            pack.status, pack.answered, pack.failed = batch.status, batch.answered, batch.failed
-            pack.expires_at = batch.expires_at or pack.expires_at
-            if not batch.ended:
-                return False
-            if batch.full:
-                self.log.note(pack.n, "refused", why=batch.error)
-                self._narrow(pack, QueueFull("rate_limit", batch.error))
-                return False
-            self.log.note(
-                pack.n,
-                "ended",
-                status=batch.status,
-                where=batch.where,
-                unbilled=batch.unbilled,
-                why=batch.error,
-            )
-            if batch.error:
-                failed = Fatal(f"batch {pack.n} failed: {printable(batch.error)}")
-                self.caller.fatal = self.caller.fatal or failed
-        batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
         try:
-            lines = await self.looks.fetch(pack, batch)
+            if not pack.ended and not await self._has_ended(pack):
+                return False
+            await self.looks.fetch(pack)
         except Gone as gone:
             return self._lose(pack, gone)
-        if lines and pack.found and self.caller.is_foreign(pack):
-            self._release(pack)
+        if pack.found and self.spool.is_foreign(pack):
+            # It is left alone, and the pack's own is searched for again.
+            self.notice(f"batch {pack.n}: {pack.id} is not of this run, and is left as it is")
+            strangers = (*pack.strangers, pack.id)
+            self.log.note(pack.n, "released", strangers=strangers, **NOT_CREATED)
+            self.log.remove(pack.n, "results")
             return False
-        self.log.note(pack.n, "fetched", lines=lines)
+        self.log.note(pack.n, "fetched")
         return self._take(pack)
 
+    async def _has_ended(self, pack: Pack) -> bool:
+        batch = await self.looks.poll(pack)
+        pack.status, pack.answered, pack.failed = batch.status, batch.answered, batch.failed
+        pack.expires_at = batch.expires_at or pack.expires_at
+        if not batch.ended:
+            return False
+        if batch.full:
+            self._refused(pack, batch.error)
+            self._narrow(pack, QueueFull("rate_limit", batch.error))
+            return False
+        found = {"where": batch.where, "unbilled": batch.unbilled, "why": batch.error}
+        self.log.note(pack.n, "ended", ended=True, unread=0, **found)
+        if batch.error:
+            failed = Fatal(f"batch {pack.n} failed: {printable(batch.error)}")
+            self.spool.fatal = self.spool.fatal or failed
+        return True
+
     def _take(self, pack: Pack) -> bool:
-        if strange := self.caller.take_results(pack):
-            lines = "1 line" if strange == 1 else f"{strange} lines"
+        if strange := self.spool.take_results(pack):
             self.notice(
-                f"batch {pack.n}: {lines} of its results are of no request in it, and are ignored"
+                f"batch {pack.n}: {counted(strange, 'line')} of its results are of no request in "
+                "it, and are ignored"
             )
         return True
 
-    def _release(self, pack: Pack) -> None:
-        """Leave the batch of another run alone, and search for the pack's own again."""
-        self.notice(f"batch {pack.n}: {pack.id} is not of this run, and is left as it is")
-        self.log.note(pack.n, "released", id=pack.id)
-        self.log.remove(pack.n, "results")
-
     def _lose(self, pack: Pack, fault: Fault) -> bool:
-        self.caller.lose(pack, str(fault))
+        self.spool.give_up(pack, Fault("server", str(fault)))
         self.notice(
             f"batch {pack.n}: {printable(str(fault))}; its {pack.requests:,} requests may have "
             f"cost up to ${pack.upper:.2f} and are sent again"
         )
-        self._dropped(pack, str(fault))
+        self._end(pack, "dropped", str(fault))
         return True
 
-    def _drop(self, pack: Pack, why: str) -> None:
-        self.caller.withdraw(pack, why)
-        self._dropped(pack, why)
-
-    def _dropped(self, pack: Pack, why: str) -> None:
-        self.log.note(pack.n, "dropped", why=why, again=self.caller.again_in(pack))
-        self._forget(pack)
-
     async def _close(self, pack: Pack) -> None:
-        if unread := self.caller.leave_unread(pack):
-            replies = "1 reply" if unread == 1 else f"{unread:,} replies"
+        if unread := self.spool.give_up(pack, "not read"):
             self.notice(
-                f"batch {pack.n}: {replies} came too late for steps that had ended; what they may "
-                "have cost at most counts as spent"
+                f"batch {pack.n}: {counted(unread, 'reply', 'replies')} came too late for steps "
+                "that had ended; what they may have cost at most counts as spent"
             )
-        batch = RemoteBatch(pack.id, pack.status, True, where=pack.where)
         # Only tidiness: the provider deletes its files some time later anyway.
         with contextlib.suppress(Fault):
-            await self.deferring.clean(batch, pack.uploaded or "")
-        self.log.note(pack.n, "drained", again=self.caller.again_in(pack))
-        self._forget(pack)
+            await self.deferring.clean(ended(pack), pack.file or "")
+        self._end(pack, "drained")
 
-    def _forget(self, pack: Pack) -> None:
-        self.caller.forget(pack)
+    def _end(self, pack: Pack, event: Literal["drained", "dropped"], why: str = "") -> None:
+        self.log.note(pack.n, event, why=why)
         self.log.remove(pack.n, "ids", "requests", "results")

@@ -121,23 +121,15 @@ class Asking:
         tokens, context = pending.tokens, lane.info.context_tokens
         if tokens is not None and context is not None and tokens > context:
             return None, Answered(Reply("", Finish.TOO_LONG), 0, 0.0)
-        caller = lane.caller
-        if caller is not None and (arrived := await caller.arrived(request)) is not None:
-            lane.answerer.hear(arrived.reply.model)
-            return None, arrived
         kept: Kept | None = None
         is_greedy = lane.info.greedy(request.generation)  # Otherwise no two keys are equal.
         if is_greedy and (equal := await self._log.equal(key)) is not None:
             kept = Kept(equal.reply, equal.reused_from)
         elif lane.answerer.reuses:
-            if caller is not None and not lane.answerer.kept_as(key):
-                await caller.prepare()
             kept = await self.kept(pending, key)
         if kept is not None:
             return kept, Answered(kept.reply, 0, 0.0)
         lane.prepare_pictures(request.conversation)
-        if caller is not None:
-            await caller.hand_over(request, tokens or 0, shares=is_greedy)
         return None, await lane.answer(pending.dialogue.seats[lane.role], request)
 
     def _lane(self, dialogue: OpenDialogue, ask: Ask) -> AskLane:

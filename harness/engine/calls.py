@@ -145,8 +145,8 @@ class Calls:
         return tuple(result for result in results if not isinstance(result, Parked))
 
     async def _or_parked(self, dialogue: OpenDialogue, call: Call) -> Result | Parked:
-        """Return the result of one of several calls; all of them join batches before the first is
-        awaited."""
+        """Return the result of one of several calls; all are made before one of them parks the
+        dialogue."""
         try:
             return await self.result(dialogue, call)
         except Parked as parked:

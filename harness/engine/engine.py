@@ -18,7 +18,6 @@ from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
     PREFLIGHT,
     AnyLane,
-    AskLane,
     Lane,
     OpenLane,
     P,
@@ -83,14 +82,12 @@ class Engine:
         self._observer = observer or Observer()
         self._halt = Halt()
         self._budget = Budget(policy.max_cost, spent)
-        if model.caller is not None:
-            model.caller.begin(self._budget)
         prepare = prepare_picture or (lambda picture: None)
         session = Session(
             policy, pictures, prepare, self._budget, self._observer, self._halt, reuse
         )
         self._log, self._cache = log, cache
-        self._main = AskLane("", model, session)
+        self._main = model.opened("", session)
         self._window = _window(self._main.info, policy, model.ceiling)
         self._lanes: dict[str, AnyLane] = {"": self._main}
         for role, lane in (roles or {}).items():
@@ -122,7 +119,7 @@ class Engine:
         """Hold the dialogues of `jobs`, which are fetched as there is room for them.
 
         `settle` is called with every outcome as its dialogue ends, but not for dialogues that the
-        end of the session cut off, nor for those that wait for a batch of the provider: `park` is
+        end of the session cut off, nor for those that wait for a reply that comes later: `park` is
         called with their jobs. Raises
 
         * `Fatal` when the provider refuses for good; nothing more is sent,
@@ -300,7 +297,7 @@ class Engine:
 def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
     """Open the lane of a role. Raises `Fatal` if the cost limit needs prices that it lacks."""
     if isinstance(lane.model, Adapter):
-        return AskLane(role, lane, session)
+        return lane.opened(role, session)
     from harness.engine.acts_and_embeds import EmbedLane
 
     return EmbedLane(role, lane, session)

@@ -71,41 +71,6 @@ class Answered(Generic[A]):
     cost: float | None
 
 
-class Caller(Protocol):
-    """Hands calls of the model under test over, and has their replies when a dialogue is resumed.
-
-    A call that was handed over parks its dialogue, which is played back later. While it is handed
-    over, its highest cost is set aside (`Budget.hold`), and then its actual cost is booked
-    (`Budget.release`), so the cost limit covers all calls.
-    """
-
-    def begin(self, budget: Budget) -> None:
-        """Use the session's budget, and set aside the cost of calls that are handed over."""
-        ...
-
-    async def arrived(self, request: Request) -> Answered[Reply] | None:
-        """Return the reply to a call with its cost; None if the call was not handed over.
-
-        Raises `Parked` until the reply is there, and `GaveUp` after too many attempts.
-        """
-        ...
-
-    async def prepare(self) -> None:
-        """Learn once, by a call at once, who answers. Raises as `Engine.preflight`."""
-        ...
-
-    async def hand_over(self, request: Request, tokens: int, *, shares: bool) -> None:
-        """Hand over a call whose prompt has about so many tokens.
-
-        shares: whether the reply to an equal call answers this one; it then waits for one that was
-            handed over before.
-
-        Returns if the engine is to make the call itself. Raises `Parked` otherwise, and `Fatal`,
-        `Stopped`, `RunError`.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Lane:
     """Everything needed to ask the model of one role.
@@ -117,7 +82,6 @@ class Lane:
         sent.
     concurrency: most calls in flight; None takes the model's limit. The engine stays below it while
         the provider reports overload.
-    caller: hands calls over to be answered later; None if none are.
     """
 
     model: Adapter | Embedder
@@ -125,13 +89,17 @@ class Lane:
     pricing: Pricing | None = None
     prompt_tokens: PromptTokens | None = None
     concurrency: int | None = None
-    caller: Caller | None = None
 
     @property
     def ceiling(self) -> float:
         """Most calls in flight; infinite for a model that gathers them itself."""
         limit = self.model.info.concurrency
         return math.inf if limit is None else self.concurrency or limit
+
+    def opened(self, role: str, session: Session) -> AskLane:
+        """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
+        that it lacks."""
+        return AskLane(role, self, session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +170,10 @@ class OpenLane(Generic[P, A]):
         raise NotImplementedError
 
     async def answer(self, seat: Seat, request: P, retry: RetryPolicy | None = None) -> Answered[A]:
-        """Send a call until it is answered. Raises `GaveUp`, `Fatal`, `Stopped`."""
+        """Send a call until it is answered.
+
+        Raises `GaveUp`, `Fatal`, `Stopped`, and `Parked` if its reply comes later.
+        """
         retry = retry or self._retry
         upper = self.pricing.upper_cost(request)
         attempts = before = 0
@@ -288,7 +259,6 @@ class AskLane(OpenLane[Request, Reply]):
         assert isinstance(lane.model, Adapter)
         self.info = lane.model.info
         self.generation = lane.generation
-        self.caller = lane.caller
         self._adapter = lane.model
         self._pictures = session.pictures
         self._prompt_tokens = lane.prompt_tokens

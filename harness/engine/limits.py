@@ -149,7 +149,7 @@ class Budget:
 
     spent: on calls that have ended.
     reserved: for calls in flight.
-    held: for calls that a provider has until a batch ends, after this session perhaps.
+    held: for calls whose replies come later, after this session perhaps.
     """
 
     def __init__(self, limit: float | None, spent: float = 0.0) -> None:
@@ -184,12 +184,12 @@ class Budget:
         self.reserved += more if self._open else 0.0
 
     def hold(self, upper: float) -> None:
-        """Set `upper` aside for a call that goes into a batch."""
+        """Set `upper` aside for a call whose reply comes later."""
         self.held += upper
         self._holding += 1
 
     def release(self, upper: float, cost: float) -> None:
-        """Book a call that has come back from a batch."""
+        """Book a call for which `upper` was held."""
         self._holding -= 1
         self.held = self.held - upper if self._holding else 0.0
         self.spent += cost
@@ -206,7 +206,7 @@ class Budget:
 
     def exhausted(self, upper: float) -> CostLimitReached:
         """Return the reason to end the session before a call of at most `upper`, in one line."""
-        held = f", ${self.held:.4f} reserved for batches" if self.held else ""
+        held = f", ${self.held:.4f} reserved for replies to come" if self.held else ""
         return CostLimitReached(
             f"cost limit reached: ${self.spent:.4f} of ${self.limit or 0:.4f} spent{held}, and the "
             f"next call may cost up to ${upper:.4f}"

@@ -98,7 +98,7 @@ class Observer:
         """Called when a dialogue is over."""
 
     def parked(self, unit_id: str, repeat: int) -> None:
-        """Called when a dialogue ends for now, as it waits for a batch of the provider."""
+        """Called when a dialogue ends for now, as a reply comes later."""
 
     def notice(self, text: str) -> None:
         """Called with a line that the user should see once."""

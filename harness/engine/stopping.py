@@ -45,7 +45,7 @@ class ReplayMismatch(ProtocolError):
 
 
 class Parked(Exception):
-    """A call waits for a batch of the provider; its dialogue is played back once that has ended."""
+    """The reply to a call comes later: its dialogue is closed, and played back another time."""
 
 
 class GaveUp(Exception):

@@ -22,7 +22,6 @@ from harness.planning.model import generation
 from harness.planning.plan import Plan
 from harness.planning.pricing import tokens_of
 from harness.planning.roles import AskedRole, EmbeddingRole
-from harness.runs.callers import at_once
 
 CASES = ("low", "expected", "high")
 EXPECTED_REPLY = 250
@@ -161,7 +160,8 @@ def preflight_calls(plan: Plan) -> Iterator[Case]:
         request = first_request(picture, generation(plan.settings))
         tokens = tokens_of(request.conversation, model.info, upper=model.spends)
         is_free = model.policy is not None
-        limit, tiers = request.generation.max_tokens, at_once(model.tiers)
+        # The first call is made at once, also before batches.
+        limit, tiers = request.generation.max_tokens, () if "batch" in model.tiers else model.tiers
         yield _at_most(model.sheet, model.info, tokens, limit, tiers, is_free)
     for name in plan.preflighted_roles:
         role = plan.roles[name]

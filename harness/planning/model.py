@@ -25,7 +25,7 @@ from adapters.conversation import Tier
 from adapters.prices import PriceSheet
 from adapters.registry import Registry
 from harness.benchmarks import Benchmark
-from harness.engine import Caller, Lane, Pricing
+from harness.engine import Lane, Pricing
 from harness.errors import UserError, WithoutEffect
 from harness.planning.pricing import (
     UPPER_TEXT,
@@ -38,7 +38,6 @@ from harness.planning.pricing import (
 from harness.planning.resolve import refuse_without_effect
 from harness.policies import POLICIES, Policy, answers, policies_for, policy_named
 from harness.protocols.contract import AskingProtocol
-from harness.runs.callers import at_once
 from harness.settings import SETTINGS, Settings, written
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class Model:
         """Return the prices of calls, for the engine; None without a price."""
         if self.policy is not None or not self.priced:
             return None
-        tariff = Tariff(self.sheet, self.info, self.tiers, at_once(self.tiers))
+        tariff = Tariff(self.sheet, self.info, self.tiers)
 
         def upper_cost(request: Request) -> float:
             tokens = tokens_of(request.conversation, self.info, upper=True)
@@ -108,7 +107,7 @@ class Model:
 
         return Pricing(tariff.cost_of, upper_cost, tariff.served, tariff.notices)
 
-    def lane(self, settings: Settings, caller: Caller | None = None) -> Lane:
+    def lane(self, settings: Settings) -> Lane:
         """Return what the engine needs to ask it with these settings."""
         return Lane(
             self.adapter,
@@ -116,7 +115,6 @@ class Model:
             self.pricing(),
             lambda conversation: tokens_of(conversation, self.info),
             settings.concurrency,
-            caller,
         )
 
     def upper_reply(self, limit: int) -> int:
@@ -172,7 +170,7 @@ def open_model(settings: Settings, adapter: Adapter | None = None, *, asks: bool
         model = _named(settings, sheet, asks)
     else:
         model = Model(adapter, None, sheet, is_borrowed=True, tiers=settings.tier)
-    check_tiers(model.tiers, at_once(model.tiers), model.info, sheet)
+    check_tiers(model.tiers, model.info, sheet)
     return model
 
 

@@ -55,19 +55,13 @@ def text_tokens(text: str, counter: Callable[[str], int] | None) -> int:
     return counter(text) if counter else count_tokens(text)
 
 
-def check_tiers(
-    tiers: Sequence[Tier], single: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet
-) -> None:
-    """Raise `UserError` for tiers that make no sense together, or that the model is not sold on.
-
-    `single` has those of them that single calls are sent on.
-    """
+def check_tiers(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> None:
+    """Raise `UserError` for tiers that make no sense together, or that the model is not sold on."""
     if not tiers:
         return
     given = f"--tier {','.join(tiers)}"
-    for tier in tiers:
-        if len(tiers) > 1 and tier not in single:
-            raise UserError(f"{given}: {tier} cannot be combined with other tiers")
+    if len(tiers) > 1 and "batch" in tiers:
+        raise UserError(f"{given}: batch cannot be combined with other tiers")
     if len(set(tiers)) < len(tiers) or len(tiers) > 2 or (len(tiers) == 2 and tiers[0] != "flex"):
         raise UserError(
             f"{given}: one tier, or flex and the one to fall back to when it has no capacity "
@@ -98,20 +92,13 @@ class Tariff:
     """Prices of a model's calls on the tiers that serve them.
 
     wished: the tiers that the user named; none leaves them to the provider.
-    single: those of them that single calls are sent on.
     """
 
-    def __init__(
-        self,
-        sheet: PriceSheet,
-        info: AdapterInfo,
-        wished: Sequence[Tier],
-        single: Sequence[Tier],
-    ) -> None:
+    def __init__(self, sheet: PriceSheet, info: AdapterInfo, wished: Sequence[Tier]) -> None:
         self._sheet = sheet
         self._info = info
         # Requests in batches carry their tier (`Request.tier`); other calls have the usual one.
-        self._wished = single
+        self._wished = () if "batch" in wished else wished
         self._bounds: list[Tier] = list(self._wished)
         self._known: set[str] = set(wished) or {""}
         self._notices: list[str] = []
@@ -162,13 +149,8 @@ def unlisted(sheet: PriceSheet, info: AdapterInfo, tier: Tier) -> str | None:
     )
 
 
-def tier_lines(
-    tiers: Sequence[Tier], single: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet
-) -> list[str]:
-    """Return the tiers of a run for the user, and what is not known of their prices.
-
-    `single` has those of them that single calls are sent on.
-    """
+def tier_lines(tiers: Sequence[Tier], info: AdapterInfo, sheet: PriceSheet) -> list[str]:
+    """Return the tiers of a run for the user, and what is not known of their prices."""
     if not tiers:
         return []
     lines = [f"{'tier:':<9} {', then '.join(tiers)}"]
@@ -176,7 +158,7 @@ def tier_lines(
         if line := unlisted(sheet, info, tier):
             lines.append(f"{'':<9} {line}")
         # Every model is served as usual, and calls that cost nothing are answered by the user.
-        is_sure = tier == "default" or (tier not in single and not info.billed)
+        is_sure = tier == "default" or (tier == "batch" and not info.billed)
         if not is_sure and sheet.sells(info, tier) is None:
             lines.append(f"{'':<9} whether {info.name} is served on {tier}, its provider will say")
     return lines

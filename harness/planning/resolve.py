@@ -12,7 +12,7 @@ from harness.benchmarks.opening import check_asks
 from harness.errors import UserError, WithoutEffect
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, settled_settings, text_first
-from harness.runs.callers import CALLERS, at_once, caller_named
+from harness.runs.batches import in_leaf
 from harness.settings import OWN_PYTHON, SETTINGS, Settings, written
 
 FLEX_TIMEOUT_S = 900.0
@@ -52,14 +52,13 @@ def complete(
     for feature in {feature for setting in SETTINGS.values() for feature in setting.needs}:
         if feature in SETTINGS and not getattr(settings, feature):
             lacks[feature] = f"without {written(feature)}; add that, or leave it out"
-    for tier in CALLERS.names().keys() - set(settings.tier):
-        lacks[f"--tier {tier}"] = f"without --tier {tier}; add that, or leave it out"
+    if "batch" not in settings.tier:
+        lacks["--tier batch"] = "without --tier batch; add that, or leave it out"
     if settings.cache is False and not settings.picture_cache:
         lacks["reply cache"] = "with --no-cache; leave one of them out"
     refuse_without_effect(settings.given, lacks)
-    for tier in settings.tier:
-        if tier not in at_once([tier]):
-            caller_named(tier).check(settings, lacks)
+    if "batch" in settings.tier:
+        in_leaf("check")(settings, lacks)
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError(f"give --repeats or {written('shuffles')}: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from harness.errors import UserError, WithoutEffect
 from harness.planning.plan import Plan
 from harness.planning.pricing import tier_lines
-from harness.runs.callers import at_once, caller_named
+from harness.runs.batches import in_leaf
 from harness.settings import Settings
 
 CONFIRM_FROM = 100
@@ -19,19 +19,18 @@ ENOUGH = 0.6
 def lines_before(plan: Plan) -> Iterator[str]:
     """Yield what the user should know of a run before it spends anything. Raises `DataError`."""
     tiers, model = plan.settings.tier, plan.model
-    yield from tier_lines(tiers, at_once(tiers), model.info, model.sheet)
+    yield from tier_lines(tiers, model.info, model.sheet)
     yield from _spending_lines(plan)
     yield from _picture_lines(plan)
 
 
 def _spending_lines(plan: Plan) -> Iterator[str]:
-    """Say how long the caller of a tier takes and what calls cost, for runs that have either."""
-    for tier in plan.settings.tier:
-        if tier not in at_once([tier]):
-            from harness.planning.estimated_calls import first_calls
+    """Say how long batches take and what calls cost, for runs that have either."""
+    if "batch" in plan.settings.tier:
+        from harness.planning.estimated_calls import first_calls
 
-            if (calls := first_calls(plan)) is not None:
-                yield str(caller_named(tier).heading(plan, calls))
+        if (calls := first_calls(plan)) is not None:
+            yield str(in_leaf("heading")(plan, calls))
     if (cost := call_at_most(plan)) is not None:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from adapters.contract import AdapterInfo, EncodedPicture
 from adapters.conversation import Picture, Tier, Usage
 from adapters.prices import PriceSheet
-from adapters.registry import UnknownName
 from harness.dialogue import Ask
+from harness.errors import UserError
 from harness.pictures import PictureStore
 from harness.planning.estimated_calls import EXPECTED_REPLY, EstimatedCall
 from harness.planning.plan import Plan
-from harness.runs.callers import CALLERS
+from harness.runs.batches import in_leaf
 
 SAMPLED = 20
 """Pictures that are prepared to know how many bytes a pixel takes."""
@@ -102,7 +102,7 @@ class Traffic:
 
 def reads_cache(tier: Tier) -> bool:
     """Return whether later rounds find earlier ones in the prompt cache: not in a later session."""
-    return tier not in CALLERS.names()
+    return tier != "batch"
 
 
 def _least(info: AdapterInfo) -> float:
@@ -125,10 +125,10 @@ def table_lines(plan: Plan, traffic: Traffic) -> list[str]:
     model, info = plan.model, plan.model.info
     waves = [wave for wave in traffic.waves if wave.calls]
     sold = [tier for tier in info.tiers if model.sheet.sells(info, tier) is not False]
-    callers = [tier for tier in plan.settings.tier if not reads_cache(tier)]
-    if not waves or not (callers or (model.spends and len(sold) > 1)):
+    in_batches = "batch" in plan.settings.tier
+    if not waves or not (in_batches or (model.spends and len(sold) > 1)):
         return []
-    shown: list[Tier] = sold if model.spends else callers
+    shown: list[Tier] = sold if model.spends else ["batch"]
     lines = [_row("by tier", "calls", "in", "cached", "out", "$ uncached", "$ cached")]
     lines += [_of_tier(model.sheet, info, tier, waves) for tier in shown]
     notes = [f"replies of {EXPECTED_REPLY} tokens"]
@@ -138,11 +138,10 @@ def table_lines(plan: Plan, traffic: Traffic) -> list[str]:
     if any(UNLISTED in line for line in lines):
         notes.append(f"{UNLISTED}: no price is listed, so the standard one")
     lines.append(f"{'':<10} ({'; '.join(notes)})")
-    for tier in shown:
-        if not reads_cache(tier):
-            # The table is complete without it, unless the user asks for this tier.
-            with suppress(*() if tier in callers else (UnknownName,)):
-                lines += CALLERS.make(tier).estimate(plan, waves, traffic)
+    if "batch" in shown:
+        # The table is complete without it, unless the user asks for this tier.
+        with suppress(*() if in_batches else (UserError,)):
+            lines += in_leaf("estimate")(plan, waves, traffic)
     return lines
 
 

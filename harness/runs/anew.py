@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from harness.runs.callers import caller_files
+from harness.runs.batches import has_batches
 from harness.runs.files import (
     CALLS,
     SET_ASIDE,
@@ -23,8 +23,7 @@ def begins_anew(path: Path, manifest: Manifest, setup: Setup) -> bool:
     """Return whether a run takes other settings, as it stopped before any unit had an answer."""
     if not manifest.stopped_without_answers or is_same(manifest, setup):
         return False
-    handed_over = any((path / name).exists() for name in caller_files())
-    return not handed_over and not is_any_answered(path)
+    return not has_batches(path) and not is_any_answered(path)
 
 
 def set_lines_aside(path: Path, manifest: Manifest) -> Manifest:

@@ -16,7 +16,7 @@ from filelock import FileLock
 from harness.errors import RunError
 from harness.runs.anew import begins_anew, set_lines_aside
 from harness.runs.answerers import REPLY, Facts, changes, with_facts
-from harness.runs.callers import caller_files, unrecorded_at
+from harness.runs.batches import BATCHES, PACKS, unrecorded_at
 from harness.runs.files import BLOBS, CALLS, SET_ASIDE, STEPS, Blobs, cut_torn, replace_file, sealed
 from harness.runs.journal import Journal
 from harness.runs.lock import LOCK, lock_run
@@ -269,7 +269,7 @@ def _begin(path: Path, setup: Setup, settings: Mapping[str, Any] | None) -> Mani
         manifest = replace(manifest, dataset=setup.dataset, declaration=setup.declaration)
     elif manifest is None or not is_same(manifest, setup):
         ours = {LOCK, MANIFEST, MANIFEST + ".new", CALLS, STEPS, SET_ASIDE, BLOBS, SERVER_LOG}
-        ours |= caller_files()
+        ours |= {BATCHES, PACKS}
         foreign = sorted(p.name for p in path.iterdir() if p.name not in ours)
         if foreign:
             raise RunError(f"{path} is not a run directory and not empty: it holds {foreign[0]}")
@@ -323,5 +323,5 @@ def _manifest_at(path: Path) -> Manifest | None:
 def _untouched(path: Path) -> bool:
     """Return True if nothing is on record: the run ended before its first call, over a mistake
     perhaps."""
-    files = [path / name for name in (CALLS, STEPS, SUMMARY, *caller_files())]
+    files = [path / name for name in (CALLS, STEPS, SUMMARY, BATCHES)]
     return not any(file.is_file() and file.stat().st_size for file in files)

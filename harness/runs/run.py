@@ -15,7 +15,7 @@ from adapters.decoding import decode_json
 from adapters.registry import UnknownName, load
 from harness.dialogue import Result
 from harness.errors import DataGone, RunError
-from harness.runs.callers import Waiting, waiting_at
+from harness.runs.batches import Waiting, waiting_at
 from harness.runs.directory import SUMMARY
 from harness.runs.files import CALLS, STEPS, Blobs, Line, decode, read_lines, read_records
 from harness.runs.lines import line_decoder

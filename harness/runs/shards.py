@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from harness.errors import RunDiffers, RunError
-from harness.runs.callers import waiting_at
+from harness.runs.batches import waiting_at
 from harness.runs.directory import RunDirectory
 from harness.runs.files import CALLS, STEPS, Blobs, decode, read_lines, read_records
 from harness.runs.lines import line_decoder

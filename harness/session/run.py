@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from adapters.contract import Adapter, Fatal, Measuring
 from adapters.conversation import Finish
 from adapters.prices import source
 from harness.benchmarks import Dataset, benchmark
 from harness.engine import (
-    Caller,
     CostLimitReached,
     Engine,
     EnginePolicy,
@@ -26,7 +25,7 @@ from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
 from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
-from harness.runs.callers import CALLERS, at_once, caller_named, callers_at
+from harness.runs.batches import has_batches, in_leaf
 from harness.session.deployment import Deployment, advice
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
@@ -143,13 +142,14 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
             await preflight()
             await offer()
 
-        passes = _open_passes(plan, directory, pictures, ready, say)
+        batches = None
+        if "batch" in settings.tier or has_batches(directory.path):
+            batches = in_leaf("open_batches")(plan, directory, pictures, ready, say)
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
-        # Calls that are not handed over: the first one, and those of other roles.
-        at_once_only = replace(model, tiers=at_once(settings.tier))
+        lane = model.lane(settings)
         engine = Engine(
-            at_once_only.lane(settings, passes.caller if passes else None),
+            lane if batches is None else batches.lane(lane),
             pictures,
             directory,
             policy=engine_policy(settings),
@@ -168,8 +168,8 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
 
         with on_interrupt(interrupted), _recording_usage(engine, model.adapter, directory):
             try:
-                if passes is not None:
-                    await passes.run(engine, session)
+                if batches is not None:
+                    await batches.run(engine, session)
                 else:
                     if len(directory.settled) < plan.dialogues:
                         await engine.open(directory.path, say)
@@ -179,12 +179,12 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                         await engine.introduce()
                         await offer()
                     await engine.run(session.jobs(), session.settle)
-                if passes is None or not passes.waiting:
+                if batches is None or not batches.waiting:
                     deployment.finish()
             except Stopped as reason:
                 stopped = reason
         session.end()
-    waiting = passes.waiting if passes else ""
+    waiting = batches.waiting if batches else ""
     return _Asked(stopped, waiting, pictures.stats, engine.closing_line)
 
 
@@ -215,47 +215,6 @@ def _finished(plan: Plan, asked: _Asked) -> Finished:
     )
 
 
-class Passes(Protocol):
-    """Passes over the units of a run: each takes replies that came, and hands calls over."""
-
-    @property
-    def caller(self) -> Caller:
-        """What the engine hands calls over to."""
-        ...
-
-    async def run(self, engine: Engine, session: Session) -> None:
-        """Make passes as long as something comes of them.
-
-        Raises as `Engine.run`, and `Stopped` where nothing more can be handed over.
-        """
-        ...
-
-    @property
-    def waiting(self) -> str:
-        """What the run waits for, for the user; "" if for nothing."""
-        ...
-
-
-def _open_passes(
-    plan: Plan,
-    directory: RunDirectory,
-    pictures: PictureStore,
-    ready: Callable[[], Awaitable[None]],
-    say: Callable[[str], None],
-) -> Passes | None:
-    """The passes of a run whose tier has a caller, or that has calls handed over to one.
-
-    `ready` is called once before the first call is handed over. Returns None for other runs.
-    """
-    begun = callers_at(directory.path)
-    for name in CALLERS.names():
-        if name in plan.settings.tier or name in begun:
-            passes: Passes | None = caller_named(name).open(plan, directory, pictures, ready, say)
-            if passes is not None:
-                return passes
-    return None
-
-
 def engine_policy(settings: Settings) -> EnginePolicy:
     """Return limits and retries; flex, which may lack capacity for a while, is tried longer."""
     given = {"attempts": settings.attempts, "patience_s": settings.patience_s}
@@ -265,7 +224,7 @@ def engine_policy(settings: Settings) -> EnginePolicy:
         call_timeout_s=2 * settings.timeout_s + 30,
         max_cost=settings.max_cost,
         score_failures=settings.score_failures,
-        tiers=at_once(settings.tier),
+        tiers=() if "batch" in settings.tier else settings.tier,
     )
     usual = ON_FLEX if "flex" in settings.tier else {}
     return replace(

@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any
 
 from adapters import Picture
-from harness.benchmarks.contract import Dataset
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.dialogue import SCREENSHOT, Ask, Call, Dialogue, Observation, changed
@@ -76,41 +75,20 @@ class Session:
         if self._model.sees:
             self._pictures.prepare(picture, self._form)
 
-    async def jobs(
-        self,
-        first: Collection[str] = (),
-        parked: Collection[UnitKey] = (),
-        is_enough: Callable[[], bool] = lambda: False,
-    ) -> AsyncGenerator[Job]:
+    async def jobs(self, left_out: Collection[UnitKey] = ()) -> AsyncGenerator[Job]:
         """Yield the dialogues in order; settle units that are not asked.
 
-        May be called again in a session: dialogues that have ended are left out.
-
-        Args:
-            first: ids of units that come before the others.
-            parked: units and repeats that are left out for now.
-            is_enough: whether no further unit is begun, except those that come first.
+        May be called again in a session: dialogues that have ended are left out, and so are the
+        units and repeats of `left_out`.
         """
-        done = self._directory.settled | self._ended
-        parts = [self._left(done.union(parked))]
-        if first:
-            left = self._left(done)
-            others = [entry.unit_id for entry in left.entries if entry.unit_id not in first]
-            parts = [left.without(others), parts[0].without(first)]
-        for part in parts:
-            prepared = ahead(self._plan.questions_of(part))
-            async with contextlib.aclosing(prepared) as questions:
-                async for question in questions:
-                    for job in self._jobs_of(question, done):
-                        yield job
-                    if part is parts[-1] and is_enough():
-                        return
-
-    def _left(self, done: Collection[UnitKey]) -> Dataset[Any]:
-        """Return the units with repeats left to ask."""
+        done = self._directory.settled.union(self._ended, left_out)
         repeats = range(self._settings.times)
         finished = {unit for unit, _ in done if all((unit, repeat) in done for repeat in repeats)}
-        return self._plan.dataset.without(finished)
+        prepared = ahead(self._plan.questions_of(self._plan.dataset.without(finished)))
+        async with contextlib.aclosing(prepared) as questions:
+            async for question in questions:
+                for job in self._jobs_of(question, done):
+                    yield job
 
     def _jobs_of(self, question: Ready[Any], done: Collection[UnitKey]) -> Iterator[Job]:
         for repeat in range(self._settings.times):
@@ -141,7 +119,7 @@ class Session:
         return replace(question, view=view)
 
     def park(self, job: Job) -> None:
-        """Close a unit whose dialogue waits for calls that were handed over."""
+        """Close a unit whose dialogue waits for a reply that comes later."""
         self._close_unit((job.unit_id, job.repeat))
 
     def _pass_over(self, question: Ready[Any], repeat: int) -> None:

@@ -210,7 +210,7 @@ def test_replies_in_batches_end_by_the_same_words() -> None:
         plain = body("openai")
         plain["choices"][0]["finish_reason"] = word
         said = {"custom_id": "a", "response": {"status_code": 200, "body": plain}}
-        return lines.read(msgspec.json.encode(said), request(), {}).outcome
+        return lines.read(msgspec.json.encode(said), request(), {})
 
     stopped, _, first, second = map(outcome, ("eos", "eos", "abort", "abort"))
     assert isinstance(stopped, Reply) and stopped.finish is Finish.STOP
@@ -224,5 +224,5 @@ def test_a_batch_whose_first_replies_end_alike_stops_its_run() -> None:
     plain = body("openai")
     plain["choices"][0]["finish_reason"] = "odd"
     said = {"custom_id": "a", "response": {"status_code": 200, "body": plain}}
-    outcomes = [lines.read(msgspec.json.encode(said), request(), {}).outcome for _ in range(ALIKE)]
+    outcomes = [lines.read(msgspec.json.encode(said), request(), {}) for _ in range(ALIKE)]
     assert [type(one) for one in outcomes] == [Fault] * (ALIKE - 1) + [Fatal]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from adapters import Adapter, Request
-from adapters.batches.contract import Deferrable, Deferring, RemoteBatch, Result
+from adapters.batches.contract import Deferrable, Deferring, Outcome, RemoteBatch
 from tests.adapters.support import Pictures, adapter_for, request
 from tests.servers import Provider, WireServer
 
@@ -26,14 +26,14 @@ class Sent:
     """What was sent, and what came of it."""
 
     ids: list[str]
-    results: list[Result] = field(default_factory=list)
+    results: list[tuple[str, Outcome]] = field(default_factory=list)
     batch: RemoteBatch | None = None
     uploaded: str = ""
 
     @property
     def outcomes(self) -> list[object]:
         """One per request, in order; None where there is none."""
-        by_id = {result.id: result.outcome for result in self.results}
+        by_id = dict(self.results)
         return [by_id.get(id) for id in self.ids]
 
 
@@ -88,7 +88,7 @@ async def through(
     async for line in provider.fetch(done.batch):
         if (id := provider.id_of(line)) in done.ids:
             number = done.ids.index(id)
-            done.results.append(provider.read(line, requests[number], sent[number]))
+            done.results.append((id, provider.read(line, requests[number], sent[number])))
     if clean:
         await provider.clean(done.batch, done.uploaded)
     return done

@@ -48,8 +48,7 @@ async def begun(one: Any, folder: Path) -> tuple[RemoteBatch, list[Any]]:
 
 
 async def results(one: Any, batch: RemoteBatch, asked: list[Any]) -> list[Any]:
-    read = [one.read(line, *asked[0]) async for line in one.fetch(batch)]
-    by_id = {result.id: result.outcome for result in read}
+    by_id = {one.id_of(line): one.read(line, *asked[0]) async for line in one.fetch(batch)}
     return [by_id.get(id_of(number)) for number in range(3)]
 
 

@@ -23,8 +23,8 @@ def test_an_error_in_no_form_is_a_fault_of_that_request() -> None:
         errors: list[object] = [{"code": {"a": 1}, "message": [1]}, [[{}]], 7, True]
         for error in errors:
             line = json.dumps({"custom_id": "v1", "response": None, "error": error}).encode()
-            result = deferring(adapter).read(line, request(), {})
-            assert isinstance(result.outcome, Fault), error
+            outcome = deferring(adapter).read(line, request(), {})
+            assert isinstance(outcome, Fault), error
         asyncio.run(adapter.close())
 
 

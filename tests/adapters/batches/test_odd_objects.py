@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from adapters import Fault
-from adapters.batches.contract import Torn
+from adapters.batches.contract import Fields, Torn
 from tests.adapters.batches.support import TOKEN, deferring, id_of, use, write
 from tests.adapters.support import PROVIDERS, adapter_for, request
 from tests.servers import Provider, Switches, WireServer
@@ -108,7 +108,22 @@ def test_a_line_is_known_by_its_id_whatever_else_is_in_it(provider: Provider) ->
             assert one.id_of(line) == "v1"
             assert one.id_of(line[:-1] + b',"x":"\xff"}') == "v1"
             try:
-                outcome = one.read(line, request(), {}).outcome
+                outcome = one.read(line, request(), {})
             except ValueError:
                 continue
             assert isinstance(outcome, Fault) and outcome.kind == "malformed", rest
+
+
+@pytest.mark.parametrize("count", [10**30, "9" * 5000, "²", "-3", -3, True, 2.5, None, [], "many"])
+def test_a_count_that_no_batch_has_is_none(count: Any) -> None:
+    assert Fields({"total": count}).count("total") == 0
+
+
+def test_a_field_of_another_type_is_named_wherever_it_is() -> None:
+    fields = Fields.of(b'{"id": 7, "inner": {"state": [1]}, "list": [1, {"a": "b"}], "n": 1e999}')
+    assert (fields.text("id"), fields.inner("inner").text("state")) == ("", "")
+    assert [one.text("a") for one in fields.each("list")] == ["b"]
+    assert fields.number("n") is None and fields.inner("missing").text("x") == ""
+    assert fields.odd == {"id", "state"}
+    with pytest.raises(ValueError, match="a list instead of an object"):
+        Fields.of(b"[]")

@@ -15,10 +15,10 @@ from adapters import AdapterInfo, PictureSource, Reply, Request
 from adapters.batches.contract import (
     Gone,
     Line,
+    Outcome,
     PackLimits,
     QueueFull,
     RemoteBatch,
-    Result,
 )
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Conversation, Finish, Usage
@@ -141,7 +141,7 @@ class Nightly:
     def id_of(self, line: bytes) -> str:
         return str(json.loads(line)["id"])
 
-    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Result:
+    def read(self, line: bytes, request: Request, sent: Mapping[str, object]) -> Outcome:
         plain = json.loads(line)
         outcome: Reply | Fault | Fatal
         if "fault" in plain:
@@ -151,7 +151,7 @@ class Nightly:
         else:
             finish = Finish(plain.get("finish", "stop"))
             outcome = replace(_reply(plain["text"], plain["tokens"], finish), tier="batch")
-        return Result(plain["id"], outcome)
+        return outcome
 
     async def upload(self, token: str, path: Path) -> str:
         name = f"file-{len(self.provider.uploads)}"

@@ -67,7 +67,7 @@ def batched(server: WireServer) -> list[Any]:
     return [ask for ask in server.asks if ask not in server.asked_at_once]
 
 
-def check(server: WireServer, batches: int = 2) -> None:
+def check(server: WireServer, *more: str, batches: int = 2) -> None:
     """The run is that of a session at once, and nothing in it was sent or recorded twice."""
     assert server.batches.creates == batches
     lines = calls("run")
@@ -75,7 +75,7 @@ def check(server: WireServer, batches: int = 2) -> None:
     assert {line["reply"]["tier"] for line in lines} == {"batch"}
     assert list(Path("run/batches").iterdir()) == []
     assert server.batches.files == {}
-    [args] = [arguments(server)]
+    args = arguments(server, "openai", *more)
     at_once = [arg for arg in args if arg not in ("--tier", "batch")]
     at_once[at_once.index("run")] = "at-once"
     if not Path("at-once").exists():
@@ -144,6 +144,26 @@ def test_equal_calls_are_sent_once_wherever_a_session_dies(point: str, server: W
     assert len(sent) == len({line["request"] for line in lines}) < len(lines)
     assert len([line for line in lines if not line.get("from_cache")]) == len(sent)
     assert len({line["id"] for line in lines}) == len(lines)
+
+
+@pytest.mark.parametrize(
+    "point",
+    points(
+        ["spool:9"],
+        [
+            *("before:sealed", "before:created", "after:created", "line:4", "after:fetched"),
+            *("before:fetched", "call:1", "call:10", "before:drained", "after:drained", "spool:20"),
+        ],
+    ),
+)
+def test_votes_come_to_the_same_wherever_a_session_dies(point: str, server: WireServer) -> None:
+    votes = ("--samples", "3", "--temperature", "0.9")
+    args = arguments(server, "openai", *votes)
+    if not point.endswith(("sealed", "created", ":9")):
+        assert call(*args).code == WAITING
+    killed(point, *args)
+    to_the_end(args)
+    check(server, *votes)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "google"])

@@ -14,7 +14,7 @@ from weakref import WeakSet
 import pytest
 
 from harness.batches import passes
-from harness.batches.caller import BatchCaller
+from harness.batches.lane import Spool
 from harness.engine.dialogues import OpenDialogue
 from tests.adapters.support import MODELS, PROVIDERS
 from tests.harness.batches.deferring import told
@@ -292,21 +292,21 @@ def test_dialogues_that_wait_hold_nothing(
     line = arguments(server, "openai", "run", "--benchmark", "sample", "--split", "dev")
     open_dialogues: list[int] = []
     alive: WeakSet[OpenDialogue] = WeakSet()
-    hand_over, spooled = BatchCaller.hand_over, count(1)
+    answer, spooled = Spool.answer, count(1)
 
     class Known(OpenDialogue):
         def __post_init__(self) -> None:
             super().__post_init__()
             alive.add(self)
 
-    async def counted(self: Any, *args: Any, **more: Any) -> None:
+    async def counted(self: Any, *args: Any, **more: Any) -> Any:
         if next(spooled) % 15 == 0:
             gc.collect()
             open_dialogues.append(len(alive))
-        await hand_over(self, *args, **more)
+        return await answer(self, *args, **more)
 
     monkeypatch.setattr("harness.engine.engine.OpenDialogue", Known)
-    monkeypatch.setattr(BatchCaller, "hand_over", counted)
+    monkeypatch.setattr(Spool, "answer", counted)
     done = call(*line, *TEXT_ONLY, "--tier", "batch", "--concurrency", "4")
     assert done.code == WAITING, done.err
     [batch] = server.batches.batches.values()

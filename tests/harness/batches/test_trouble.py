@@ -149,7 +149,23 @@ def test_the_limit_for_calls_at_once_leaves_a_run_waiting_whose_batch_is_open(
     session(provider, max_cost=0.05)
     run = session(provider, tier="default", max_cost=0.012)
     said = capsys.readouterr().err
-    assert "cost limit reached" in said and "reserved for batches" in said
+    assert "cost limit reached" in said and "reserved for replies to come" in said
     assert run.waiting is not None and "waiting: 1 batch" in said
     provider.answer()
     assert session(provider, tier="default", max_cost=1.0).complete
+
+
+@pytest.mark.parametrize("limit", [0.012, 0.02, 0.03])
+def test_all_that_came_back_is_read_where_money_is_short(place: Path, limit: float) -> None:
+    provider = Provider()
+    session(provider, max_cost=limit)
+    for _ in range(12):
+        sent = len(provider.requests)
+        provider.answer()
+        run = session(provider, max_cost=limit)
+        # The first call of a session, which comes before the next batch, must not end it before.
+        assert len(calls("run")) == sent > 0
+        if len(provider.requests) == sent:
+            break
+    spent = run.manifest.unrecorded + sum(line["cost"] or 0.0 for line in calls("run"))
+    assert run.complete or limit / 2 < spent <= limit

@@ -13,6 +13,7 @@ import pytest
 from harness.batches import looks, passes
 from harness.batches.log import BatchLog
 from harness.runs import open_run
+from harness.runs.batches import unrecorded_at
 from tests.adapters.support import MODELS, PROVIDERS
 from tests.harness.commands.tool import ONE_TASK, TEXT_ONLY, Called, call, calls, replying
 from tests.servers import Answer, Ask, Provider, WireServer
@@ -61,7 +62,7 @@ def to_the_end(server: WireServer, provider: Provider, most: int = 10) -> Called
 
 def bounds() -> float:
     """US dollars that the requests that came to nothing may have cost."""
-    return BatchLog.read(Path("run")).unrecorded
+    return unrecorded_at(Path("run"))
 
 
 def batched(server: WireServer) -> list[Ask]:
@@ -272,13 +273,13 @@ def test_a_batch_with_an_odd_field_holds_nothing_up(
         done = in_batch(server, provider) if ends == "batch" else run(server, provider)
         assert "Traceback" not in done.err
         first = BatchLog.read(Path("run")).packs[1]
-        if first.over:
+        if first.is_over:
             break
-    assert first.over
+    assert first.is_over
     server.batches.switches.object = None
     server.batches.switches.polls = 0
     assert to_the_end(server, provider).code == 0
-    if first.dropped and ends == "batch":
+    if first.event == "dropped" and ends == "batch":
         assert bounds() == pytest.approx(first.upper)
     else:
         assert bounds() in (0.0, pytest.approx(first.upper))

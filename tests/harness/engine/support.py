@@ -195,7 +195,7 @@ class Fetched:
 def engine(model: Adapter, log: Log | None = None, **more: Any) -> Engine:
     policy = more.pop("policy", None) or EnginePolicy()
     policy = replace(policy, retry=IMPATIENT) if policy.retry == RetryPolicy() else policy
-    names = ("generation", "pricing", "prompt_tokens", "concurrency", "caller")
+    names = ("generation", "pricing", "prompt_tokens", "concurrency")
     lane = Lane(model, **{name: more.pop(name) for name in names if name in more})
     return Engine(lane, PictureStore(), log or Log(), policy=policy, **more)
 
