@@ -36,7 +36,7 @@ from adapters.local.memory import TYPICAL_TEXT, typical_tokens
 from adapters.local.options import LocalOptions
 from adapters.local.padding import alike
 from adapters.local.processors import image_only
-from adapters.local.writer import CACHE
+CACHE="cache"
 from tests.local import tiny, zoo
 from tests.local.conftest import Checkpoint, Load
 from tests.local.test_adapter import Pictures
