@@ -635,18 +635,6 @@ def test_a_batch_with_too_few_replies_ends_the_run_in_one_line() -> None:
         run(engine(Few()), [two_rounds("a")])
 
 
-def test_a_call_may_wait_as_long_as_the_adapter_says() -> None:
-    async def late(asked: Request) -> Reply:
-        await asyncio.sleep(50)
-        return Reply("at last")
-
-    policy = EnginePolicy(call_timeout_s=10)
-    (patient,) = hold(engine(Model(late, wait_s=60), policy=policy), [two_rounds("a")])
-    (strict,) = hold(engine(Model(late), policy=policy), [two_rounds("a")])
-    assert patient.settled and not strict.settled
-    assert strict.error is not None and "no reply within 10 s" in strict.error
-
-
 def test_a_model_on_this_machine_is_asked_as_much_as_it_takes_from_the_start() -> None:
     """Servers are asked little at first; see `RateLimit`."""
     most = []
