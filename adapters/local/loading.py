@@ -323,7 +323,7 @@ def libraries(device: torch.device | str) -> dict[str, object]:
     on_gpu = torch.device(device).type == "cuda"
     return {
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "transformers": transformers.__version__,
         "pillow": PIL.__version__,
     }

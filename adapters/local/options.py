@@ -126,14 +126,13 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
 
 def device_of(options: LocalOptions) -> str:
     """Return the one device of a model in this process. Raises `Fatal` also for several."""
-    devices = devices_of(options)
-    if len(devices) > 1:
+    if len(options.devices or ()) > 1:
         raise Fatal(
             "devices: a model runs on one device here. For several GPUs, run a part of the steps "
             "on each (--shard 1/2 with CUDA_VISIBLE_DEVICES=0), or spread the model over them "
             "(--adapter-option device_map=auto)"
         )
-    return devices[0]
+    return devices_of(options)[0]
 
 
 def full_precision(dtype: torch.dtype) -> None:

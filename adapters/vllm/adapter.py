@@ -194,6 +194,8 @@ def _sampling(request: Request, max_tokens: int) -> dict[str, object]:
 INSTALL = install("vllm")
 EXAMPLE = "vllm:Qwen/Qwen2.5-VL-7B-Instruct"
 SPREAD = "spread it over several GPUs with --adapter-option devices=cuda:0,cuda:1"
+PREFIXES = {"enable_prefix_caching": True}
+"""A second round reads the first from the cache, unless `engine_args` say otherwise."""
 INVARIANT = "VLLM_BATCH_INVARIANT"
 """vLLM's variable for kernels whose sums do not depend on what else is in the batch."""
 
@@ -270,7 +272,7 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
             fetch_weights(named, checkpoint)
         with announced(info.name, ", ".join(devices)):
             return VllmAdapter(
-                info, family, {**arguments, **(options.engine_args or {})}, environment
+                info, family, {**PREFIXES, **arguments, **(options.engine_args or {})}, environment
             )
 
     return Described(info, load)

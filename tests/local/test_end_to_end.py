@@ -95,6 +95,7 @@ def test_two_rounds_of_the_sample_run_to_the_end(run: Run, family: str) -> None:
     # Replies are gathered into batches: not full at the start and at the end.
     assert facts["counts"]["batches"] < 1.5 * facts["counts"]["rows"] / 4
     assert (facts["batch_size"], facts["dtype"]) == (4, "float32")
+    assert {"torch", "transformers", "device", "identity"} <= facts.keys()
 
 
 def test_batches_change_nothing(run: Run) -> None:
