@@ -22,9 +22,6 @@ Coordinates = Literal["absolute", "unit", "per-mille", "per-999"]
 
 StandIn = Literal["", "policy", "code"]
 
-Dialogue = tuple[str, int]
-"""A unit's id and the repeat."""
-
 FaultKind = Literal["rate_limit", "unavailable", "timeout", "connection", "server", "malformed"]
 """`unavailable`: the tier that the request asked for has no capacity at the moment."""
 
@@ -134,11 +131,6 @@ class Request:
     tier: Tier | Literal[""] = ""
     """The tier it is to be served on, one of `AdapterInfo.tiers`; "" leaves it to the provider. It
     changes no reply, and is in no key and not in `Reply.sent`."""
-
-    @property
-    def dialogue(self) -> Dialogue:
-        """Whose call it is."""
-        return self.unit_id, self.repeat
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,6 @@ class Prepared(Protocol):
     @property
     def length(self) -> int:
         """Tokens of its prompt: requests of similar length share a batch."""
-        ...
 
 
 P = TypeVar("P", bound=Prepared)
@@ -47,10 +46,9 @@ class _Waiting(Generic[P]):
 class BatchAdapter(Participant, ABC, Generic[P]):
     """Base class of adapters whose `ask` gathers requests into batches.
 
-    A subclass has `prepare` and `answer`, and `notices` and `close` of any adapter.
-    One batch is answered at a time. The next one is gathered meanwhile: the request that has waited
-    longest, and those closest to it in length. It is sent when it is full, or when nothing more
-    seems to come.
+    A subclass has `prepare`, `answer`, `notices` and `close`. One batch is answered at a time. The
+    next one is gathered meanwhile: the request that has waited longest, and those closest to it in
+    length. It is sent when it is full, or when nothing more seems to come.
     """
 
     def __init__(self, info: AdapterInfo, rows: int) -> None:
@@ -115,10 +113,11 @@ class BatchAdapter(Participant, ABC, Generic[P]):
         """Send batches for as long as requests wait."""
         while self._waiting:
             await self._gathered()
-            batch = self._chosen()
+            if not (batch := self._chosen()):
+                return
             results: Sequence[Reply | BaseException]
             try:
-                results = await self.answer([call.prepared for call in batch]) if batch else []
+                results = await self.answer([call.prepared for call in batch])
                 if len(results) != len(batch):
                     raise Fatal(f"{len(results)} replies came for a batch of {len(batch)} requests")
             except Exception as error:
@@ -143,9 +142,7 @@ class BatchAdapter(Participant, ABC, Generic[P]):
 
     def _chosen(self) -> list[_Waiting[P]]:
         """Take the calls of the next batch from those that wait."""
-        if not self._waiting:
-            return []
-        first = self._waiting[0].prepared.length
+        first = next((call.prepared.length for call in self._waiting), 0)
         near = sorted(self._waiting, key=lambda call: abs(call.prepared.length - first))
         chosen = near[: self.rows]
         self._waiting = [call for call in self._waiting if call not in chosen]

@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from adapters.processes import child as program
-from adapters.processes.child import Reducers, meaning, receive, send, write
+from adapters.processes.child import meaning, receive, send, write
 
 _PIPE_BYTES = 1 << 20
 """The most that Linux grants by default."""
@@ -90,7 +90,6 @@ class Child:
         entry: str | Command,
         *,
         environment: Mapping[str, str] | None = None,
-        reducers: Reducers | None = None,
     ) -> None:
         """Start the child and return at once. Raises OSError if the program is missing.
 
@@ -98,7 +97,6 @@ class Child:
             entry: the function that the child calls with `Receive` and `Send`, as `module:function`
                 or `path.py:function`. A path loads the file without its package. Or a command.
             environment: variables to set in the child in addition to those of this process.
-            reducers: how to pickle objects for the child that pickle does not handle well.
         """
         words, variables = _started(entry)
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
@@ -122,7 +120,6 @@ class Child:
             if isinstance(entry, Command)
             else None
         )
-        self._reducers = reducers
         self._lock = threading.Lock()
         self._ending = threading.Lock()
         self._killed = False
@@ -139,7 +136,7 @@ class Child:
         """Send a message. Raises `ChildEnded`."""
         try:
             if self._lines is None:
-                send(self._in, message, self._reducers)
+                send(self._in, message)
             else:
                 write(self._in, memoryview(json.dumps(message).encode() + b"\n"))
         except OSError:

@@ -7,7 +7,6 @@ not need.
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import pickle
 import queue
@@ -17,35 +16,27 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from copyreg import dispatch_table
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-Reducers = Mapping[type, Callable[[Any], Any]]
-"""Type to a function that reduces its objects for pickling, as in `copyreg.dispatch_table`."""
 Receive = Callable[[], Any]
 Send = Callable[[object], None]
 
 _COUNTS = struct.Struct("!QQ")
 
 
-def send(stream: BinaryIO, message: object, reducers: Reducers | None = None) -> None:
+def send(stream: BinaryIO, message: object) -> None:
     """Write a message to an unbuffered stream. Raises OSError if the other end is closed.
 
     A message is a header with lengths, a pickle, and the buffers that the pickle refers to. Bytes
     that are wrapped in `pickle.PickleBuffer` are not copied into the pickle.
     """
     buffers: list[pickle.PickleBuffer] = []
-    out = io.BytesIO()
-    pickler = pickle.Pickler(out, protocol=5, buffer_callback=buffers.append)
-    if reducers:
-        pickler.dispatch_table = {**dispatch_table, **reducers}
-    pickler.dump(message)
+    plain = memoryview(pickle.dumps(message, protocol=5, buffer_callback=buffers.append))
     raws = [buffer.raw() for buffer in buffers]
     lengths = struct.pack(f"!{len(raws)}Q", *(raw.nbytes for raw in raws))
-    plain = out.getbuffer()
     write(stream, memoryview(_COUNTS.pack(len(plain), len(raws)) + lengths))
     for part in (plain, *raws):
         write(stream, part)
