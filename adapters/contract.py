@@ -22,9 +22,6 @@ Coordinates = Literal["absolute", "unit", "per-mille", "per-999"]
 
 StandIn = Literal["", "policy", "code"]
 
-Dialogue = tuple[str, int]
-"""A unit's id and the repeat."""
-
 FaultKind = Literal["rate_limit", "unavailable", "timeout", "connection", "server", "malformed"]
 """`unavailable`: the tier that the request asked for has no capacity at the moment."""
 
@@ -135,11 +132,6 @@ class Request:
     """The tier it is to be served on, one of `AdapterInfo.tiers`; "" leaves it to the provider. It
     changes no reply, and is in no key and not in `Reply.sent`."""
 
-    @property
-    def dialogue(self) -> Dialogue:
-        """Whose call it is."""
-        return self.unit_id, self.repeat
-
 
 @dataclass(frozen=True, slots=True)
 class EncodedPicture:
@@ -223,9 +215,8 @@ class ModelInfo:
     cached_shares: Mapping[Tier, float] = field(default_factory=dict)
     """The price of cached tokens on a tier, as a share of their standard price, for models whose
     price the sheet does not list there; the standard price unless given."""
-    concurrency: int | None = 8
-    """The most calls at a time; None for a model that takes every call as soon as it is made, and
-    gathers them into batches itself."""
+    concurrency: int = 8
+    """The most calls at a time."""
     context_tokens: int | None = None
     """Context length of the model, None if unknown."""
     text_tokens: Callable[[str], int] | None = None
@@ -307,33 +298,8 @@ class Participant:
     async def open(self, session: Session) -> None:
         """Get ready for the first call, or return early after `interrupt`. Raises `Fatal`."""
 
-    def begun(self) -> None:
-        """Called before dialogues are opened."""
-
-    def entered(self, dialogue: Dialogue) -> None:
-        """Called when a dialogue was opened, which may ask."""
-
-    def away(self, dialogue: Dialogue) -> None:
-        """Called when a dialogue waits for something else: it asks nothing until `back`."""
-
-    def back(self, dialogue: Dialogue) -> None:
-        """Called when it no longer does."""
-
-    def left(self, dialogue: Dialogue) -> None:
-        """Called when a dialogue is over."""
-
-    def last(self) -> None:
-        """Called when no further dialogue will be opened."""
-
-    async def release(self, unit_id: str) -> None:
-        """Drop what is kept for a unit: all its dialogues are over."""
-
     def interrupt(self, reason: str) -> None:
         """Make calls that wait in the adapter raise `Fault`: nothing more is to be sent."""
-
-    def closing_line(self) -> str:
-        """Return a line for the user about the session that has ended; "" for none."""
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

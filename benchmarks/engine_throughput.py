@@ -6,8 +6,7 @@ Three things are measured in one run, because a rate by itself says nothing abou
 bare adapter called side by side with nothing written, lines appended and flushed one by one, and
 the engine with its run directory (without a cache, filling one, and served by it). The engine's
 share of the bare rate is what its bookkeeping costs; its multiple of the flush rate is what
-gathering lines gains. The last row is an adapter that is asked in batches of 32, with nothing
-written: what preparing, grouping and keeping cohorts together costs per call.
+gathering lines gains.
 
 Exit status 1 when the engine without a cache gives fewer replies per second than `--require`.
 """
@@ -20,17 +19,16 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from adapters.contract import AdapterInfo, Fault, Generation, PictureSource, Request
+from adapters.contract import AdapterInfo, Generation, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, system, user
-from adapters.local.batching import BatchAdapter, BatchRules
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, Job, Lane, Outcome
 from harness.engine.cache import ReplyCache
 from harness.pictures import PictureStore
-from harness.runs import CallRecord, RunDirectory, Setup
+from harness.runs import RunDirectory, Setup
 from parsers.mind2web import MIND2WEB
 from parsers.records import Prediction, Status
 
@@ -53,45 +51,6 @@ class Instant:
         return []
 
     async def close(self) -> None:
-        return None
-
-
-class InstantBatches(BatchAdapter):
-    """The same in batches of 32, with up to two in flight."""
-
-    def __init__(self) -> None:
-        super().__init__(Instant.info, BatchRules(32, at_once=2))
-        self._model = Instant()
-
-    async def ask_many(
-        self, requests: Sequence[Request], pictures: PictureSource
-    ) -> list[Reply | Fault]:
-        await asyncio.sleep(0)
-        return [await self._model.ask(request, pictures) for request in requests]
-
-    async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        return len(request.conversation.messages)
-
-    def notices(self) -> list[str]:
-        return []
-
-    async def close(self) -> None:
-        return None
-
-
-class NoLog:
-    """Writes nothing."""
-
-    async def record_call(self, record: CallRecord, blobs: Sequence[bytes] = ()) -> None:
-        return None
-
-    async def blob(self, digest: str) -> bytes:
-        raise KeyError(digest)
-
-    async def equal(self, request: str) -> CallRecord | None:
-        return None
-
-    def note_answerer(self, role: str, said: Mapping[str, str]) -> None:
         return None
 
 
@@ -146,12 +105,6 @@ async def engine(jobs: list[Job], run: RunDirectory, cache: ReplyCache | None) -
     return len(outcomes)
 
 
-async def batches(jobs: list[Job]) -> None:
-    outcomes: list[Outcome] = []
-    driver = Engine(Lane(InstantBatches()), PictureStore(), NoLog())
-    await driver.run(jobs, outcomes.append)
-
-
 def timed(work: Callable[[], object]) -> float:
     started = time.perf_counter()
     work()
@@ -195,14 +148,12 @@ def main() -> int:
         plain = replies / with_run(folder / "plain", jobs, None)
         filling = replies / with_run(folder / "filling", jobs, cache)
         served = replies / with_run(folder / "served", jobs, cache)
-        batched = replies / timed(lambda: asyncio.run(batches(jobs)))
     rows = (
         ("bare adapter, nothing written", baseline),
         ("single lines, each flushed", flushes),
         ("engine, synced", plain),
         ("engine, synced, filling a cache", filling),
         ("engine, synced, served by a cache", served),
-        ("engine, batches of 32, not written", batched),
     )
     for title, rate in rows:
         share, multiple = rate / baseline, rate / flushes

@@ -1,234 +1,265 @@
-"""Everything that wants measuring once a GPU is at hand, in one command of at most thirty minutes.
+"""What wants measuring once a GPU is at hand, in one command of at most ten minutes.
 
-    python benchmarks/gpu_day.py                                    # on a GPU: Qwen2.5-VL 7B
-    python benchmarks/gpu_day.py --device cpu --shape tiny-wide     # to see that it runs
+    python -m benchmarks.gpu_day --out results                              # on a GPU
+    python -m benchmarks.gpu_day --device cpu --shape tiny --original tiny-qwen-vl --steps 4
 
-Every part is a separate process that ends when its time is up. What was found until then is in the
-file `--out`, a JSON object per line, each written at once. Random weights: nothing is downloaded.
+It needs torch, transformers, tiktoken and pytest. Weights are random and pages made up: nothing is
+downloaded, and no data set is read. Every part is a process that ends when its time is up; what it
+found until then is in `results.jsonl` of the folder `--out`, and pytest's output in `tests.txt`:
 
-* tests: those marked `gpu`, and with vLLM installed those marked `vllm`;
-* speed, in the type in which models are run: a script that asks one step at a time, the adapter
-  with and without reuse, and vLLM where it can be imported, with the same weights. Replies are 20
-  to 300 tokens long, drawn per call, the same in every way;
-* then the most memory next to what was planned, and the share of time with kernels running;
-* agreement, in float32: at how many steps the ways of asking got different replies. In 16 bits
-  random weights differ by rounding alone.
+* tests: both files of tests marked `gpu`;
+* agreement: in float32, two rounds in batches against the same steps one at a time, and how many
+  replies differ (none may);
+* speed: two rounds in the type in which models are run: steps per hour, tokens per second, the
+  batch size that was planned, and the most memory that was used next to the weights;
+* original: the same with the original Qwen-VL at its own size.
+
+The exit status is 1 if a part failed, ran out of time, or found replies that differ.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import platform
+import random
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+from PIL import Image
 
-# Run as a script or as a module, from anywhere.
-sys.path.append(str(Path(__file__).parents[1]))
-
+from adapters.contract import AdapterInfo, EncodedPicture, Generation, PixelPicture, Request
+from adapters.conversation import Conversation, Picture, Reply, user
+from adapters.local.adapter import LocalAdapter, opened
 from adapters.local.contract import Loaded
-from adapters.local.memory import COHORTS, free_bytes, typical_tokens, worked_per_token
+from adapters.local.loading import quiet
+from adapters.local.memory import TYPICAL_PAGE
 from adapters.local.options import full_precision
-from adapters.local.worker import planned
-from benchmarks import local_two_rounds
-from benchmarks.local_agreement import differing
-from benchmarks.two_rounds import Measured
+from benchmarks.model_shapes import build
 
 ROOT = Path(__file__).parents[1]
-MINUTES = 30.0
-TESTS_S = 240.0
-"""The most that the tests of a mark may take of it."""
-AGREEMENT = 1 / 4
-"""Share of the remaining time that is kept for the agreement."""
-STEPS = 120
-"""Of the sample: three batches of the size that is planned for a 7B model in 140 GB."""
-WANTED = {"naive": 8.0, "batched": 1.3}
-"""How many times faster our adapter with reuse is to be on a large GPU."""
+TESTS = ("tests/local/test_gpu.py", "tests/local/qwen_vl/test_gpu.py")
+MINUTES = 10.0
+WORDS = ("search", "book", "flight", "cart", "button", "link", "price", "date", "menu", "next")
+SHARES = {"tests": 0.35, "agreement": 0.25, "speed": 0.25, "original": 0.15}
+"""Share of the time that each part may take; what is left over goes to those after it."""
 
 
-def main() -> None:
+def main() -> int:
     arguments = parse()
+    arguments.out.mkdir(parents=True, exist_ok=True)
     if arguments.part:
-        PARTS[arguments.part](arguments)
-        return
+        return PARTS[arguments.part](arguments)
     begun = time.monotonic()
     note(arguments.out, "machine", facts())
-
-    def left() -> float:
-        return 60.0 * float(arguments.minutes) - (time.monotonic() - begun)
-
-    for mark, file in (("gpu", "tests/local/test_gpu.py"), ("vllm", "tests/local/engine")):
-        if mark == "gpu" or find_spec("vllm"):
-            line = [sys.executable, "-m", "pytest", "-m", mark, file, "-q", "-x", "--no-header"]
-            part(f"tests marked {mark}", line, min(left(), TESTS_S), arguments.out)
-    for name, share in (("speed", 1 - AGREEMENT), ("agreement", 1.0)):
-        # A process that is ended leaves its folder behind, with a whole model in it.
-        with tempfile.TemporaryDirectory() as folder:
-            line = [sys.executable, __file__, *sys.argv[1:], "--part", name, "--folder", folder]
-            part(name, [*line, "--out", str(arguments.out)], share * left(), arguments.out)
-    print(f"\nall of it took {time.monotonic() - begun:.0f} s; figures: {arguments.out}")
+    failed = []
+    left = 1.0
+    for name, share in SHARES.items():
+        seconds = share / left * (60.0 * arguments.minutes - (time.monotonic() - begun))
+        left -= share
+        if not carried_out(name, max(1.0, seconds), arguments.out):
+            failed.append(name)
+    note(arguments.out, "failed", failed)
+    print(f"all of it took {time.monotonic() - begun:.0f} s; figures: {arguments.out}")
+    return 1 if failed else 0
 
 
 def note(out: Path, what: str, found: object) -> None:
     """Show a finding, and write it to the file at once."""
     print(f"{what}: {found}", flush=True)
-    with out.open("a", encoding="utf-8") as file:
+    with (out / "results.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps({"what": what, "found": found}) + "\n")
 
 
-def part(name: str, line: Sequence[str], seconds: float, out: Path) -> None:
-    """Run a command, its output here, for so many seconds at most."""
+def carried_out(name: str, seconds: float, out: Path) -> bool:
+    """Run a part in a process for so many seconds at most. Returns whether it succeeded."""
     print(f"\n== {name} (at most {seconds:.0f} s)", flush=True)
     begun = time.monotonic()
-    process = subprocess.Popen(line, cwd=ROOT)
-    try:
-        ended = f"exit status {process.wait(seconds)}"
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        ended = "ended, its time was up"
-    note(out, f"== {name}", f"{ended} after {time.monotonic() - begun:.0f} s")
+    line = [sys.executable, "-m", "benchmarks.gpu_day", *sys.argv[1:], "--part", name]
+    with tempfile.TemporaryDirectory() as folder:
+        # Pytest is a child of the part: both are in its group.
+        process = subprocess.Popen([*line, "--folder", folder], cwd=ROOT, process_group=0)
+        try:
+            status: object = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = "its time was up"
+    note(out, f"== {name}", {"status": status, "seconds": round(time.monotonic() - begun)})
+    return status == 0
 
 
 def facts() -> dict[str, object]:
-    """The machine."""
-    gpus = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+    """Return what the machine has."""
+    gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     return {
         "begun": time.strftime("%Y-%m-%d %H:%M:%S"),
         "gpus": gpus,
         "processors": os.cpu_count(),
-        "free_gb": round(free_bytes("cuda:0" if gpus else "cpu") / 2**30, 1),
         "python": platform.python_version(),
         **{name: __import__(name).__version__ for name in ("torch", "transformers", "PIL")},
-        "vllm": bool(find_spec("vllm")),
     }
 
 
-def speed(arguments: argparse.Namespace) -> None:
-    """Measure one way of asking after the other, in the type of a run, and compare them at once."""
-    asked = local_two_rounds.parse(bench_line(arguments, arguments.dtype))
-    bench = opened(asked, arguments)
-    measured: dict[str, Measured] = {}
-
-    def tell(found: Measured) -> None:
-        measured[found.name] = found
-        lines = local_two_rounds.table([*measured.values()])
-        print(lines[0], lines[len(measured)], sep="\n")
-        note(arguments.out, found.name, asdict(found))
-
-    def ratio(name: str) -> None:
-        one, other = measured["reuse"], measured[name]
-        found = {
-            "times": round(one.steps_per_hour / other.steps_per_hour, 2),
-            # The steps of the script are few, and their replies may be longer than usual.
-            "times_by_tokens": round(one.tokens_per_second / other.tokens_per_second, 2),
-        }
-        wanted = {"wanted": WANTED[name]} if name in WANTED else {}
-        note(arguments.out, f"reuse / {name}", {**found, **wanted})
-
-    bench.naive("warm", 1)
-    tell(bench.naive("naive", asked.naive_steps))
-    tell(bench.batched("batched", reuse=False))
-    tell(bench.batched("reuse", reuse=True))
-    ratio("naive")
-    ratio("batched")
-    note(arguments.out, "memory", memory(bench.loaded, asked.batch_size, measured["reuse"]))
-    note(arguments.out, "kernels", bench.kernels("reuse"))
-    if find_spec("vllm"):
-        tell(bench.vllm("vllm", **engine(arguments)))
-        ratio("vllm")
+def tests(arguments: argparse.Namespace) -> int:
+    """Run the tests marked `gpu`; tests that are skipped are no success on a GPU."""
+    line = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-m",
+        "gpu",
+        *TESTS,
+        "-q",
+        "-rs",
+        "-p",
+        "no:cacheprovider",
+    ]
+    path = arguments.out / "tests.txt"
+    with path.open("w", encoding="utf-8") as file:
+        status = subprocess.run(line, cwd=ROOT, stdout=file, stderr=subprocess.STDOUT).returncode
+    last = "".join(path.read_text(encoding="utf-8").splitlines()[-1:])
+    note(arguments.out, "tests", last)
+    return status if " passed" in last else 1
 
 
-def agreement(arguments: argparse.Namespace) -> None:
-    """Compare the replies of the ways of asking, in float32."""
-    asked = local_two_rounds.parse(bench_line(arguments, "float32"))
+def agreement(arguments: argparse.Namespace) -> int:
+    """Compare replies in batches with those of single steps, in float32."""
     full_precision(torch.float32)
-    bench = opened(asked, arguments)
-    bench.batched("reuse", reuse=True)
-    base = bench.replies("reuse")
-    ways: dict[str, Callable[[str], Measured]] = {
-        "naive": lambda name: bench.naive(name, asked.naive_steps),
-        "batched": lambda name: bench.batched(name, reuse=False),
-    }
-    if find_spec("vllm"):
-        ways["vllm"] = lambda name: bench.vllm(name, **engine(arguments))
-    for name, ask in ways.items():
-        ask(name)
-        other = bench.replies(name)
-        both = {step: replies for step, replies in base.items() if step in other}
-        found = {"differ": differing(both, other), "steps": len(both), "dtype": "float32"}
-        note(arguments.out, f"agreement of reuse and {name}", found)
+    loaded = made(arguments, arguments.shape, "float32")
+    together = opened(info_of(loaded, arguments.shape), loaded, arguments.rows)
+    steps = min(arguments.steps, 2 * together.rows)
+    batched, _ = asyncio.run(two_rounds(together, loaded, steps, 16))
+    alone = LocalAdapter(info_of(loaded, arguments.shape), loaded, 1)
+    single, _ = asyncio.run(two_rounds(alone, loaded, steps, 16))
+    differ = sum(
+        one.token_ids != other.token_ids for one, other in zip(batched, single, strict=True)
+    )
+    found = {"rows": together.rows, "replies": len(batched), "differ": differ}
+    note(arguments.out, "agreement in float32", found)
+    return 1 if differ else 0
 
 
-PARTS: dict[str, Callable[[argparse.Namespace], None]] = {"speed": speed, "agreement": agreement}
+def speed(arguments: argparse.Namespace) -> int:
+    """Measure two rounds in the type in which models are run."""
+    return measured(arguments, arguments.shape)
 
 
-def opened(asked: argparse.Namespace, arguments: argparse.Namespace) -> local_two_rounds.Bench:
-    bench = local_two_rounds.Bench(asked, arguments.folder)
-    described = f"{local_two_rounds.described(asked)}; built in {bench.built_s:.0f} s"
-    note(arguments.out, "model", described)
-    return bench
+def original(arguments: argparse.Namespace) -> int:
+    """Measure the original Qwen-VL."""
+    return measured(arguments, arguments.original)
 
 
-def bench_line(arguments: argparse.Namespace, dtype: str | None) -> list[str]:
-    """The arguments of `local_two_rounds`."""
-    line = ["--shape", arguments.shape, "--device", arguments.device, "--profile-s", "10"]
-    line += ["--naive-steps", "12", "--tokens", arguments.tokens]
-    line += ["--steps", str(arguments.steps), *(["--dtype", dtype] if dtype else [])]
-    for name in ("batch_size", "max_pixels"):
-        value = getattr(arguments, name)
-        line += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
-    return line
-
-
-def engine(arguments: argparse.Namespace) -> dict[str, object]:
-    """Options of `vllm:`: on a CPU nothing that takes minutes, or all of the memory."""
-    if arguments.device.startswith("cuda"):
-        return {"max_model_len": 16_384, "engine_args": {"gpu_memory_utilization": 0.85}}
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
-    return {"max_model_len": 16_384, "max_num_seqs": 8, "engine_args": {"enforce_eager": True}}
-
-
-def memory(loaded: Loaded, rows: int | None, measured: Measured) -> dict[str, object]:
-    """Compare the memory planned for a batch with the most that was used, in GB."""
-    plan = planned(loaded, rows)
-    tokens = typical_tokens(loaded.family, loaded.context_tokens)
+def measured(arguments: argparse.Namespace, shape: str) -> int:
+    cuda = arguments.device.startswith("cuda")
+    loaded = made(arguments, shape, "bfloat16" if cuda else "float32")
     weights = sum(tensor.nbytes for tensor in loaded.model.state_dict().values())
-    kept, worked = loaded.family.cache_bytes_per_token(loaded.model), worked_per_token(loaded.model)
-    needed = weights + plan.rows * tokens * (COHORTS * kept + worked)
-    return {
-        "planned_gb": round(needed / 2**30, 1),
+    adapter = opened(info_of(loaded, shape), loaded, arguments.rows)
+    note(arguments.out, f"{shape}: notices", adapter.notices())
+    replies, seconds = asyncio.run(two_rounds(adapter, loaded, arguments.steps, 64))
+    used = [reply.usage for reply in replies if reply.usage]
+    found = {
+        "rows": adapter.rows,
+        "steps": arguments.steps,
+        "steps_per_hour": round(3600 * arguments.steps / seconds),
+        "prompt_tokens_per_second": round(sum(usage.input for usage in used) / seconds),
+        "reply_tokens_per_second": round(sum(usage.output for usage in used) / seconds, 1),
         "weights_gb": round(weights / 2**30, 1),
-        "most_held_gb": None if measured.memory is None else round(measured.memory / 2**30, 1),
-        "rows": plan.rows,
-        "tokens_a_row": tokens,
-        "kept_bytes_a_token": kept,
-        "worked_bytes_a_token": worked,
-        "open_dialogues": plan.open_dialogues,
+        "most_gb": round(torch.cuda.max_memory_allocated() / 2**30, 1) if cuda else None,
     }
+    note(arguments.out, f"{shape}: two rounds", found)
+    return 0
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "tests": tests,
+    "agreement": agreement,
+    "speed": speed,
+    "original": original,
+}
+
+
+def made(arguments: argparse.Namespace, shape: str, dtype: str) -> Loaded:
+    """Build a model of a shape with random weights."""
+    quiet()
+    begun = time.monotonic()
+    texts = [page(number) for number in range(60)]
+    loaded = build(shape, texts, arguments.folder, arguments.device, dtype, arguments.max_pixels)
+    note(arguments.out, f"{shape} in {dtype}: built in s", round(time.monotonic() - begun, 1))
+    return loaded
+
+
+def info_of(loaded: Loaded, shape: str) -> AdapterInfo:
+    return AdapterInfo(shape, shape, "local", image_rule=loaded.family.image_rule)
+
+
+def page(number: int) -> str:
+    """Return made-up text as long as that of a step."""
+    chance = random.Random(number)
+    return " ".join(chance.choice(WORDS) for _ in range(chance.randint(300, 700)))
+
+
+class Screens:
+    """Made-up screenshots, one for each digest."""
+
+    async def encoded(self, picture: Picture) -> EncodedPicture:
+        raise AssertionError("a local model takes pixels")
+
+    async def pixels(self, picture: Picture) -> PixelPicture:
+        chance = random.Random(picture.digest)
+        small = Image.frombytes("RGB", (32, 64), chance.randbytes(32 * 64 * 3))
+        data = small.resize((picture.width, picture.height)).tobytes()
+        return PixelPicture(data, picture.width, picture.height)
+
+
+async def two_rounds(
+    adapter: LocalAdapter, loaded: Loaded, steps: int, tokens: int
+) -> tuple[list[Reply], float]:
+    """Ask steps in two rounds, as many at a time as the adapter takes, and close it.
+
+    Returns the replies of both rounds, step by step, and the seconds that they took.
+    """
+    rule = loaded.family.image_rule
+    width, height = rule.fit(*TYPICAL_PAGE) if rule else TYPICAL_PAGE
+    slots, generation = asyncio.Semaphore(adapter.info.concurrency), Generation(max_tokens=tokens)
+
+    async def step(number: int) -> list[Reply]:
+        asked = Conversation((user(Picture(str(number), "made up", width, height), page(number)),))
+        replies = []
+        async with slots:
+            for place in ("round-1", "round-2"):
+                request = Request(asked, generation, f"s{number}", place)
+                replies.append(await adapter.ask(request, Screens()))
+                asked = asked.then(replies[-1], user(page(number + 1000)[:600]))
+        return replies
+
+    begun = time.monotonic()
+    try:
+        parts = await asyncio.gather(*(step(number) for number in range(steps)))
+    finally:
+        await adapter.close()
+    return [reply for part in parts for reply in part], time.monotonic() - begun
 
 
 def parse(line: Sequence[str] | None = None) -> argparse.Namespace:
     gpu = torch.cuda.is_available()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--shape", default="qwen2.5-vl-7b" if gpu else "tiny-wide")
+    parser.add_argument("--shape", default="qwen2.5-vl-7b" if gpu else "tiny")
+    parser.add_argument("--original", default="qwen-vl" if gpu else "tiny-qwen-vl")
     parser.add_argument("--device", default="cuda:0" if gpu else "cpu")
-    parser.add_argument("--dtype", help="of the speed (default: bfloat16; CPU: float32)")
-    parser.add_argument("--batch-size", type=int, help="rows of a batch (default: by memory)")
-    parser.add_argument("--max-pixels", type=int)
-    parser.add_argument("--tokens", default="20-300", help="of a reply: a number, or a range")
-    parser.add_argument("--steps", type=int, default=STEPS if gpu else 8)
+    parser.add_argument("--rows", type=int, help="of a batch (default: by memory)")
+    parser.add_argument("--max-pixels", type=int, default=1_638_400 if gpu else 20_000)
+    parser.add_argument("--steps", type=int, default=96 if gpu else 8)
     parser.add_argument("--minutes", type=float, default=MINUTES, help="for everything together")
-    parser.add_argument("--out", type=Path, default=Path("gpu_day.jsonl"), help="file to add to")
+    parser.add_argument("--out", type=Path, default=Path("gpu_day"), help="folder of the results")
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args(line)
@@ -237,4 +268,4 @@ def parse(line: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""Models that run on this machine: loaded, batched, and asked round after round.
+"""Models that run on this machine: loaded and asked in batches.
 
 Only the settings are here: naming a local model costs no import of torch.
 """
@@ -56,9 +56,10 @@ class LocalSettings(LeafSettings):
         metavar="auto|N",
     )
     devices: str | None = _device(
-        None, "Devices that get a copy of the model each: cuda:0,cuda:1 or cpu.", metavar="NAMES"
+        None,
+        "Device that runs the model (cuda:0 or cpu); of vllm, the GPUs that it is spread over.",
+        metavar="NAMES",
     )
     device_map: str | None = _device(
         None, "Spread one model over several GPUs (auto, balanced, ...).", metavar="NAME"
     )
-    kv_reuse: bool = _device(True, "Build the second round on the keys and values of the first.")

@@ -1,204 +1,112 @@
-"""Local models as an adapter: conversations to batches, batches to workers, ids to replies."""
+"""Local models as an adapter: conversations to batches, batches to ids, ids to replies."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections import defaultdict
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import reduce
-from operator import add
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from adapters.contract import AdapterInfo, Dialogue, Fatal, Fault, PictureSource, Request
+import torch
+from PIL import Image
+
+from adapters.contract import AdapterInfo, Fatal, Fault, PictureSource, PixelPicture, Request
 from adapters.conversation import Finish, Reply, Usage
-from adapters.local.batching import BatchAdapter, BatchRules
-from adapters.local.contract import Family, Generated, Ignored, Work, Worker, WorkerStats
-from adapters.local.prepared import Prepared
+from adapters.local.batching import BatchAdapter
+from adapters.local.contract import Encoded, Generated, Loaded, Notices, Work, ignored
+from adapters.local.generate import Generator
+from adapters.local.memory import batch_size
+from adapters.local.options import model_failed
 from adapters.local.sampling import DEFAULT_SEED, samples
-
-if TYPE_CHECKING:
-    import torch
+from adapters.local.self_test import SelfTest, alone_notice
 
 
-class LocalAdapter(BatchAdapter):
-    """An adapter over one or more workers that all have the same model.
+class LocalAdapter(BatchAdapter[Work]):
+    """One model on one device, used by one thread; other threads encode what comes next."""
 
-    A batch goes to the worker that keeps its dialogues, else to the one with the least to do.
-    """
-
-    def __init__(
-        self,
-        info: AdapterInfo,
-        family: Family,
-        workers: Sequence[Worker],
-        *,
-        threads: int = 2,
-        prepared_bytes: int = 2**30,
-        dtype: torch.dtype | None = None,
-        facts: Mapping[str, object] | None = None,
-    ) -> None:
-        """
-        Args:
-            info: the declaration made before loading.
-            family: the workers' kind of model.
-            workers: one per device.
-            threads: CPU threads that encode conversations.
-            prepared_bytes: the most memory for pixels that wait for their batches.
-            dtype: their type while they wait, the same as the model's.
-            facts: what the workers run, for the run's record.
-        """
-        plans = [worker.plan for worker in workers]
-        rules = BatchRules(
-            min(plan.rows for plan in plans),
-            at_once=2 * len(plans),
-            kept=sum(plan.open_dialogues for plan in plans),
-        )
-        super().__init__(info, rules)
-        self._facts = dict(facts or {})
-        self._family = family
-        self._workers = list(workers)
-        self._prepared = Prepared(family, threads, prepared_bytes, dtype)
-        self._load = [0] * len(workers)
-        self._homes: dict[Dialogue, int] = {}
-        self._notices: list[str] = []
-        if not family.together:
-            self._notices.append(
+    def __init__(self, info: AdapterInfo, loaded: Loaded, rows: int) -> None:
+        """`info` is the declaration made before loading, `rows` the batch size."""
+        super().__init__(info, rows)
+        self._family = loaded.family
+        self._dtype = loaded.model.dtype
+        self._facts = dict(loaded.facts)
+        self._generator = Generator(loaded, rows)
+        self._encoders = ThreadPoolExecutor(max(1, min(8, (os.cpu_count() or 2) - 1)), "encode")
+        self._device = ThreadPoolExecutor(1, f"model-{loaded.device}")
+        self._notices = Notices(*loaded.notices)
+        if not self._family.together:
+            self._notices.say(
                 f"{info.name}: one step at a time, since its processor prepares the pictures of a "
                 "batch otherwise than those of one step"
             )
-        self._ignored = Ignored(info.name)
         self._closed = False
 
-    async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        """Encode a request ahead of its batch; its prompt's tokens. Raises `Fatal`."""
+    async def prepare(self, request: Request, pictures: PictureSource) -> Work:
+        """Encode a request. Raises `Fatal` and whatever `pictures` raises."""
         self._check_open()
-        return await self._prepared.length(request, pictures)
+        conversation = request.conversation
+        pixels = await asyncio.gather(*(pictures.pixels(p) for p in conversation.pictures))
 
-    async def ask_many(
-        self, requests: Sequence[Request], pictures: PictureSource
-    ) -> list[Reply | Fault]:
-        """Return one result per request, in order. Raises `Fatal`."""
+        def encode() -> Encoded:
+            images = [_image(picture) for picture in pixels]
+            return self._family.encode(conversation, images).lean(self._dtype)
+
+        encoded = await asyncio.get_running_loop().run_in_executor(self._encoders, encode)
+        generation = request.generation
+        self._notices.say(*ignored(self._info.name, generation), *encoded.notices)
+        context = self._info.context_tokens
+        if context is not None:
+            most = min(generation.max_tokens, context - encoded.length)
+            request = replace(request, generation=replace(generation, max_tokens=most))
+        return Work(request, encoded)
+
+    async def answer(self, batch: Sequence[Work]) -> list[Reply | Fault]:
+        """Return one result per call, in order. Raises `Fatal`."""
         self._check_open()
-        works = await asyncio.gather(*(self._work(request, pictures) for request in requests))
-        shares: dict[int, list[int]] = defaultdict(list)
-        for place, worker in self._shared_out(works):
-            shares[worker].append(place)
-        answers = await asyncio.gather(
-            *(
-                self._generated(worker, [works[place] for place in places])
-                for worker, places in shares.items()
-            )
-        )
-        results: dict[int, Reply | Fault] = {
-            place: Reply("", Finish.TOO_LONG, Usage(), self._info.model)
-            for place, work in enumerate(works)
-            if self._room(work) < 1
-        }
-        for places, generated in zip(shares.values(), answers, strict=True):
-            for place, result in zip(places, generated, strict=True):
-                results[place] = (
-                    result if isinstance(result, Fault) else self._reply(works[place], result)
-                )
-        return [results[place] for place in range(len(requests))]
+        fitting = [work for work in batch if work.max_tokens > 0]
+        loop = asyncio.get_running_loop()
+        try:
+            made = await loop.run_in_executor(self._device, self._generator.run, fitting)
+        except asyncio.CancelledError:
+            self._check_open()
+            raise
+        results = iter(made)
+        return [
+            self._reply(work, next(results))
+            if work.max_tokens > 0
+            else Reply("", Finish.TOO_LONG, Usage(), self._info.model)
+            for work in batch
+        ]
+
+    def measured(self) -> Mapping[str, object]:
+        """Return facts about what runs, and its counts."""
+        counts = {**self._generator.counts, "peak_bytes": torch.cuda.max_memory_allocated()}
+        return {**self._facts, "batch_size": self._generator.rows, "counts": counts}
+
+    def notices(self) -> list[str]:
+        return self._notices.take() + self._generator.notices.take()
+
+    async def close(self) -> None:
+        """Cancel all calls and free the device."""
+        self._closed = True
+        self._generator.interrupt()
+        for threads in (self._encoders, self._device):
+            await asyncio.to_thread(threads.shutdown, cancel_futures=True)
+        self._generator.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise Fatal(f"{self._info.name} was closed")
 
-    async def release(self, unit_id: str) -> None:
-        """Drop the state of a finished step."""
-        self._prepared.release(unit_id)
-        for dialogue in [dialogue for dialogue in self._homes if dialogue[0] == unit_id]:
-            del self._homes[dialogue]
-        for worker in self._workers:
-            worker.release(unit_id)
-
-    def stats(self) -> WorkerStats:
-        """Counts of all workers together."""
-        return reduce(add, (worker.stats() for worker in self._workers))
-
-    def measured(self) -> Mapping[str, object]:
-        """Return facts about what the workers run, their counts, and how long they waited for
-        batches."""
-        counts = {"counts": asdict(self.stats()), "starvation": self.starvation.plain()}
-        plain = json.dumps({**self._facts, **counts}, default=str)
-        measured: Mapping[str, object] = json.loads(plain)
-        return measured
-
-    def notices(self) -> list[str]:
-        for worker in self._workers:
-            self._notices += worker.notices()
-        notices, self._notices = self._notices, []
-        return notices
-
-    async def close(self) -> None:
-        """Cancel all calls and free the devices."""
-        self._closed = True
-        self._prepared.close()
-        await asyncio.gather(*(asyncio.to_thread(worker.close) for worker in self._workers))
-
-    async def _work(self, request: Request, pictures: PictureSource) -> Work:
-        encoded = await self._prepared.take(request, pictures)
-        generation = request.generation
-        self._notices += self._ignored.of(generation)
-        work = Work(
-            request.unit_id,
-            request.repeat,
-            request.place,
-            encoded,
-            generation,
-            request.continues,
-            tuple((p.digest, p.recipe) for p in request.conversation.pictures),
-            request.sample,
-        )
-        room = max(1, self._room(work))
-        if room < generation.max_tokens:
-            work = replace(work, generation=replace(generation, max_tokens=room))
-        return work
-
-    def _room(self, work: Work) -> int:
-        """Tokens left for the reply in the model's context."""
-        context = self._info.context_tokens
-        return work.generation.max_tokens if context is None else context - work.encoded.length
-
-    def _shared_out(self, works: Sequence[Work]) -> list[tuple[int, int]]:
-        """(index of the call, worker) for every call that fits into the context."""
-        alive = [n for n, worker in enumerate(self._workers) if worker.ended is None]
-        if not alive:
-            raise Fatal(f"{self._workers[-1].ended}; replies so far are kept")
-        least = min(alive, key=lambda worker: self._load[worker])
-        chosen = []
-        for place, work in enumerate(works):
-            if self._room(work) >= 1:
-                worker = self._homes.get(work.dialogue, least)
-                if worker not in alive:
-                    worker = least
-                if work.continues:
-                    self._homes[work.dialogue] = worker
-                # Counted here and not when it is sent: other batches are shared out meanwhile.
-                self._load[worker] += 1
-                chosen.append((place, worker))
-        return chosen
-
-    async def _generated(self, worker: int, batch: list[Work]) -> list[Generated | Fault]:
-        try:
-            return await asyncio.wrap_future(self._workers[worker].submit(batch))
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            raise Fatal("the model was closed during a call") from None
-        finally:
-            self._load[worker] -= len(batch)
-
-    def _reply(self, work: Work, result: Generated) -> Reply:
+    def _reply(self, work: Work, result: Generated | Fault) -> Reply | Fault:
+        if isinstance(result, Fault):
+            return result
         text = self._family.decode(result.ids)
         return Reply(
             text=text,
             finish=result.finish,
-            usage=Usage(input=result.prompt, cached=result.cached, output=len(result.ids)),
+            usage=Usage(input=work.length, output=len(result.ids)),
             model=self._info.model,
             latency_s=result.seconds,
             native={"ids": list(result.ids), "text": text},
@@ -207,9 +115,37 @@ class LocalAdapter(BatchAdapter):
         )
 
 
+def opened(info: AdapterInfo, loaded: Loaded, rows: int | None) -> LocalAdapter:
+    """Return the adapter of a loaded model, with batches of one row for a model whose rows change
+    each other's replies.
+
+    `info` is the declaration made before loading, `rows` the batch size if the user set it. Raises
+    `Fatal` for a model that cannot be called or replies wrongly.
+    """
+    notices = list(loaded.notices)
+    try:
+        size = batch_size(loaded, rows)
+        if not SelfTest(loaded).rows_may_share(together=size > 1):
+            notices += [alone_notice(info.name)] if size > 1 else []
+            size = 1
+    except Fatal:
+        raise
+    except Exception as error:
+        # The first call of a model that may be untested here.
+        raise Fatal(model_failed(loaded.device, error)) from error
+    info = replace(
+        info, context_tokens=loaded.context_tokens, text_tokens=loaded.family.text_tokens
+    )
+    return LocalAdapter(info, replace(loaded, notices=notices), size)
+
+
+def _image(picture: PixelPicture) -> Image.Image:
+    return Image.frombytes("RGB", (picture.width, picture.height), picture.data)
+
+
 def _sent(work: Work) -> dict[str, object]:
     """Return the parameters that a reply was generated with."""
-    generation = work.generation
+    generation = work.request.generation
     if not samples(generation):
         return {"do_sample": False, "max_new_tokens": generation.max_tokens}
     return {

@@ -2,79 +2,148 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
 
-from adapters.contract import AdapterInfo, Dialogue, Fault, Participant, PictureSource, Request
+from adapters.contract import (
+    AdapterInfo,
+    Fatal,
+    Fault,
+    Participant,
+    PictureSource,
+    Request,
+    Session,
+)
 from adapters.conversation import Reply
-from adapters.local.gathering import BatchRules, Gatherer
-from adapters.local.starvation import Starvation
 
-__all__ = ["BatchAdapter", "BatchRules"]
+LINGER_S = 0.1
+"""Seconds without a new request after which a batch is sent that is not full."""
+PREPARING_S = 5.0
+"""The same while a request is being prepared."""
 
 
-class BatchAdapter(Participant):
+class Prepared(Protocol):
+    """A request that is ready for its batch."""
+
+    @property
+    def length(self) -> int:
+        """Tokens of its prompt: requests of similar length share a batch."""
+
+
+P = TypeVar("P", bound=Prepared)
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting(Generic[P]):
+    prepared: P
+    reply: asyncio.Future[Reply]
+
+
+class BatchAdapter(Participant, ABC, Generic[P]):
     """Base class of adapters whose `ask` gathers requests into batches.
 
-    A subclass has `ask_many`, `notices` and `close`, and `prepare` if requests take work on the CPU
-    before their batch.
-
-    rules: limits of its batches.
+    A subclass has `prepare`, `answer`, `notices` and `close`. One batch is answered at a time. The
+    next one is gathered meanwhile: the request that has waited longest, and those closest to it in
+    length. It is sent when it is full, or when nothing more seems to come.
     """
 
-    def __init__(self, info: AdapterInfo, rules: BatchRules) -> None:
-        """Complete `info`: every request is taken when it is made, and may wait long."""
-        self.rules = rules
-        self._info = replace(info, concurrency=None, open_dialogues=rules.window, wait_s=math.inf)
-        self._gatherer = Gatherer(self.ask_many, self.prepare, rules)
+    def __init__(self, info: AdapterInfo, rows: int) -> None:
+        """`rows` is the most requests in a batch; `info` is completed by what follows from it."""
+        self.rows = rows
+        # One batch is being answered and another prepared, so a call may wait for a whole batch.
+        self._info = replace(info, concurrency=2 * rows, wait_s=math.inf)
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def info(self) -> AdapterInfo:
         return self._info
 
-    @property
-    def starvation(self) -> Starvation:
-        """Return how long the model waited for batches in this session."""
-        return self._gatherer.starvation
+    @abstractmethod
+    async def prepare(self, request: Request, pictures: PictureSource) -> P:
+        """Prepare a request for its batch, ahead of it. Raises `Fault` or `Fatal`."""
+
+    @abstractmethod
+    async def answer(self, batch: Sequence[P]) -> Sequence[Reply | Fault]:
+        """Answer a batch: one result per request, in order. Raises `Fatal`."""
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once, in a batch with what else is asked. Raises `Fault` or `Fatal`."""
-        return await self._gatherer.ask(request, pictures)
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._loop, self._waiting, self._preparing = loop, list[_Waiting[P]](), 0
+            self._interruption, self._news = "", asyncio.Event()
+            self._sending: asyncio.Task[None] | None = None
+        self._preparing += 1
+        try:
+            prepared = await self.prepare(request, pictures)
+        finally:
+            self._preparing -= 1
+            self._news.set()
+        if self._interruption:
+            raise Fault("connection", self._interruption)
+        call = _Waiting(prepared, loop.create_future())
+        self._waiting.append(call)
+        if self._sending is None or self._sending.done():
+            self._sending = loop.create_task(self._send())
+        try:
+            return await call.reply
+        finally:
+            if call in self._waiting:
+                self._waiting.remove(call)
 
-    async def ask_many(
-        self, requests: Sequence[Request], pictures: PictureSource
-    ) -> list[Reply | Fault]:
-        """Answer a batch: one result per request, in order. Raises `Fatal`."""
-        raise NotImplementedError
-
-    async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        """Prepare a request ahead of its batch and return the number of its tokens.
-
-        Raises `Fault` or `Fatal`.
-        """
-        return 0
-
-    def begun(self) -> None:
-        self._gatherer.begun()
-
-    def entered(self, dialogue: Dialogue) -> None:
-        self._gatherer.entered(dialogue)
-
-    def away(self, dialogue: Dialogue) -> None:
-        self._gatherer.away(dialogue)
-
-    def back(self, dialogue: Dialogue) -> None:
-        self._gatherer.back(dialogue)
-
-    def left(self, dialogue: Dialogue) -> None:
-        self._gatherer.left(dialogue)
-
-    def last(self) -> None:
-        self._gatherer.last()
+    async def open(self, session: Session) -> None:
+        # What an earlier session left, its interruption above all, does not count any more.
+        self._loop = None
 
     def interrupt(self, reason: str) -> None:
-        self._gatherer.interrupt(reason)
+        """Make calls that wait for a batch raise `Fault`."""
+        if self._loop is None:
+            return
+        self._interruption = reason
+        while self._waiting:
+            call = self._waiting.pop()
+            if not call.reply.done():
+                call.reply.set_exception(Fault("connection", reason))
 
-    def closing_line(self) -> str:
-        return self.starvation.text if self.starvation.batches else ""
+    async def _send(self) -> None:
+        """Send batches for as long as requests wait."""
+        while self._waiting:
+            await self._gathered()
+            if not (batch := self._chosen()):
+                return
+            results: Sequence[Reply | BaseException]
+            try:
+                results = await self.answer([call.prepared for call in batch])
+                if len(results) != len(batch):
+                    raise Fatal(f"{len(results)} replies came for a batch of {len(batch)} requests")
+            except Exception as error:
+                results = [error] * len(batch)
+            for call, result in zip(batch, results, strict=True):
+                if call.reply.done():
+                    continue
+                if isinstance(result, BaseException):
+                    call.reply.set_exception(result)
+                else:
+                    call.reply.set_result(result)
+
+    async def _gathered(self) -> None:
+        """Return once a batch is full, or nothing more seems to come for it."""
+        while 0 < len(self._waiting) < self.rows:
+            self._news.clear()
+            try:
+                async with asyncio.timeout(PREPARING_S if self._preparing else LINGER_S):
+                    await self._news.wait()
+            except TimeoutError:
+                return
+
+    def _chosen(self) -> list[_Waiting[P]]:
+        """Take the calls of the next batch from those that wait."""
+        first = next((call.prepared.length for call in self._waiting), 0)
+        near = sorted(self._waiting, key=lambda call: abs(call.prepared.length - first))
+        chosen = near[: self.rows]
+        self._waiting = [call for call in self._waiting if call not in chosen]
+        return chosen

@@ -16,7 +16,6 @@ from __future__ import annotations
 import copy
 import json
 import re
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -170,7 +169,6 @@ class Guard:
                 "that page text cannot forge turns"
             )
         self._stop = frozenset(stop_ids)
-        self._seen = threading.local()
         spec: dict[str, Any] = json.loads(backend.to_str())
         control_tokens = [token for token in spec["added_tokens"] if controls(token)]
         # A token that the vocabulary lacks becomes `unk`, which controls nothing.
@@ -197,11 +195,9 @@ class Guard:
     def ids(self, text: str, *, add_special_tokens: bool = False) -> list[int]:
         """Token ids of an escaped string, ids of replies in their places.
 
-        An end of turn that a reply generated itself is not repeated. Afterwards `built_on` is the
-        number of ids up to the end of the last reply.
+        An end of turn that a reply generated itself is not repeated.
         """
-        ids, self._seen.built_on = self._tokenized(text, add_special_tokens)
-        return ids
+        return self._tokenized(text, add_special_tokens)
 
     def position(self, text: str, place: int, *, add_special_tokens: bool = False) -> int:
         """Index of the id that an escaped string's character at `place` belongs to.
@@ -210,37 +206,30 @@ class Guard:
         """
         for match in self._find.finditer(text):
             if match.start() <= place < match.end():
-                return len(self._tokenized(text[: match.start()], add_special_tokens, end=False)[0])
-        return len(self._tokenized(text[: place + 1], add_special_tokens, end=False)[0]) - 1
+                return len(self._tokenized(text[: match.start()], add_special_tokens, end=False))
+        return len(self._tokenized(text[: place + 1], add_special_tokens, end=False)) - 1
 
-    def _tokenized(
-        self, text: str, add_special_tokens: bool, *, end: bool = True
-    ) -> tuple[list[int], int]:
-        """Token ids of an escaped string, and how many there are up to the end of the last reply.
+    def _tokenized(self, text: str, add_special_tokens: bool, *, end: bool = True) -> list[int]:
+        """Token ids of an escaped string.
 
         `end`: True if the string is complete; then special tokens follow it, too.
         """
         ids = list(self._before) if add_special_tokens else []
-        built_on, at = 0, 0
+        at = 0
         last: int | None = None
         for match in _REPLY.finditer(text):
             ids += self._piece(text[at : match.start()], last)
             reply = _ids_of(match[0])
             ids += reply
-            built_on, at, last = len(ids), match.end(), reply[-1]
+            at, last = match.end(), reply[-1]
         ids += self._piece(text[at:], last)
         if add_special_tokens and end:
             ids += self._after
-        return ids, built_on
+        return ids
 
     def of_text(self, text: str) -> list[int]:
         """Token ids of a plain text."""
         return self.ids(escaped(text))
-
-    @property
-    def built_on(self) -> int:
-        """Ids up to the end of the last reply in this thread's latest `ids` call; 0 without."""
-        return int(getattr(self._seen, "built_on", 0))
 
     def _check(self, control_tokens: Sequence[Mapping[str, Any]]) -> None:
         """Raise `Fatal` for a vocabulary whose merges build a control token from its letters."""

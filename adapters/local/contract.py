@@ -1,18 +1,16 @@
 """Records and interfaces of local inference. Imports nothing heavy.
 
 A `Family` knows one kind of model: how a conversation becomes token ids, what its pictures become,
-which positions its tokens have, and when kept keys and values may be built on. Everything else
-(batches, cohorts, memory, workers) is the same for all of them.
+and which positions its tokens have. Everything else is the same for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
-from adapters.contract import Coordinates, Dialogue, Fault, Generation, ImageRule
+from adapters.contract import Coordinates, Generation, ImageRule, Request
 from adapters.conversation import Conversation, Finish
 
 if TYPE_CHECKING:
@@ -32,22 +30,23 @@ class Encoded:
     pictures: Mapping[str, torch.Tensor] = field(default_factory=dict)
     """The family's picture tensors by the model's names for them (`pixel_values`,
     `image_grid_thw`, ...), concatenated over the conversation's pictures in order."""
-    built_on: int = 0
-    """Ids up to and including the last generated reply, which a kept cache may cover; 0 in a
-    first round."""
+    notices: Sequence[str] = ()
+    """Lines for the user about what was left out."""
 
     @property
     def length(self) -> int:
         return int(self.ids.shape[0])
 
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Length of each picture tensor, by name."""
-        return {name: int(tensor.shape[0]) for name, tensor in self.pictures.items()}
-
-    @property
-    def picture_bytes(self) -> int:
-        return sum(tensor.numel() * tensor.element_size() for tensor in self.pictures.values())
+    def lean(self, dtype: torch.dtype) -> Encoded:
+        """Return it with pixels in the model's own type: half the memory and half the way to the
+        device."""
+        if not dtype.is_floating_point:
+            return self
+        pictures = {
+            name: tensor.to(dtype) if tensor.is_floating_point() else tensor
+            for name, tensor in self.pictures.items()
+        }
+        return replace(self, pictures=pictures)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,6 +84,9 @@ class Family(Protocol):
     def coordinates(self) -> Coordinates | None: ...
 
     @property
+    def takes_pictures(self) -> bool: ...
+
+    @property
     def opens_thought(self) -> bool:
         """True if the chat template ends a prompt in an open thought, for the model to go on."""
         ...
@@ -111,33 +113,8 @@ class Family(Protocol):
         ...
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        """Return arguments of `model.generate` except `input_ids` and `attention_mask` for these
-        rows in full, pictures included: explicit position ids, grids, token types. Must not rely
-        on state that an earlier call left in the model."""
-        ...
-
-    def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        """Return the same if `cached` columns are kept: no pixels, but positions for all
-        columns."""
-        ...
-
-    def reusable(self, before: int, now: int) -> bool:
-        """Return whether keys of a prompt of `before` tokens are valid in one of `now` tokens."""
-        ...
-
-    def cache_bytes_per_token(self, model: Any) -> int:
-        """Return the bytes of a token's keys and values, over all layers."""
-        ...
-
-
-@runtime_checkable
-class Recalling(Protocol):
-    """A family that can encode a prompt from pictures that it has already prepared."""
-
-    def encode_again(
-        self, conversation: Conversation, pictures: Mapping[str, torch.Tensor]
-    ) -> Encoded:
-        """Encode as `Family.encode` does, with the picture tensors of an earlier round."""
+        """Return arguments of `model.generate` except `input_ids` and `attention_mask`: pictures,
+        token types, and position ids where the model does not work them out itself."""
         ...
 
 
@@ -156,62 +133,24 @@ class Loaded:
     """Lines for the user about how it was loaded."""
 
 
-class Unloaded(Protocol):
-    """A model on one device, read except for its weights."""
-
-    @property
-    def family(self) -> Family: ...
-
-    @property
-    def identity(self) -> str:
-        """The hub's commit, or the digest of a folder's files."""
-        ...
-
-    @property
-    def context_tokens(self) -> int | None: ...
-
-    @property
-    def settings(self) -> Mapping[str, object]:
-        """Settings that change replies, for the run's record."""
-        ...
-
-    def check(self) -> None:
-        """Raise `Fatal` for weights that are damaged, or that do not fit on the device."""
-        ...
-
-    def fetch(self) -> None:
-        """Download weights that come from the hub. Raises `Fatal`."""
-        ...
-
-    def load(self) -> Loaded:
-        """Load the model, ready on its device.
-
-        Raises `Fatal` with one line for what is missing, damaged, too large or not to be had here.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """One reply to generate."""
+    """One reply to generate: a request and its prompt.
 
-    unit_id: str
-    repeat: int
-    place: str
-    """The call's place in the dialogue (`round-1`, ...)."""
+    `request.generation.max_tokens` is what the model's context leaves room for, at most.
+    """
+
+    request: Request
     encoded: Encoded
-    generation: Generation
-    continues: bool = False
-    """True if a later call of the dialogue will build on the reply."""
-    shown: tuple[tuple[str, str], ...] = ()
-    """(digest, recipe) of the prompt's pictures, which its ids do not tell apart."""
-
-    sample: int = 0
-    """The number of the reply among those of the dialogue at this place, from 0."""
 
     @property
-    def dialogue(self) -> Dialogue:
-        return self.unit_id, self.repeat
+    def length(self) -> int:
+        """Tokens of the prompt."""
+        return self.encoded.length
+
+    @property
+    def max_tokens(self) -> int:
+        return self.request.generation.max_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,107 +160,33 @@ class Generated:
     ids: tuple[int, ...]
     """Token ids, the stop id included."""
     finish: Finish
-    prompt: int
-    """Tokens of the prompt."""
-    cached: int
-    """Tokens of the prompt whose keys and values were kept from an earlier round."""
     seconds: float
     """Duration of the batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerStats:
-    """Counts since a worker was made."""
+class Notices:
+    """Lines for the user, each said once."""
 
-    batches: int = 0
-    rows: int = 0
-    reused: int = 0
-    """Rows continued from kept keys and values."""
-    recomputed: int = 0
-    """Rows that could have gone on from an earlier round but were computed in full."""
-    dropped: int = 0
-    """Cohorts dropped for lack of memory."""
-    halved: int = 0
-    """Times that a batch did not fit into memory and was split."""
-    prompt_tokens: int = 0
-    """Prompt tokens computed, those reused not included."""
-    cached_tokens: int = 0
-    """Prompt tokens reused."""
-    generated_tokens: int = 0
-    peak_bytes: int = 0
-    """Peak memory of the device, weights included; 0 on a CPU."""
-    busy_s: float = 0.0
-    starved_s: float = 0.0
-    """Seconds that the device was idle between two batches because none was waiting."""
+    def __init__(self, *lines: str) -> None:
+        self._new = list(lines)
+        self._said = set(lines)
 
-    def plus(self, **more: float) -> WorkerStats:
-        """Return a copy with the named counts increased."""
-        # Every field is a number, and stays what it was: int plus int, float plus float.
-        return replace(self, **{name: getattr(self, name) + more[name] for name in more})
+    def say(self, *lines: str) -> None:
+        for line in lines:
+            if line not in self._said:
+                self._said.add(line)
+                self._new.append(line)
 
-    def __add__(self, other: WorkerStats) -> WorkerStats:
-        return self.plus(**{name: getattr(other, name) for name in other.__slots__})
+    def take(self) -> list[str]:
+        """Return the lines since the last call."""
+        lines, self._new = self._new, []
+        return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Rows per batch, and the most dialogues that may be open."""
-
-    rows: int
-    open_dialogues: int
-
-
-class Ignored:
-    """Reports every generation parameter that models on this machine lack, once each."""
-
-    def __init__(self, name: str) -> None:
-        """`name` is the model's."""
-        self._name = name
-        self._told: set[str] = set()
-
-    def of(self, generation: Generation) -> list[str]:
-        """Notices about parameters that are set here for the first time."""
-        names = [
-            name
-            for name in ("effort", "thinking_budget")
-            if getattr(generation, name) is not None and name not in self._told
-        ]
-        self._told.update(names)
-        return [f"{self._name} has no {name.replace('_', ' ')}: ignored" for name in names]
-
-
-class Worker(Protocol):
-    """One device with one copy of the model: a thread of this process, or a process.
-
-    Batches are worked on in the order of submission. The state of a dialogue is
-    kept by the worker that had it.
-    """
-
-    @property
-    def device(self) -> str: ...
-
-    @property
-    def plan(self) -> Plan: ...
-
-    @property
-    def ended(self) -> str | None:
-        """One line on why it accepts no more batches; None while it does."""
-        ...
-
-    def submit(self, batch: Sequence[Work]) -> Future[list[Generated | Fault]]:
-        """Return a result per work, in order; the future raises `Fatal`. Returns at once."""
-        ...
-
-    def release(self, unit_id: str) -> None:
-        """Drop the state of a finished step. Returns at once."""
-        ...
-
-    def stats(self) -> WorkerStats: ...
-
-    def notices(self) -> list[str]:
-        """Notices for the user since the last call."""
-        ...
-
-    def close(self) -> None:
-        """Cancel all batches and free the device. May be called twice."""
-        ...
+def ignored(name: str, generation: Generation) -> list[str]:
+    """Return a line for every parameter that is set and that models on this machine lack."""
+    return [
+        f"{name} has no {parameter.replace('_', ' ')}: ignored"
+        for parameter in ("effort", "thinking_budget")
+        if getattr(generation, parameter) is not None
+    ]

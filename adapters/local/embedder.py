@@ -16,7 +16,7 @@ from adapters.embedding import Embedded, Embedder, EmbedderInfo, Vector
 from adapters.faults import first_line
 from adapters.hub import downloaded
 from adapters.local.checkpoint import SMALL, digest_of, folder_of
-from adapters.local.options import LocalOptions, devices_of, full_precision
+from adapters.local.options import LocalOptions, device_of, full_precision
 from adapters.local.tensors import check_report, loading_reports, refuse_adapters
 from adapters.options import Count
 from adapters.registry import install
@@ -48,9 +48,7 @@ def sentence_transformer(
         if find_spec(package) is None:
             raise Fatal(f"the embedder 'hf' needs sentence-transformers: {INSTALL}")
     named = model or str(model_path)
-    if devices and len(devices) > 1:
-        raise Fatal("an embedder runs on one device: name one")
-    chosen = devices_of(LocalOptions(named, devices=devices))[0]
+    chosen = device_of(LocalOptions(named, devices=devices))
     folder = folder_of(model, model_path, revision)
     if folder is not None:
         refuse_adapters(folder)

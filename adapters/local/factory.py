@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -12,7 +15,7 @@ from typing import Any
 from adapters.contract import Adapter, Described, Fatal
 from adapters.local import unloaded
 from adapters.local.checkpoint import fetch_weights, locate
-from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions, devices_of
+from adapters.local.options import HUB, LocalOptions, Seq2SeqOptions, device_of
 from adapters.local.processors import check_torchvision
 from adapters.options import parameters_of, read_options
 from adapters.registry import install
@@ -23,6 +26,9 @@ EXAMPLES = {
     "hf": "hf:Qwen/Qwen2.5-VL-7B-Instruct",
     "seq2seq": "seq2seq:osunlp/MindAct_ActionPrediction_flan-t5-base",
 }
+LONG_S = 2.0
+"""Seconds of loading after which a log line says what is being loaded."""
+_log = logging.getLogger(__name__)
 
 
 class Factory:
@@ -67,15 +73,18 @@ def _local(name: str, model: str, read: Mapping[str, Any], loads: bool) -> Descr
 def describe(options: LocalOptions, *, loads: bool = False) -> Described:
     """Return a local model's declaration and a loader; see `Factory`."""
     check_installed()
-    model = unloaded.read(options, devices_of(options)[0])
+    device = device_of(options)
+    model = unloaded.read(options, device)
     if loads:
         model.check()
     info = unloaded.declared(options, model)
 
     def load() -> Adapter:
-        from adapters.local.start import start
+        from adapters.local.adapter import opened
 
-        return start(options, info, model)
+        where = f"GPUs ({options.device_map})" if options.device_map else device
+        with announced(info.name, where):
+            return opened(info, model.load(), options.batch_size)
 
     return Described(info, load)
 
@@ -87,27 +96,33 @@ def _seq2seq(model: str, read: Mapping[str, Any], loads: bool) -> Described:
     from adapters.local import seq2seq
 
     check_torchvision()
-    device = devices_of(named)[0]
-    if options.devices and len(options.devices) > 1:
-        raise Fatal("seq2seq models run on one device: name one with --adapter-option devices")
-    settings = seq2seq.Settings(
-        name=f"seq2seq:{named.model}",
-        checkpoint=locate(named),
-        device=device,
-        dtype=seq2seq.dtype_of(options.dtype, device),
-        batch_size=options.batch_size or (4 if device == "cpu" else 32),
-        piece_tokens=options.piece_tokens,
-        end_tokens=options.end_tokens,
-    )
-    tokenizer = seq2seq.tokenizer_of(settings.checkpoint)
-    info = seq2seq.declared(settings, tokenizer)
+    device = device_of(named)
+    dtype, checkpoint = seq2seq.dtype_of(options.dtype, device), locate(named)
+    family = seq2seq.family_of(f"seq2seq:{named.model}", checkpoint, options)
+    info = seq2seq.declared(family, checkpoint, device, dtype)
 
     def load() -> Adapter:
-        if settings.checkpoint.commit is not None:
-            fetch_weights(named, settings.checkpoint)
-        return seq2seq.Seq2SeqAdapter(settings, tokenizer, info)
+        from adapters.local.adapter import opened
+
+        if checkpoint.commit is not None:
+            fetch_weights(named, checkpoint)
+        rows = options.batch_size or (4 if device == "cpu" else 32)
+        model = seq2seq.loaded(family, checkpoint, device, dtype)
+        return opened(info, model, rows)
 
     return Described(info, load)
+
+
+@contextmanager
+def announced(name: str, where: str) -> Iterator[None]:
+    """Log what is being loaded if that takes long."""
+    long = threading.Timer(LONG_S, _log.info, ("loading %s on %s ...", name, where))
+    long.daemon = True
+    long.start()
+    try:
+        yield
+    finally:
+        long.cancel()
 
 
 def check_installed(

@@ -26,17 +26,15 @@ QWEN: Mapping[str, str] = {
 _TYPES = ("mm_token_type_ids", "token_type_ids")
 _NOT_PASSED_ON = ("attention_mask", "labels")
 """Further outputs of processors: a row alone is not masked, nor trained on."""
-_MADE = "made before"
-"""Key in `Image.info` under which a placeholder picture carries prepared tensors."""
 
 
 class HuggingFaceFamily:
     """Any image-text-to-text model with a chat template, with its processor's tensors unchanged.
 
-    Its keys and values are never reused, since nothing is known of its positions. So earlier
-    replies are put in as the published template writes them, which may leave thoughts out.
+    Earlier replies are put in as the published template writes them, which may leave thoughts out.
     """
 
+    takes_pictures = True
     keeps_replies = False
     """True if earlier replies are inserted as the ids that were generated."""
 
@@ -117,13 +115,12 @@ class HuggingFaceFamily:
         return self._prompter.opens_thought
 
     def encode(self, conversation: Conversation, images: Sequence[Image]) -> Encoded:
-        made, built_on = self._prompter.encode(conversation, images)
-        tensors = dict(made)
+        tensors = dict(self._prompter.encode(conversation, images))
         ids = tensors.pop("input_ids")[0]
         for name in _NOT_PASSED_ON:
             tensors.pop(name, None)
         types = [tensors.pop(name)[0] for name in _TYPES if name in tensors]
-        return Encoded(ids, types[0] if types else None, tensors, built_on)
+        return Encoded(ids, types[0] if types else None, tensors)
 
     def collapsed(self, conversation: Conversation) -> list[int]:
         """Return the prompt's ids before pictures are put in, as engines take them that do so
@@ -156,35 +153,11 @@ class HuggingFaceFamily:
         return len(self._guard.of_text(text))
 
     def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        """Positions are those that transformers derives from the mask."""
+        """Positions are left to transformers, which derives them from the mask and the grids."""
         kwargs = dict(padded.pictures)
         if padded.token_types is not None:
             kwargs[self._type_name(model)] = padded.token_types
         return kwargs
-
-    def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        """Raises NotImplementedError: nothing is `reusable`."""
-        raise NotImplementedError(f"{self.name} models read every prompt in full")
-
-    def reusable(self, before: int, now: int) -> bool:
-        return False
-
-    def cache_bytes_per_token(self, model: Any) -> int:
-        """Measure the cache, since layers differ in width, share keys, or compress them."""
-        import torch
-
-        from adapters.local.writer import CACHE
-
-        ids = torch.full((1, 2), self.pad_id, device=model.device)
-        with torch.inference_mode():
-            cache = model(input_ids=ids, use_cache=True)[CACHE]
-        picture_tensors = (
-            tensor
-            for layer in getattr(cache, "layers", ())
-            for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None))
-            if tensor is not None and tensor.dim() == 4 and tensor.shape[-2] == 2
-        )
-        return int(sum(tensor.nbytes for tensor in picture_tensors) // 2)
 
     def _reserved(self) -> set[int]:
         """Return ids that the model replaces by pictures, videos or audio."""
@@ -228,33 +201,8 @@ class HuggingFaceFamily:
         return next((name for name in _TYPES if name in parameters), _TYPES[0])
 
 
-def _recalling(image_processor: Any) -> None:
-    """Let an image processor return the tensors that placeholder pictures carry."""
-    kind = type(image_processor)
-
-    class Recalling(kind):  # type: ignore[misc,valid-type]
-        def __call__(self, images: Any, *args: Any, **kwargs: Any) -> Any:
-            from transformers import BatchFeature
-
-            first = images
-            while isinstance(first, list | tuple) and first:
-                first = first[0]
-            made = getattr(first, "info", {}).get(_MADE)
-            if made is None:
-                return super().__call__(images, *args, **kwargs)
-            return BatchFeature(dict(made))
-
-    # Its name is on record with a run.
-    Recalling.__name__ = kind.__name__
-    image_processor.__class__ = Recalling
-
-
 class QwenFamily(HuggingFaceFamily):
-    """Qwen2-VL, Qwen2.5-VL and Qwen3-VL: positions in three dimensions, given explicitly.
-
-    The models keep an offset of positions between calls, which is wrong as soon as another
-    conversation is processed in between; explicit positions make them ignore it.
-    """
+    """Qwen2-VL, Qwen2.5-VL and Qwen3-VL, whose replies are put in by their ids."""
 
     keeps_replies = True
 
@@ -275,50 +223,6 @@ class QwenFamily(HuggingFaceFamily):
         """Count a picture's ids without the one that the template writes."""
         return self._prompter.picture_tokens(width, height) - 1
 
-    def encode_again(self, conversation: Conversation, pictures: Mapping[str, Any]) -> Encoded:
-        from PIL import Image
-
-        placeholders = [Image.new("RGB", (1, 1)) for _ in conversation.pictures]
-        if placeholders:
-            placeholders[0].info[_MADE] = pictures
-        return self.encode(conversation, placeholders)
-
-    def inputs(self, model: Any, padded: Padded) -> dict[str, Any]:
-        return {
-            **padded.pictures,
-            "mm_token_type_ids": self._types(padded),
-            "position_ids": self._positions(model, padded),
-        }
-
-    def continued_inputs(self, model: Any, padded: Padded, cached: int) -> dict[str, Any]:
-        return {"position_ids": self._positions(model, padded)}
-
-    def reusable(self, before: int, now: int) -> bool:
-        """Return False if positions scale with the length of the prompt."""
-        text = self._config.get_text_config()
-        rope = getattr(text, "rope_parameters", None) or {}
-        scaled = rope.get("rope_type") in {"dynamic", "longrope"}
-        return not scaled and not getattr(text, "use_sliding_window", False)
-
-    @staticmethod
-    def _types(padded: Padded) -> Any:
-        import torch
-
-        return torch.zeros_like(padded.ids) if padded.token_types is None else padded.token_types
-
-    def _positions(self, model: Any, padded: Padded) -> Any:
-        """Positions [4, rows, columns]: in the text, and in time, height and width."""
-        import torch
-
-        seen, _ = model.model.get_rope_index(
-            padded.ids,
-            mm_token_type_ids=self._types(padded),
-            image_grid_thw=padded.pictures.get("image_grid_thw"),
-            attention_mask=padded.mask,
-        )
-        text = (padded.mask.long().cumsum(-1) - 1).clamp(min=0)
-        return torch.cat([text[None], seen.to(text.device)], dim=0)
-
 
 def family_of(
     config: Any,
@@ -333,6 +237,5 @@ def family_of(
     """
     if config.model_type not in QWEN:
         return HuggingFaceFamily(config, processor, stop_ids, max_pixels, known)
-    _recalling(processor.image_processor)
     known = known or OPEN_MODELS[QWEN[config.model_type]]
     return QwenFamily(config, processor, stop_ids, max_pixels, known)

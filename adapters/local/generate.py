@@ -1,266 +1,176 @@
-"""Replies for batches of conversations, with one model on one device."""
+"""Replies for batches of conversations, with one model on one device.
+
+A batch is padded on the left and handed to transformers' `generate`, which keeps a cache for that
+call only: every round of a dialogue reads its conversation in full.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import torch
+from transformers import GenerationConfig
 
 from adapters.contract import Fatal, Fault
-from adapters.local.cohorts import Cohort, Cohorts, Match, Row
-from adapters.local.contract import Generated, Loaded, Padded, Work, WorkerStats
-from adapters.local.memory import KeptRoom, WorkingSize, free_bytes, give_back, is_out_of_memory
+from adapters.conversation import Finish
+from adapters.local.contract import Generated, Loaded, Notices, Work
+from adapters.local.memory import free_bytes, give_back, is_out_of_memory
 from adapters.local.options import model_failed
-from adapters.local.padding import alike, pad, pad_after
-from adapters.local.writer import Writer, can_be_kept, new_cache
-
-Result = Generated | Fault
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Prepared:
-    """Rows about to be generated: the calls, their padded ids and the model's other inputs."""
-
-    works: Sequence[Work]
-    padded: Padded
-    inputs: dict[str, Any]
-    cache: Any
-    cached: Sequence[int]
+from adapters.local.padding import alike, pad
+from adapters.local.sampling import Draw, FiniteScores, RowLimits, picture_ids, samples
 
 
 class Generator:
-    """Generates replies. Not thread-safe; use it from one thread only."""
+    """Generates replies. One thread uses it; `interrupt` may come from any.
 
-    def __init__(
-        self,
-        loaded: Loaded,
-        *,
-        rows: int = 64,
-        kv_reuse: bool = True,
-    ) -> None:
-        """
-        Args:
-            loaded: the model.
-            rows: largest number of rows in a batch.
-            kv_reuse: whether the keys and values of a dialogue that continues stay on the device
-                until the step is released; otherwise every round prefills its conversation in full.
-        """
+    rows: largest number of rows in a batch; halved whenever a batch does not fit into memory.
+    counts: batches, rows, and tokens of prompts and replies so far.
+    """
+
+    def __init__(self, loaded: Loaded, rows: int = 64) -> None:
         self._model = loaded.model
         self._family = loaded.family
         self._device = loaded.device
-        self._kv_reuse = kv_reuse
-        self._writer = Writer(loaded)
-        self._room = KeptRoom(loaded.device)
-        self._notices: list[str] = []
-        self.size = WorkingSize(rows)
-        self.cohorts = Cohorts()
-        self.stats = WorkerStats()
+        self._interrupted = threading.Event()
+        self.notices = Notices()
+        self.rows = rows
+        self.counts: Counter[str] = Counter()
+        # `generate` takes its defaults from here: a checkpoint must not decide on sampling.
+        self._model.generation_config = GenerationConfig()
+        self._model.eval()
 
-    def run(self, batch: Sequence[Work]) -> list[Result]:
+    def run(self, batch: Sequence[Work]) -> list[Generated | Fault]:
         """Return a result per call, in order.
 
-        A batch that does not fit into memory is tried again without what is kept for other
-        dialogues, and then in halves; a single call that does not fit gives a `Fault`, and the
-        others are answered. Raises `Fatal` for any other error of the model.
+        A batch that does not fit into memory is tried again in halves; a single call that does not
+        fit gives a `Fault`, and the others are answered. Raises `Fatal` for any other error of the
+        model.
         """
-        started = time.monotonic()
-        results: dict[int, Result] = {}
-        fresh = set(range(len(batch)))
-        for match in self.cohorts.match(batch, self._family) if self._kv_reuse else ():
-            places = [place for place, _, _ in match.calls]
-            answers = self._unless_out_of_memory(partial(self._continue, batch, match))
-            if answers is not None:
-                fresh.difference_update(places)
-                results |= zip(places, answers, strict=True)
-        again = sum(1 for place in fresh if batch[place].encoded.built_on)
-        self.stats = self.stats.plus(rows=len(batch), reused=len(results), recomputed=again)
-        results |= self._in_full(batch, sorted(fresh))
-        self.stats = self.stats.plus(batches=1, busy_s=time.monotonic() - started)
-        self.stats = replace(self.stats, peak_bytes=self._room.peak)
-        return [results[place] for place in range(len(batch))]
-
-    def release(self, unit_id: str) -> None:
-        """Drop what is kept for a finished step.
-
-        The rows of its cohort that go on are copied. If there is no memory for that, they are
-        dropped, too, and computed again.
-        """
-        try:
-            self.cohorts.release(unit_id)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            self.stats = self.stats.plus(dropped=1)
-        else:
-            return
-        give_back(self._device)
-
-    def interrupt(self) -> None:
-        """Stop the current batch, which then raises `Fatal`. May be called from any thread."""
-        self._writer.interrupt()
-
-    def close(self) -> None:
-        self.cohorts.clear()
-        self._model = self._writer = None  # type: ignore[assignment]
-        give_back(self._device)
-
-    def notices(self) -> list[str]:
-        notices, self._notices = self._notices, []
-        return notices
-
-    def _in_full(self, batch: Sequence[Work], places: Sequence[int]) -> dict[int, Result]:
-        results: dict[int, Result] = {}
+        results: dict[int, Generated | Fault] = {}
+        # The longest first, to find early that a batch does not fit.
+        places = sorted(range(len(batch)), key=lambda place: -batch[place].length)
         while places:
-            widths = [_width(batch[place]) for place in places]
-            chosen = [places[index] for index in self.size.split(widths)[0]]
+            chosen = places[: self.rows]
             chosen = [chosen[index] for index in alike([batch[place].encoded for place in chosen])]
             works = [batch[place] for place in chosen]
-            widest = max(widths)
-            if len(works) == 1 and self.size.hopeless(widest):
-                answers = None
-            else:
-                answers = self._unless_out_of_memory(partial(self._fresh, works))
-                if answers is None and self._less(len(works), widest):
-                    continue
-            settled: Sequence[Result] = answers or [self._no_room(works[0])]
-            results |= zip(chosen, settled, strict=True)
+            answers: Sequence[Generated | Fault] | None = self._unless_out_of_memory(works)
+            if answers is None and len(works) > 1:
+                self._halve(works)
+                continue
+            results |= zip(chosen, answers or [self._no_room(works[0])], strict=True)
             places = [place for place in places if place not in results]
-        return results
+        return [results[place] for place in range(len(batch))]
 
-    def _unless_out_of_memory(
-        self, attempt: Callable[[], list[Generated] | None]
-    ) -> list[Generated] | None:
-        """Return the results of an attempt, or None if memory ran out."""
+    def interrupt(self) -> None:
+        """Stop the current batch and all later ones, which then raise `Fatal`."""
+        self._interrupted.set()
+
+    def close(self) -> None:
+        self._model = None
+        give_back(self._device)
+
+    def _unless_out_of_memory(self, works: Sequence[Work]) -> list[Generated] | None:
+        """Return the replies, or None if memory ran out."""
         try:
-            return attempt()
-        except (Fatal, Fault):
+            return self._generated(works)
+        except Fatal:
             raise
         except Exception as error:
             if not is_out_of_memory(error):
-                raise self._failed(error) from error
+                raise Fatal(model_failed(self._device, error)) from error
         # Only after the except block are the tensors in the error's frames released.
         give_back(self._device)
         return None
 
-    def _fresh(self, works: Sequence[Work]) -> list[Generated]:
-        padded = pad([work.encoded for work in works], self._family.pad_id, self._device)
-        inputs = self._family.inputs(self._model, padded)
-        cache = new_cache(self._model)
-        return self._generate(_Prepared(works, padded, inputs, cache, [0] * len(works)))
-
-    def _continue(self, batch: Sequence[Work], match: Match) -> list[Generated] | None:
-        """Continue a cohort. Returns None if it was dropped meanwhile."""
-        cohort = self.cohorts.take(match)
-        if cohort is None:
-            return None
-        works = [batch[place] for place, _, _ in match.calls]
-        cached = [known for _, _, known in match.calls]
-        rows = [work.encoded for work in works]
-        padded = pad_after(cohort.kept, rows, cached, self._family.pad_id)
-        inputs = self._family.continued_inputs(self._model, padded, cohort.columns)
-        # The match still names the cohort; the memory is this call's alone.
-        cache, cohort.cache = cohort.cache, None
-        return self._generate(_Prepared(works, padded, inputs, cache, cached))
-
-    def _generate(self, batch: _Prepared) -> list[Generated]:
+    def _generated(self, works: Sequence[Work]) -> list[Generated]:
         started = time.monotonic()
-        works = batch.works
-        self._room.begin()
-        written = self._writer.write(works, batch.padded, batch.inputs, batch.cache)
-        self._room.end()
-        replies = [
-            self._writer.reply(work, ids.tolist()) for work, ids in zip(works, written, strict=True)
-        ]
-        self._keep(batch, written, [len(ids) for ids, _ in replies])
-        seconds = time.monotonic() - started
-        self.stats = self.stats.plus(
-            prompt_tokens=sum(w.encoded.length for w in works) - sum(batch.cached),
-            cached_tokens=sum(batch.cached),
-            generated_tokens=sum(len(ids) for ids, _ in replies),
-        )
-        return [
-            Generated(ids, finish, work.encoded.length, known, seconds)
-            for (ids, finish), work, known in zip(replies, works, batch.cached, strict=True)
-        ]
-
-    def _keep(self, batch: _Prepared, written: torch.Tensor, lengths: Sequence[int]) -> None:
-        """Keep the rows whose dialogues continue, if there is room."""
-        going_on = [
-            number
-            for number, work in enumerate(batch.works)
-            if work.continues and self._family.reusable(work.encoded.length, work.encoded.length)
-        ]
-        if not (self._kv_reuse and going_on and can_be_kept(batch.cache)):
-            return
-        # The last column was written, but nothing was computed from it.
-        ids = torch.cat([batch.padded.ids, written[:, :-1]], dim=1)
-        made = torch.zeros_like(written[:, :-1])
-        for number, length in enumerate(lengths):
-            made[number, :length] = 1
-        mask = torch.cat([batch.padded.mask, made], dim=1)
-        types = batch.padded.token_types
-        if types is not None:
-            types = torch.cat([types, torch.zeros_like(made)], dim=1)
-        rows: list[Row | None] = [
-            Row(
-                work.dialogue,
-                ids[n][mask[n].bool()],
-                work.encoded.length,
-                work.encoded.sizes,
-                work.shown,
+        padded = pad([work.encoded for work in works], self._family.pad_id)
+        inputs = {
+            "input_ids": padded.ids,
+            "attention_mask": padded.mask,
+            **self._family.inputs(self._model, padded),
+        }
+        # An encoder-decoder model writes its start token, and the reply after it.
+        start = 1 if self._model.config.is_encoder_decoder else int(padded.ids.shape[1])
+        requests = [work.request for work in works]
+        finite = FiniteScores(requests, self._device)
+        limits = RowLimits(requests, start, self._device, self._interrupted, finite)
+        choosing: list[Any] = [finite]
+        if any(samples(request.generation) for request in requests):
+            choosing.append(Draw(requests, start, self._device))
+        with torch.inference_mode():
+            written = self._model.generate(
+                **{name: self._moved(value) for name, value in inputs.items()},
+                generation_config=self._greedy(max(work.max_tokens for work in works)),
+                logits_processor=choosing,
+                stopping_criteria=[limits],
             )
-            for n, work in enumerate(batch.works)
+        if self._interrupted.is_set():
+            raise Fatal("the model was closed during a call")
+        finite.check(self._model.dtype, self._device)
+        rows = written[:, start:].tolist()
+        seconds = time.monotonic() - started
+        replies = [
+            Generated(*self._ended(row[: work.max_tokens]), seconds)
+            for work, row in zip(works, rows, strict=True)
         ]
-        cohort = Cohort(rows, Padded(ids, mask, types), batch.cache)
-        cohort.select(going_on)
-        self.cohorts.keep(cohort)
-        while self._room.crowded(self.cohorts.nbytes) and self.cohorts.drop_newest():
-            self.stats = self.stats.plus(dropped=1)
-
-    def _less(self, rows: int, columns: int) -> bool:
-        """After memory ran out: make room, or reduce the batch for good. Returns whether there is
-        anything left to try."""
-        if self.cohorts.drop_newest():
-            # Kept state can be computed again; a smaller batch slows down the rest of the run.
-            self.stats = self.stats.plus(dropped=1)
-            give_back(self._device)
-            return True
-        self.size.failed(rows, columns)
-        if rows == 1:
-            return False
-        self.stats = self.stats.plus(halved=1)
-        self._notices.append(
-            f"{rows} conversations of up to {columns:,} tokens do not fit into the memory of "
-            f"{self._device}: continuing with {max(1, rows // 2)} at a time"
+        self.counts.update(
+            batches=1,
+            rows=len(works),
+            prompt_tokens=sum(work.length for work in works),
+            generated_tokens=sum(len(reply.ids) for reply in replies),
         )
-        return True
+        return replies
+
+    def _ended(self, ids: Sequence[int]) -> tuple[tuple[int, ...], Finish]:
+        """Return the ids up to the first stop id."""
+        for count, token in enumerate(ids, 1):
+            if token in self._family.stop_ids:
+                return tuple(ids[:count]), Finish.STOP
+        return tuple(ids), Finish.LENGTH
+
+    def _greedy(self, new: int) -> GenerationConfig:
+        """Set every parameter explicitly; no default of a checkpoint or library version applies.
+        Rows that sample are left one token to choose from."""
+        return GenerationConfig(
+            max_new_tokens=new,
+            do_sample=False,
+            num_beams=1,
+            repetition_penalty=1.0,
+            use_cache=True,
+            # A conversation that continues a reply with one would refer to a missing picture.
+            suppress_tokens=picture_ids(self._model.config) or None,
+            eos_token_id=list(self._family.stop_ids) or None,
+            pad_token_id=self._family.pad_id,
+            decoder_start_token_id=getattr(self._model.config, "decoder_start_token_id", None),
+            return_dict_in_generate=False,
+            disable_compile=True,
+        )
+
+    def _moved(self, value: Any) -> Any:
+        """Move it to the device; from pinned memory, without waiting."""
+        if not isinstance(value, torch.Tensor) or value.device.type != "cpu":
+            return value
+        if torch.device(self._device).type == "cuda":
+            value = value.pin_memory()
+        return value.to(self._device, non_blocking=True)
+
+    def _halve(self, works: Sequence[Work]) -> None:
+        self.rows = max(1, len(works) // 2)
+        widest = max(work.length + work.max_tokens for work in works)
+        self.notices.say(
+            f"{len(works)} conversations of up to {widest:,} tokens do not fit "
+            f"into the memory of {self._device}: continuing with {self.rows} at a time"
+        )
 
     def _no_room(self, work: Work) -> Fault:
-        needed = ""
-        with suppress(Exception):
-            # It takes a small call of the model, which may not fit either.
-            kept = _width(work) * self._kept_per_token
-            needed = f"keys and values alone need {kept / 2**30:.1f} GiB, "
         return Fault(
             "server",
-            f"step {work.unit_id}: {work.encoded.length:,} tokens do not fit into the memory of "
-            f"{self._device} ({needed}{free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
+            f"step {work.request.unit_id}: {work.length:,} tokens do not fit into the memory of "
+            f"{self._device} ({free_bytes(self._device) / 2**30:.1f} GiB are free): lower "
             "--adapter-option max_pixels or --max-tokens, or use a larger device",
         )
-
-    @cached_property
-    def _kept_per_token(self) -> int:
-        return self._family.cache_bytes_per_token(self._model)
-
-    def _failed(self, error: Exception) -> Fatal:
-        return Fatal(model_failed(self._device, error))
-
-
-def _width(work: Work) -> int:
-    """Return columns that a call takes: its prompt and its reply."""
-    return work.encoded.length + work.generation.max_tokens

@@ -79,15 +79,11 @@ class TransformersModel:
         source, asked_for = options.model_path or options.model, options.devices is not None
         check_memory(needed, self.device, source, advice, asked_for=asked_for)
 
-    def fetch(self) -> None:
-        if self.checkpoint.commit is not None:
-            fetch_weights(self.options, self.checkpoint)
-
     def load(self) -> Loaded:
         # Before many gigabytes are downloaded or read.
         self.check()
         if self.checkpoint.commit is not None:
-            self.fetch()
+            fetch_weights(self.options, self.checkpoint)
             self.check()
         family, checkpoint = self.family, self.checkpoint
         dtype = dtype_of(self.options, family.config, self.device)
@@ -327,7 +323,7 @@ def libraries(device: torch.device | str) -> dict[str, object]:
     on_gpu = torch.device(device).type == "cuda"
     return {
         "device": torch.cuda.get_device_name(device) if on_gpu else "cpu",
-        "torch": torch.__version__,
+        "torch": str(torch.__version__),
         "transformers": transformers.__version__,
         "pillow": PIL.__version__,
     }

@@ -1,20 +1,17 @@
-"""Memory planning: the initial batch size, its adjustment, and how much cache may be kept."""
+"""How many rows of a batch fit into a device's memory."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from adapters.local.checkpoint import UNKNOWN_RAM, free_ram
-from adapters.local.contract import Family, Plan
+from adapters.local.contract import Family, Loaded
 
 MOST_ROWS = 64
 CPU_ROWS = 4
-COHORTS = 3
-"""Cohorts to plan memory for: one being computed, one between rounds, one being prepared."""
 TYPICAL_PAGE = (1280, 2560)
 """Width and height in pixels of the screenshot assumed in planning. Taller ones are shrunk to as
 many pixels unless more are asked for; a batch that then runs out of memory is halved."""
@@ -53,122 +50,52 @@ def free_bytes(device: str) -> int:
     return free if free < UNKNOWN_RAM else 4 * 2**30
 
 
-class WorkingSize:
-    """The largest batch in cells (rows times columns, new tokens included).
+def batch_size(loaded: Loaded, rows: int | None) -> int:
+    """Return the batch size for a loaded model: `rows` if the user set it, else as many typical
+    steps as are likely to fit into the memory that is free now."""
+    if rows is not None or not loaded.family.together:
+        return rows if rows is not None and loaded.family.together else 1
+    tokens = typical_tokens(loaded.family, loaded.context_tokens)
+    most = CPU_ROWS if loaded.device == "cpu" else MOST_ROWS
+    a_token = 2 * cache_bytes(loaded.model) + worked_bytes(loaded.model)
+    return rows_in(free_bytes(loaded.device), tokens * a_token, most)
 
-    Unlimited until a batch does not fit; then half of that batch, for the rest of the run.
+
+def rows_in(free: int, per_row: int, most: int) -> int:
+    """Return how many rows of that many bytes fit into 90 % of the free ones.
+
+    >>> rows_in(60 * 2**30, 3_300 * (2 * 57_344 + 250_000), 64)
+    48
     """
-
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
-        self.cells: int | None = None
-        self.too_wide: int | None = None
-
-    def failed(self, rows: int, columns: int) -> None:
-        """Record that a batch of this size did not fit. A single row limits `too_wide` instead."""
-        if rows == 1:
-            self.too_wide = columns if self.too_wide is None else min(self.too_wide, columns)
-            return
-        half = max(1, rows // 2) * columns
-        self.cells = half if self.cells is None else min(self.cells, half)
-
-    def split(self, lengths: Sequence[int]) -> list[list[int]]:
-        """Split calls with these lengths into batches that may fit, as lists of their indices.
-
-        The longest come first, to find early that a batch does not fit. A call that
-        fits nowhere still gets a batch to itself.
-        """
-        batches: list[list[int]] = []
-        for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-            current = batches[-1] if batches else []
-            if current and self.fits(len(current) + 1, lengths[current[0]]):
-                current.append(index)
-            else:
-                batches.append([index])
-        return batches
-
-    def hopeless(self, columns: int) -> bool:
-        """Return whether a single row of this width, or a narrower one, has already failed."""
-        return self.too_wide is not None and columns >= self.too_wide
-
-    def fits(self, rows: int, columns: int) -> bool:
-        return rows <= self.rows and (self.cells is None or rows * columns <= self.cells)
+    rows = max(1, min(most, int(free * 0.9) // max(1, per_row)))
+    return rows if rows <= 8 else rows - rows % 8
 
 
-class KeptRoom:
-    """Decides whether what is kept between rounds leaves enough memory for the next batch.
+def cache_bytes(model: Any) -> int:
+    """Return the bytes of a token's keys and values, over all layers, by the configuration.
 
-    On a GPU the need of a batch is measured, as the peak over all batches so far. Elsewhere what is
-    kept has a `budget` (bytes), a quarter of the memory that was free at the start.
+    An upper bound for models that share keys between layers or keep a window of them only.
     """
-
-    def __init__(self, device: str) -> None:
-        self._device = device
-        self._gpu = torch.device(device).type == "cuda"
-        self._need = 0
-        self._before = 0
-        self.peak = 0
-        self.budget = None if self._gpu else free_bytes(device) // 4
-
-    def begin(self) -> None:
-        """Start measuring a batch."""
-        if self._gpu:
-            torch.cuda.reset_peak_memory_stats(self._device)
-            self._before = torch.cuda.memory_allocated(self._device)
-
-    def end(self) -> None:
-        """Finish measuring a batch."""
-        if self._gpu:
-            peak = torch.cuda.max_memory_allocated(self._device)
-            self._need = max(self._need, peak - self._before)
-            self.peak = max(self.peak, peak)
-
-    def crowded(self, kept: int) -> bool:
-        """Return whether caches of `kept` bytes are too much in total; some should be evicted."""
-        if self.budget is not None and kept > self.budget:
-            return True
-        # A tenth more, because free memory is fragmented.
-        return self._gpu and free_bytes(self._device) < self._need * 1.1
+    text = model.config.get_text_config()
+    queries = _largest(text, "num_attention_heads", 1)
+    heads = _largest(text, "num_key_value_heads", queries)
+    size = _largest(text, "head_dim", _largest(text, "hidden_size", 4096) // queries)
+    return 2 * _largest(text, "num_hidden_layers", 1) * heads * size * _itemsize(model)
 
 
-def plan(
-    free: int,
-    kept_per_token: int,
-    worked_per_token: int,
-    tokens: int,
-    rows: int | None = None,
-    most: int = MOST_ROWS,
-) -> Plan:
-    """Batch size and open dialogues for steps of `tokens` tokens in `free` bytes.
-
-    `rows` is the batch size if the user set one, `most` its upper bound otherwise.
-
-    The cache of a dialogue takes `kept_per_token` bytes per token, and a batch takes
-    `worked_per_token` more during prefill.
-
-    >>> plan(60 * 2**30, 57_344, 250_000, 3_300)
-    Plan(rows=40, open_dialogues=132)
-    """
-    per_row = tokens * (COHORTS * kept_per_token + worked_per_token)
-    room = int(free * 0.9)
-    if rows is None:
-        rows = max(1, min(most, room // max(1, per_row)))
-        if rows > 8:
-            rows -= rows % 8
-    kept = max(1, (room - rows * tokens * worked_per_token) // max(1, tokens * kept_per_token))
-    return Plan(rows, max(rows, min((COHORTS + 1) * rows, kept)))
-
-
-def worked_per_token(model: Any) -> int:
-    """Peak bytes per prompt token during prefill, in the language model.
+def worked_bytes(model: Any) -> int:
+    """Return the peak bytes per prompt token during prefill, in the language model.
 
     The gate, up and product of one layer's feed-forward part, and the hidden states around it.
     """
     text = model.config.get_text_config()
     hidden = _largest(text, "hidden_size", 4096)
     inner = _largest(text, "intermediate_size", 4 * hidden)
-    size = torch.finfo(model.dtype).bits // 8 if model.dtype.is_floating_point else 2
-    return size * (3 * inner + 6 * hidden)
+    return _itemsize(model) * (3 * inner + 6 * hidden)
+
+
+def _itemsize(model: Any) -> int:
+    return int(model.dtype.itemsize) if model.dtype.is_floating_point else 2
 
 
 def _largest(config: Any, name: str, otherwise: int) -> int:

@@ -3,9 +3,7 @@ identity. The devices that a model runs on, and errors of other libraries in one
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -42,11 +40,6 @@ def model_failed(device: str, error: BaseException) -> str:
     return f"the model failed on {device}: {type(error).__name__}: {line(error)}"
 
 
-def not_loaded(why: str) -> Fatal:
-    """Return the error of a process that ended before its model was there."""
-    return Fatal(f"{why} while the model was being loaded")
-
-
 HUB = {
     "qwen-vl": "Qwen/Qwen-VL-Chat",
     "seeclick": "cckevinn/SeeClick",
@@ -75,8 +68,7 @@ class LocalOptions:
     device_map: str | None = None
     """Spread of one model over several GPUs, in accelerate's words."""
     devices: tuple[str, ...] | None = None
-    """Torch's names, a worker each, so one that is named twice has two. None: every GPU, or the
-    CPU."""
+    """Torch's name of the device. None: the first GPU, or the CPU."""
     attn: str | None = None
     """The implementation of attention, in transformers' words."""
     max_pixels: Count | None = None
@@ -87,8 +79,6 @@ class LocalOptions:
     """True if code that comes with the checkpoint may run."""
     quantization: str | None = None
     """`4bit` or `8bit`."""
-    kv_reuse: bool = True
-    """True if a second round builds on the keys and values of the first."""
 
     @property
     def known(self) -> OpenModel | None:
@@ -114,9 +104,9 @@ class Seq2SeqOptions:
 
 
 def devices_of(options: LocalOptions) -> tuple[str, ...]:
-    """Torch's device for every worker: those that the user named, else every GPU, else the CPU.
+    """Return torch's devices that the user named, else the first GPU, else the CPU.
 
-    A model that is spread by a device map has one worker. Raises `Fatal` for an unknown device.
+    With a device map that is where prompts go. Raises `Fatal` for an unknown device.
     """
     import torch
 
@@ -125,20 +115,24 @@ def devices_of(options: LocalOptions) -> tuple[str, ...]:
             raise Fatal("device_map spreads one model over all GPUs: leave devices out")
         if not torch.cuda.is_available():
             raise Fatal("device_map spreads a model over GPUs, and torch sees none here")
-        return ("cuda:0",)
-    names = options.devices or _all()
-    for name in names:
+    if options.devices is None:
+        if torch.cuda.is_available():
+            return ("cuda:0",)
+        return ("mps",) if torch.backends.mps.is_available() else ("cpu",)
+    for name in options.devices:
         _check(name)
-    return tuple(names)
+    return tuple(options.devices)
 
 
-def visible(devices: Sequence[str]) -> dict[str, str]:
-    """Return variables that show a child these GPUs only; none for other devices."""
-    numbers = [int(name.partition(":")[2] or 0) for name in devices if name.startswith("cuda")]
-    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
-    names = [name.strip() for name in seen.split(",")] if seen else None
-    chosen = ",".join(names[number] if names else str(number) for number in numbers)
-    return {"CUDA_VISIBLE_DEVICES": chosen} if numbers else {}
+def device_of(options: LocalOptions) -> str:
+    """Return the one device of a model in this process. Raises `Fatal` also for several."""
+    if len(options.devices or ()) > 1:
+        raise Fatal(
+            "devices: a model runs on one device here. For several GPUs, run a part of the steps "
+            "on each (--shard 1/2 with CUDA_VISIBLE_DEVICES=0), or spread the model over them "
+            "(--adapter-option device_map=auto)"
+        )
+    return devices_of(options)[0]
 
 
 def full_precision(dtype: torch.dtype) -> None:
@@ -151,14 +145,6 @@ def full_precision(dtype: torch.dtype) -> None:
     if dtype == torch.float32:
         torch.backends.cudnn.allow_tf32 = False
         torch.backends.cuda.matmul.allow_tf32 = False
-
-
-def _all() -> tuple[str, ...]:
-    import torch
-
-    if torch.cuda.is_available():
-        return tuple(f"cuda:{number}" for number in range(torch.cuda.device_count()))
-    return ("mps",) if torch.backends.mps.is_available() else ("cpu",)
 
 
 def _check(name: str) -> None:

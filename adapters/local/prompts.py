@@ -44,17 +44,13 @@ class Prompter:
         processor.tokenizer = guarded(processor.tokenizer, guard)
         self._takes_system = self._tries_system()
 
-    def encode(
-        self, conversation: Conversation, images: Sequence[Image]
-    ) -> tuple[Mapping[str, Any], int]:
-        """Return the processor's tensors, with a first axis of one row, and how many ids lie before
-        the end of the last reply. Raises `Fatal`."""
+    def encode(self, conversation: Conversation, images: Sequence[Image]) -> Mapping[str, Any]:
+        """Return the processor's tensors, with a first axis of one row. Raises `Fatal`."""
         if len(images) != len(conversation.pictures):
             raise Fatal(
                 f"{len(images)} images for a conversation with {len(conversation.pictures)}"
             )
-        made = self._processed(self.text(conversation.messages), images)
-        return made, self._guard.built_on
+        return self._processed(self.text(conversation.messages), images)
 
     def collapsed(self, conversation: Conversation) -> list[int]:
         """Return the prompt's ids with its pictures as the template marks them, before the

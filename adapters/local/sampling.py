@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from adapters.contract import Fatal, Generation, Request, unless_sampled
-from adapters.local.contract import Work
 
 DEFAULT_SEED = 0
 
@@ -24,7 +23,7 @@ def samples(generation: Generation) -> bool:
     return not unless_sampled(generation)
 
 
-def seed_of(call: Work | Request) -> int:
+def seed_of(call: Request) -> int:
     """Return the seed of one reply's draws."""
     seed = DEFAULT_SEED if call.generation.seed is None else call.generation.seed
     place = f"{call.place}#{call.sample}" if call.sample else call.place
@@ -32,25 +31,21 @@ def seed_of(call: Work | Request) -> int:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def draws(work: Work) -> torch.Tensor:
-    """Return one number in [0, 1) for every token that the reply may have, on the CPU."""
-    source = torch.Generator().manual_seed(seed_of(work))
-    return torch.rand(work.generation.max_tokens, generator=source, dtype=torch.float64)
-
-
 class Draw:
     """A logits processor that leaves one token per sampling row. Greedy rows pass untouched."""
 
-    def __init__(self, works: Sequence[Work], start: int, device: str) -> None:
+    def __init__(self, calls: Sequence[Request], start: int, device: str) -> None:
         """`start` is the number of columns of the prompt."""
-        most = max(work.generation.max_tokens for work in works)
+        most = max(call.generation.max_tokens for call in calls)
         # Apple's GPUs have no float64.
         self._exact = torch.float32 if torch.device(device).type == "mps" else torch.float64
-        numbers = torch.zeros((len(works), most), dtype=torch.float64)
-        for row, work in enumerate(works):
-            if samples(work.generation):
-                numbers[row, : work.generation.max_tokens] = draws(work)
-        settings = [work.generation for work in works]
+        numbers = torch.zeros((len(calls), most), dtype=torch.float64)
+        for row, call in enumerate(calls):
+            if samples(call.generation):
+                tokens, source = call.generation.max_tokens, torch.Generator()
+                source.manual_seed(seed_of(call))
+                numbers[row, :tokens] = torch.rand(tokens, generator=source, dtype=torch.float64)
+        settings = [call.generation for call in calls]
         greedy = torch.tensor([not samples(g) for g in settings])
         temperature = torch.tensor([g.temperature or 1.0 for g in settings])
         share = torch.tensor([1.0 if g.top_p is None else g.top_p for g in settings])
@@ -85,26 +80,12 @@ def picture_ids(config: Any) -> list[int]:
     return [token for token in token_ids if isinstance(token, int) and 0 <= token < written]
 
 
-class ForbiddenTokens:
-    """A logits processor that forbids the tokens of picture marks.
-
-    A conversation that continues a reply with such a token would refer to a missing picture.
-    """
-
-    def __init__(self, config: Any, device: str) -> None:
-        self._ids = torch.tensor(picture_ids(config), dtype=torch.long, device=device)
-
-    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        # The scores are a copy that `generate` made for its processors.
-        return scores.index_fill_(1, self._ids, float("-inf"))
-
-
 class FiniteScores:
     """A logits processor that notes the rows whose scores are infinite or not numbers (NaN)."""
 
-    def __init__(self, works: Sequence[Work], device: str) -> None:
-        self._works = works
-        self.broken = torch.zeros(len(works), dtype=torch.bool, device=device)
+    def __init__(self, calls: Sequence[Request], device: str) -> None:
+        self._calls = calls
+        self.broken = torch.zeros(len(calls), dtype=torch.bool, device=device)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         # The largest score is NaN where any is.
@@ -121,7 +102,7 @@ class FiniteScores:
                 advice = f"numbers may be too large for {name}: try --adapter-option dtype=float32"
             raise Fatal(
                 f"the model on {device} computes scores that are not finite numbers (NaN) for step "
-                f"{self._works[rows[0]].unit_id}: {advice}"
+                f"{self._calls[rows[0]].unit_id}: {advice}"
             )
 
 
@@ -131,13 +112,13 @@ class RowLimits:
 
     def __init__(
         self,
-        works: Sequence[Work],
+        calls: Sequence[Request],
         start: int,
         device: str,
         interrupted: threading.Event,
         finite: FiniteScores,
     ) -> None:
-        limits = torch.tensor([work.generation.max_tokens for work in works])
+        limits = torch.tensor([call.generation.max_tokens for call in calls])
         self._ends = (limits + start).to(device)
         self._interrupted = interrupted
         self._finite = finite

@@ -1,4 +1,4 @@
-"""Compares what a loaded model replies, in batches and with caches, with what it computes without.
+"""Compares what a loaded model replies, in a batch and with a cache, with what it computes without.
 
 Transformers may hand a cache over under a name that a model ignores, a model may count positions
 over the rows of a batch: replies are then wrong, and no error is raised. So every model that writes
@@ -10,7 +10,7 @@ Scores are compared, not tokens: two tokens may be equally likely, and rounding 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,13 +19,12 @@ import torch
 import transformers
 from PIL import Image
 
-from adapters.contract import Fatal, Fault, Generation
-from adapters.conversation import Conversation, Picture, Reply, user
+from adapters.contract import Fatal, Fault, Generation, Request
+from adapters.conversation import Conversation, Picture, user
 from adapters.local.contract import Encoded, Generated, Loaded, Work
 from adapters.local.generate import Generator
 from adapters.local.loading import ELSEWHERE
 from adapters.local.padding import alike, followed, pad
-from adapters.local.prepared import lean
 
 TOKENS = 3
 TESTED = "5.23.0"
@@ -36,66 +35,95 @@ float32, and in 16 bits or fewer. Seen in 37 tiny families: 6e-6, and 2e-2."""
 TEXTS = ("What can be done on this page, and what of it should be done first?", "What is this?")
 SIZES = ((84, 140), (112, 84))
 """Width and height in pixels of each text's picture."""
-MORE = "And then?"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Exchange:
-    """A prompt in a model's own form, the ids of its reply, and their scores as the adapter runs
-    the model, [tokens, vocabulary]. `continued`: the prompt went on from a kept cache."""
+class _Exchange:
+    """A prompt, the ids of its reply, and their scores as the adapter runs the model, [tokens,
+    vocabulary]."""
 
-    prompt: Any
+    prompt: Encoded
     ids: tuple[int, ...]
     scores: torch.Tensor
-    continued: bool = False
 
 
-Ask = Callable[[Sequence[int]], "list[Exchange] | None"]
-"""Answers rows, by their numbers, in one batch: the exchanges of each row in turn. None if memory
-does not suffice for a batch."""
-InFull = Callable[[Any, Sequence[int]], torch.Tensor]
-"""Scores of a reply's ids, [ids, vocabulary], by one pass over prompt and reply without a cache."""
+class SelfTest:
+    """Two conversations with a loaded model."""
 
+    def __init__(self, loaded: Loaded) -> None:
+        model = loaded.model
+        self._loaded = replace(loaded, family=_Endless(loaded.family))
+        self._rows = _rows(loaded)
+        exact = model.dtype == torch.float32 and not getattr(model, "is_quantized", False)
+        self._tolerance = EXACT if exact else ROUGH
 
-def rows_may_share(ask: Ask, in_full: InFull, model: Any, *, together: bool) -> bool:
-    """Return whether rows of a batch are answered as they are alone.
+    def rows_may_share(self, *, together: bool) -> bool:
+        """Return whether rows of a batch are answered as they are alone.
 
-    Args:
-        ask: answers rows as the adapter does.
-        in_full: the reference.
-        model: the model, for its type and the dtype of its numbers.
-        together: whether the adapter would use batches of several rows.
+        `together` says whether the adapter would use batches of several rows. Raises `Fatal` if a
+        row alone is not answered from its cache as it is without.
+        """
+        batched = self._ask(range(len(TEXTS))) if together else None
+        if batched is not None and all(map(self._exact, batched)):
+            return True
+        alone = [one for row in range(len(TEXTS)) for one in self._ask([row]) or ()]
+        ids = [token for one in alone for token in one.ids]
+        if not all(self._exact(one) or self._begins(one, ids) for one in alone):
+            raise Fatal(_refusal(self._loaded.model))
+        return batched is not None and all(
+            self._exact(one) or (self._begins(other, ids) and self._same(one, other))
+            for one, other in zip(batched, alone, strict=True)
+        )
 
-    Raises `Fatal` if a row alone is not answered from its cache as it is without.
-    """
-    exact = model.dtype == torch.float32 and not getattr(model, "is_quantized", False)
-    close = _Closeness(in_full, EXACT if exact else ROUGH)
-    batched = ask(range(len(TEXTS))) if together else None
-    if batched is not None and all(map(close.exact, batched)):
-        return True
-    alone = [exchange for row in range(len(TEXTS)) for exchange in ask([row]) or ()]
-    ids = [token for one in alone for token in one.ids]
-    wrong = [one for one in alone if not (close.exact(one) or close.begins(one, ids))]
-    if wrong:
-        raise Fatal(_refusal(model, all(one.continued for one in wrong)))
-    if batched is None or len(batched) != len(alone):
-        return False
-    return all(
-        close.exact(one) or (close.begins(other, ids) and close.same(one, other))
-        for one, other in zip(batched, alone, strict=True)
-    )
+    def _ask(self, rows: Sequence[int]) -> list[_Exchange] | None:
+        """Answer rows in one batch; None if memory does not suffice for one. Raises `Fatal`."""
+        request = Request(Conversation(()), Generation(max_tokens=TOKENS), "self-test", "round-1")
+        works = [Work(request, self._rows[row]) for row in rows]
+        with recorded(self._loaded.model) as scores:
+            results = Generator(self._loaded, len(rows)).run(works)
+        written: list[Generated] = []
+        for result in results:
+            if isinstance(result, Fault):
+                raise Fatal(str(result))
+            written.append(result)
+        steps = scores[-TOKENS:]
+        if len(steps) < TOKENS:
+            kind = type(self._loaded.model).__name__
+            raise Fatal(f"the replies of {kind} cannot be checked: {ELSEWHERE}")
+        if any(len(step) != len(rows) for step in steps):
+            return None
+        return [
+            _Exchange(work.encoded, result.ids, torch.stack([step[n] for step in steps]))
+            for n, (work, result) in enumerate(zip(works, written, strict=True))
+        ]
 
+    def _in_full(self, prompt: Encoded, ids: Sequence[int]) -> torch.Tensor:
+        """Return the scores of a reply's ids, [ids, vocabulary], by one pass over prompt and reply
+        without a cache."""
+        model, family = self._loaded.model, self._loaded.family
+        decoded: dict[str, Any] = {}
+        if model.config.is_encoder_decoder:
+            start = model.config.decoder_start_token_id
+            decoded["decoder_input_ids"] = torch.tensor([[start, *ids[:-1]]])
+        else:
+            prompt = followed(prompt, ids[:-1])
+        if "logits_to_keep" in inspect.signature(model.forward).parameters:
+            decoded["logits_to_keep"] = len(ids)
+        padded = pad([prompt], family.pad_id)
+        inputs = {"input_ids": padded.ids, "attention_mask": padded.mask, **decoded}
+        moved = {
+            name: value.to(self._loaded.device) if isinstance(value, torch.Tensor) else value
+            for name, value in {**inputs, **family.inputs(model, padded)}.items()
+        }
+        with torch.inference_mode():
+            scores: torch.Tensor = model(**moved, use_cache=False).logits[0]
+        return scores[-len(ids) :].float().cpu()
 
-@dataclass(frozen=True)
-class _Closeness:
-    in_full: InFull
-    tolerance: float
-
-    def exact(self, one: Exchange) -> bool:
+    def _exact(self, one: _Exchange) -> bool:
         """Return whether a reply's scores are those of the pass in full."""
-        return self._close(one.scores, self.in_full(one.prompt, one.ids), self.tolerance)
+        return self._close(one.scores, self._in_full(one.prompt, one.ids))
 
-    def begins(self, one: Exchange, others: Sequence[int]) -> bool:
+    def _begins(self, one: _Exchange, others: Sequence[int]) -> bool:
         """Return whether the model looks ahead, and the first token's scores are right.
 
         A pass over prompt and reply is no reference then. PaliGemma sees all that it is given from
@@ -103,39 +131,32 @@ class _Closeness:
         rotary scaling (Qwen-VL) changes with the length, which a pass over the prompt shows.
         """
         other = next((token for token in others if token != one.ids[0]), one.ids[0])
-        first = self.in_full(one.prompt, one.ids)[:1]
-        changed = self.in_full(one.prompt, [other] * len(one.ids))[:1]
-        start = self.in_full(one.prompt, one.ids[:1])
+        first = self._in_full(one.prompt, one.ids)[:1]
+        changed = self._in_full(one.prompt, [other] * len(one.ids))[:1]
+        start = self._in_full(one.prompt, one.ids[:1])
         # Passes of one shape differ by next to nothing, whatever the dtype.
-        if self._close(changed, first, self.tolerance / 5) and self._close(
-            start, first, self.tolerance
-        ):
+        if self._close(changed, first, 1 / 5) and self._close(start, first):
             return False
-        return self._close(one.scores[:1], start, self.tolerance)
+        return self._close(one.scores[:1], start)
 
-    def same(self, one: Exchange, other: Exchange) -> bool:
+    def _same(self, one: _Exchange, other: _Exchange) -> bool:
         """Return whether two replies have the same scores up to the first id that differs."""
         pairs = zip(one.ids, other.ids, strict=False)
         equal = next((n for n, (a, b) in enumerate(pairs) if a != b), len(one.ids))
-        return self._close(one.scores[: equal + 1], other.scores[: equal + 1], self.tolerance)
+        return self._close(one.scores[: equal + 1], other.scores[: equal + 1])
 
-    @staticmethod
-    def _close(found: torch.Tensor, wanted: torch.Tensor, tolerance: float) -> bool:
+    def _close(self, found: torch.Tensor, wanted: torch.Tensor, share: float = 1.0) -> bool:
+        """Return whether scores are equal up to a share of the tolerance."""
         if found.shape != wanted.shape:
             return False
         # Scores of minus infinity forbid a token, and are equal if both are.
         off = torch.where(found == wanted, 0.0, found - wanted).abs().amax(-1)
         spread = torch.where(wanted.isfinite(), wanted, 0.0).std(-1)
-        return bool((off <= tolerance * spread).all())
+        return bool((off <= share * self._tolerance * spread).all())
 
 
-def _refusal(model: Any, only_continued: bool) -> str:
+def _refusal(model: Any) -> str:
     kind, version = type(model).__name__, transformers.__version__
-    if only_continued:
-        return (
-            f"{kind} with transformers {version} does not go on from the keys and values of an "
-            "earlier round as it replies without them: give --adapter-option kv_reuse=no"
-        )
     other = f"pip install transformers=={TESTED}, or " if version != TESTED else ""
     return (
         f"{kind} with transformers {version} does not reply from its cache as it does without one, "
@@ -178,102 +199,22 @@ class _Endless:
         return getattr(self._family, name)
 
 
-class Conversations:
-    """The test's rows for a model that goes on with conversations (`LocalAdapter`)."""
-
-    def __init__(self, loaded: Loaded, *, kv_reuse: bool) -> None:
-        self._loaded = replace(loaded, family=_Endless(loaded.family))
-        self._kv_reuse = kv_reuse
-        self._rows = _rows(loaded)
-
-    def ask(self, rows: Sequence[int]) -> list[Exchange] | None:
-        """Answer rows in one batch, and a second round if its keys are kept. Raises `Fatal`."""
-        generator = Generator(self._loaded, rows=len(rows), kv_reuse=self._kv_reuse)
-        talks = [self._rows[row] for row in rows]
-        first = self._round(generator, rows, [prompt for _, _, prompt in talks], "round-1")
-        if first is None or not len(generator.cohorts):
-            return first
-        prompts = []
-        for (asked, images, _), one in zip(talks, first, strict=True):
-            text = self._loaded.family.decode(one.ids)
-            reply = Reply(text, native={"ids": list(one.ids), "text": text})
-            prompts.append(_encoded(self._loaded, asked.then(reply, user(MORE)), images))
-        second = self._round(generator, rows, prompts, "round-2")
-        if second is None or not all(one.continued for one in second):
-            return first
-        return [one for pair in zip(first, second, strict=True) for one in pair]
-
-    def in_full(self, prompt: Encoded, ids: Sequence[int]) -> torch.Tensor:
-        model, family = self._loaded.model, self._loaded.family
-        padded = pad([followed(prompt, ids[:-1])], family.pad_id, self._loaded.device)
-        inputs = {
-            "input_ids": padded.ids,
-            "attention_mask": padded.mask,
-            **family.inputs(model, padded),
-        }
-        if "logits_to_keep" in inspect.signature(model.forward).parameters:
-            inputs["logits_to_keep"] = len(ids)
-        scores = called(model, self._loaded.device, inputs)
-        return scores[-len(ids) :]
-
-    def _round(
-        self, generator: Generator, rows: Sequence[int], prompts: Sequence[Encoded], place: str
-    ) -> list[Exchange] | None:
-        works = [
-            Work(f"self-test-{row}", 0, place, prompt, Generation(max_tokens=TOKENS), True)
-            for row, prompt in zip(rows, prompts, strict=True)
-        ]
-        with recorded(self._loaded.model) as scores:
-            results = generator.run(works)
-        written: list[Generated] = []
-        for result in results:
-            if isinstance(result, Fault):
-                raise Fatal(str(result))
-            written.append(result)
-        steps = scores[-TOKENS:]
-        if len(steps) < TOKENS:
-            kind = type(self._loaded.model).__name__
-            raise Fatal(f"the replies of {kind} cannot be checked: {ELSEWHERE}")
-        if len(rows) > 1 and any(len(step) != len(rows) for step in steps):
-            return None
-        return [
-            Exchange(
-                prompt, result.ids, torch.stack([step[n] for step in steps]), result.cached > 0
-            )
-            for n, (prompt, result) in enumerate(zip(prompts, written, strict=True))
-        ]
-
-
-def called(model: Any, device: str, inputs: dict[str, Any]) -> torch.Tensor:
-    """Return the scores of one row, [columns, vocabulary], by a call without a cache."""
-    moved = {
-        name: value.to(device) if isinstance(value, torch.Tensor) else value
-        for name, value in inputs.items()
-    }
-    with torch.inference_mode():
-        scores: torch.Tensor = model(**moved, use_cache=False).logits[0]
-    return scores.float().cpu()
-
-
-def _rows(loaded: Loaded) -> list[tuple[Conversation, list[Image.Image], Encoded]]:
-    """Return conversations with a picture each, the longest first as batches are sorted."""
+def _rows(loaded: Loaded) -> list[Encoded]:
+    """Return prompts with a picture each, the longest first as batches are sorted."""
     gray = Image.linear_gradient("L"), Image.radial_gradient("L")
+    dtype = loaded.model.dtype
     # Some models cut pictures of different sizes in ways that no batch can hold.
     for sizes in (SIZES, SIZES[:1] * 2):
         rows = []
         for text, image, size in zip(TEXTS, gray, sizes, strict=True):
             rule = loaded.family.image_rule
             width, height = rule.fit(*size) if rule is not None else size
-            shown = Picture(text, "self-test", width, height)
-            images = [image.resize((width, height)).convert("RGB")]
-            asked = Conversation((user(shown, text),))
-            rows.append((asked, images, _encoded(loaded, asked, images)))
-        rows.sort(key=lambda row: -row[2].length)
-        if len(alike([prompt for _, _, prompt in rows])) == len(rows):
+            asked, images = user(text), []
+            if loaded.family.takes_pictures:
+                asked = user(Picture(text, "self-test", width, height), text)
+                images = [image.resize((width, height)).convert("RGB")]
+            rows.append(loaded.family.encode(Conversation((asked,)), images).lean(dtype))
+        rows.sort(key=lambda row: -row.length)
+        if len(alike(rows)) == len(rows):
             break
     return rows
-
-
-def _encoded(loaded: Loaded, asked: Conversation, images: list[Image.Image]) -> Encoded:
-    dtype = loaded.model.dtype
-    return lean(loaded.family.encode(asked, images), dtype if dtype.is_floating_point else None)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from adapters.contract import AdapterInfo, Fatal, unless_sampled
 from adapters.local import loading
 from adapters.local.checkpoint import Checkpoint, locate
-from adapters.local.contract import Loaded, Unloaded
 from adapters.local.options import HUB, LocalOptions
 from adapters.local.processors import check_torchvision
 from adapters.thinking import Thinking, thinking_of
+
+if TYPE_CHECKING:
+    from adapters.local.qwen_vl.loading import Described
+
+    Unloaded = loading.TransformersModel | Described
+    """A model on one device, read except for its weights. `settings` are those that change replies,
+    for the run's record."""
 
 NATIVE = ("qwen-vl", "seeclick")
 """Names of models that our own implementation runs."""
@@ -29,11 +37,6 @@ def read(options: LocalOptions, device: str) -> Unloaded:
     from adapters.local.qwen_vl.loading import described
 
     return described(options, device)
-
-
-def load(options: LocalOptions, device: str) -> Loaded:
-    """Load the model that the options name, ready on `device`. Raises `Fatal` with one line."""
-    return read(options, device).load()
 
 
 def declared(options: LocalOptions, model: Unloaded) -> AdapterInfo:

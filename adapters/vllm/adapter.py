@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -27,10 +27,10 @@ from adapters.contract import (
 from adapters.conversation import Finish, Picture, Reply, Usage
 from adapters.local import loading
 from adapters.local.checkpoint import check_files, fetch_weights, locate
-from adapters.local.contract import Generated, Ignored
-from adapters.local.factory import Factory, check_installed, local_options
+from adapters.local.contract import Notices, ignored
+from adapters.local.factory import Factory, announced, check_installed, local_options
 from adapters.local.families import HuggingFaceFamily
-from adapters.local.options import devices_of, not_loaded, visible
+from adapters.local.options import devices_of
 from adapters.local.processors import check_torchvision
 from adapters.local.sampling import picture_ids, samples, seed_of
 from adapters.local.unloaded import declared
@@ -38,7 +38,7 @@ from adapters.options import SWITCHES, Count
 from adapters.processes import Child
 from adapters.processes.exchange import Exchange
 from adapters.registry import install
-from adapters.vllm.serving import Abort, Call, Ready, Shown, Stop
+from adapters.vllm.serving import Abort, Call, Generated, Ready, Shown, Stop
 
 PATIENCE_S = 10.0
 """Seconds that the engine may take to end by itself; what then is left is killed."""
@@ -66,8 +66,7 @@ class VllmAdapter:
             environment: variables to set in the engine's processes.
         """
         self._family = family
-        self._notices: list[str] = []
-        self._ignored = Ignored(info.name)
+        self._notices = Notices()
         self.counts: Counter[str] = Counter()
         # As with our own models: a reply ends where the checkpoint says, and names no picture.
         self._limits = {
@@ -77,7 +76,7 @@ class VllmAdapter:
         child = Child("adapters.vllm.serving:serve", environment={**_VARIABLES, **environment})
         # The engine's own processes are in the child's group and are killed with it: by the child
         # when this process is gone, and by this process when the child is.
-        self._engine = Exchange(child, arguments, who="vLLM", lost=not_loaded)
+        self._engine = Exchange(child, arguments, who="vLLM", lost=_not_loaded)
         try:
             self._ready: Ready = self._engine.first.result()
         except BaseException:
@@ -91,7 +90,7 @@ class VllmAdapter:
 
     async def ask(self, request: Request, pictures: PictureSource) -> Reply:
         """Ask once. Raises `Fault` or `Fatal`."""
-        self._notices += self._ignored.of(request.generation)
+        self._notices.say(*ignored(self._info.name, request.generation))
         shown = request.conversation.pictures
         ids, length = await asyncio.to_thread(self._prompt, request)
         context = self._info.context_tokens
@@ -121,8 +120,7 @@ class VllmAdapter:
         return {**self._ready.facts, "counts": dict(self.counts)}
 
     def notices(self) -> list[str]:
-        notices, self._notices = self._notices, []
-        return notices + self._engine.notices()
+        return self._notices.take() + self._engine.notices()
 
     async def close(self) -> None:
         """Cancel all calls and free the device."""
@@ -196,6 +194,8 @@ def _sampling(request: Request, max_tokens: int) -> dict[str, object]:
 INSTALL = install("vllm")
 EXAMPLE = "vllm:Qwen/Qwen2.5-VL-7B-Instruct"
 SPREAD = "spread it over several GPUs with --adapter-option devices=cuda:0,cuda:1"
+PREFIXES = {"enable_prefix_caching": True}
+"""A second round reads the first from the cache, unless `engine_args` say otherwise."""
 INVARIANT = "VLLM_BATCH_INVARIANT"
 """vLLM's variable for kernels whose sums do not depend on what else is in the batch."""
 
@@ -212,8 +212,6 @@ class VllmOptions:
     """The GPUs that one copy of the model is spread over (tensor parallel). None: the first."""
     max_pixels: Count | None = None
     trust_remote_code: bool = False
-    kv_reuse: bool = True
-    """True if the engine keeps keys and values of prefixes."""
     max_num_seqs: Count = 128
     """The most sequences in a batch."""
     max_model_len: Count | None = None
@@ -231,7 +229,7 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
     check_installed(("torch", "transformers", *(["vllm"] if loads else [])), INSTALL)
     check_torchvision()
     named = replace(local_options("vllm", model, read), name="hf")
-    devices = devices_of(named)[: None if options.devices else 1]
+    devices = devices_of(named)
     checkpoint = locate(named)
     if checkpoint.is_original_qwen_vl:
         raise Fatal(
@@ -252,7 +250,6 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
         "trust_remote_code": options.trust_remote_code,
         "tensor_parallel_size": len(devices),
         "max_num_seqs": options.max_num_seqs,
-        "enable_prefix_caching": options.kv_reuse,
         # A checkpoint's own generation_config samples and punishes repetition.
         "generation_config": "vllm",
         "seed": 0,
@@ -268,16 +265,14 @@ def _described(model: str, read: Mapping[str, Any], loads: bool) -> Described:
     own = sorted({*arguments, "max_model_len", "revision"} & set(options.engine_args or {}))
     if own:
         raise Fatal(f"engine_args: '{own[0]}' has its own option; leave it out")
-    environment = {INVARIANT: str(int(invariant)), **visible(options.devices or ())}
+    environment = {INVARIANT: str(int(invariant)), **_visible(options.devices or ())}
 
     def load() -> Adapter:
-        from adapters.local.start import announced
-
         if checkpoint.commit is not None:
             fetch_weights(named, checkpoint)
         with announced(info.name, ", ".join(devices)):
             return VllmAdapter(
-                info, family, {**arguments, **(options.engine_args or {})}, environment
+                info, family, {**PREFIXES, **arguments, **(options.engine_args or {})}, environment
             )
 
     return Described(info, load)
@@ -297,6 +292,20 @@ def _info(info: AdapterInfo, options: VllmOptions, invariant: bool) -> AdapterIn
         context_tokens=min(lengths, default=None),
         settings=settings,
     )
+
+
+def _not_loaded(why: str) -> Fatal:
+    """Return the error of a process that ended before its model was there."""
+    return Fatal(f"{why} while the model was being loaded")
+
+
+def _visible(devices: Sequence[str]) -> dict[str, str]:
+    """Return variables that show a child these GPUs only; none for other devices."""
+    numbers = [int(name.partition(":")[2] or 0) for name in devices if name.startswith("cuda")]
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    names = [name.strip() for name in seen.split(",")] if seen else None
+    chosen = ",".join(names[number] if names else str(number) for number in numbers)
+    return {"CUDA_VISIBLE_DEVICES": chosen} if numbers else {}
 
 
 def _invariant(options: VllmOptions) -> bool:

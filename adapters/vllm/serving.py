@@ -20,7 +20,6 @@ from typing import Any
 
 from adapters.contract import Fault, PixelPicture
 from adapters.conversation import Finish
-from adapters.local.contract import Generated
 from adapters.local.options import line
 from adapters.processes.child import Receive, Send
 from adapters.processes.exchange import Answer
@@ -44,6 +43,20 @@ class Ready:
 
     context_tokens: int | None
     facts: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """One generated reply."""
+
+    ids: tuple[int, ...]
+    """Token ids, the stop id included."""
+    finish: Finish
+    prompt: int
+    """Tokens of the prompt."""
+    cached: int
+    """Those of them that the engine had in its prefix cache."""
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,8 +173,6 @@ def conclude(
         print_result(console, brief)
     if paid := manifest.paid_before:
         display.say(paid)
-    if done.closing_line:
-        display.say(done.closing_line)
     if done.complete:
         if hint := redo_hint(done.directory, done.records, plan.settings, declared.units):
             display.say(hint)

@@ -276,8 +276,7 @@ class Calls:
             self._take_seat(dialogue, self._lane_of(call))
 
     def _take_seat(self, dialogue: OpenDialogue, role: str) -> None:
-        seat = dialogue.seats[role] = Seat(dialogue.number, dialogue.key)
-        self._lanes[role].queue.enter(seat)
+        dialogue.seats[role] = Seat(dialogue.number)
 
     @contextmanager
     def _resting(self, dialogue: OpenDialogue, role: str | None) -> Iterator[None]:

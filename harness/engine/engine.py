@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,7 +15,6 @@ from adapters.conversation import Finish, Picture, Reply
 from harness.engine.calls import Calls
 from harness.engine.dialogues import CallLog, Job, Jobs, OpenDialogue
 from harness.engine.lanes import (
-    PREFLIGHT,
     AnyLane,
     Lane,
     OpenLane,
@@ -40,9 +38,6 @@ from parsers.records import ENVIRONMENT_ERROR, Prediction, Status
 if TYPE_CHECKING:
     from harness.engine.acts_and_embeds import VectorCache
     from harness.engine.cache import ReplyCache
-
-MOST_OPEN = 64
-"""Open dialogues where neither the model nor the user limits them."""
 
 
 class Engine:
@@ -104,7 +99,6 @@ class Engine:
             shared=shared or {},
         )
         self._opened = 0
-        self._users: Counter[str] = Counter()
 
     def stop(self, reason: str | Stopped = "stopped") -> None:
         """Send nothing more, wait for calls in flight, then let `run` raise `Stopped`."""
@@ -130,8 +124,6 @@ class Engine:
         self._settle, self._park = settle, park
         try:
             async with asyncio.TaskGroup() as group:
-                for lane in self._each_lane:
-                    lane.queue.begin()
                 await self._open_all(jobs, group)
         except BaseExceptionGroup as errors:
             raise most_severe(errors) from None
@@ -181,10 +173,7 @@ class Engine:
         self._pass_notices()
 
     async def _first(self, lane: OpenLane[P, A], picture: Picture | None) -> A:
-        seat = Seat(-1, (PREFLIGHT, 0))
-        lane.queue.begin()
-        lane.queue.enter(seat)
-        lane.queue.last()
+        seat = Seat(-1)
         try:
             answered = await lane.answer(seat, lane.first(picture), self._policy.first_call)
         except GaveUp as error:
@@ -195,7 +184,6 @@ class Engine:
             raise Fatal(f"{who} does not answer: {error}") from error
         finally:
             lane.queue.leave(seat)
-        await lane.participant.release(PREFLIGHT)
         reply = answered.reply
         self._log.note_answerer(lane.role, await lane.answerer.look())
         if isinstance(reply, Reply) and reply.finish is Finish.PROVIDER_REFUSED:
@@ -207,11 +195,6 @@ class Engine:
         """US dollars spent, earlier sessions included; upper bounds where usage is unknown."""
         return self._budget.spent
 
-    @property
-    def closing_line(self) -> str:
-        """A line of the model under test about the session that has ended; "" for none."""
-        return self._main.participant.closing_line()
-
     async def _open_all(self, jobs: Jobs, group: asyncio.TaskGroup) -> None:
         window = asyncio.Semaphore(self._window)
         drivers: set[asyncio.Task[None]] = set()
@@ -221,7 +204,7 @@ class Engine:
             window.release()
 
         async with contextlib.aclosing(_pull(jobs)) as source:
-            # One job is fetched ahead: the queue must learn which dialogue is the last.
+            # One job is fetched ahead, to be at hand when there is room.
             while self._halt.reason is None and (job := await anext(source, None)) is not None:
                 await window.acquire()
                 if self._halt.reason is not None:
@@ -229,13 +212,10 @@ class Engine:
                 task = group.create_task(self._drive(job))
                 drivers.add(task)
                 task.add_done_callback(done)
-        for lane in self._each_lane:
-            lane.queue.last()
         while drivers:
             await asyncio.wait(drivers)
 
     async def _drive(self, job: Job) -> None:
-        self._users[job.unit_id] += 1
         self._observer.opened(job.unit_id, job.repeat)
         left = self._policy.environment_trials
         while True:
@@ -257,7 +237,6 @@ class Engine:
                 settled = Prediction(Status.NO_REPLY) if self._policy.score_failures else None
                 outcome = dialogue.outcome(settled, str(gave_up))
             except Parked:
-                await self._leave(job.unit_id)
                 self._park(job)
                 self._observer.parked(job.unit_id, job.repeat)
                 return
@@ -266,7 +245,6 @@ class Engine:
             finally:
                 self._calls.close(dialogue)
             break
-        await self._leave(job.unit_id)
         self._settle(outcome)
         self._observer.settled(outcome)
         self._pass_notices()
@@ -280,13 +258,6 @@ class Engine:
             dialogue.close()
             await dialogue.leave_environment()
         return turn
-
-    async def _leave(self, unit_id: str) -> None:
-        self._users[unit_id] -= 1
-        if not self._users[unit_id]:
-            del self._users[unit_id]
-            for lane in self._each_lane:
-                await lane.participant.release(unit_id)
 
     def _pass_notices(self) -> None:
         for lane in self._each_lane:
@@ -303,11 +274,10 @@ def _open_lane(role: str, lane: Lane, session: Session) -> AnyLane:
     return EmbedLane(role, lane, session)
 
 
-def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: float) -> int:
+def _window(info: AdapterInfo, policy: EnginePolicy, ceiling: int) -> int:
     """Return the most open dialogues: enough that calls never run out, but bounded."""
     limits = (policy.open_dialogues, info.open_dialogues)
-    most = 2 * ceiling if math.isfinite(ceiling) else MOST_OPEN
-    return max(1, min((n for n in limits if n is not None), default=int(most)))
+    return max(1, min((n for n in limits if n is not None), default=2 * ceiling))
 
 
 async def _pull(jobs: Jobs) -> AsyncGenerator[Job]:

@@ -22,6 +22,7 @@ from adapters.contract import (
 from adapters.conversation import Conversation, Finish, Picture, Reply, user
 from harness.engine.keys import Answerer, model_key
 from harness.engine.limits import (
+    FIRST_CALLS,
     UNPRICED,
     UNREADABLE_ATTEMPTS,
     Budget,
@@ -91,10 +92,9 @@ class Lane:
     concurrency: int | None = None
 
     @property
-    def ceiling(self) -> float:
-        """Most calls in flight; infinite for a model that gathers them itself."""
-        limit = self.model.info.concurrency
-        return math.inf if limit is None else self.concurrency or limit
+    def ceiling(self) -> int:
+        """Most calls in flight."""
+        return self.concurrency or self.model.info.concurrency
 
     def opened(self, role: str, session: Session) -> AskLane:
         """Open the lane of an adapter in a session. Raises `Fatal` if the cost limit needs prices
@@ -144,10 +144,14 @@ class OpenLane(Generic[P, A]):
         self.queue: CallQueue[P, A] = CallQueue(
             self._send,
             self.pricing,
-            RateLimit(lane.ceiling, policy.retry.patience_s),
+            # A model on this machine cannot be overloaded: its first batch is a full one.
+            RateLimit(
+                lane.ceiling,
+                policy.retry.patience_s,
+                first=lane.ceiling if info.runs_here else FIRST_CALLS,
+            ),
             session.budget,
             session.halt,
-            self.participant,
             session.observer.held,
         )
         self._retry = policy.retry
@@ -277,13 +281,9 @@ class AskLane(OpenLane[Request, Reply]):
         return self._prompt_tokens(conversation) if self._prompt_tokens else None
 
     def prepare_pictures(self, conversation: Conversation) -> None:
-        """Have the pictures of a call prepared that now waits for its turn.
-
-        A model that gathers its calls fetches them itself, the most urgent ones first.
-        """
-        if self.info.concurrency is not None:
-            for picture in conversation.pictures:
-                self._prepare_picture(picture)
+        """Have the pictures of a call prepared that now waits for its turn."""
+        for picture in conversation.pictures:
+            self._prepare_picture(picture)
 
     def first(self, picture: Picture | None) -> Request:
         return first_request(picture, self.generation)

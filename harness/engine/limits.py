@@ -258,15 +258,17 @@ class RateLimit:
     hundred refusals that come back together count as one. Times are in seconds of any one clock.
     """
 
-    def __init__(self, ceiling: float, longest_hold_s: float = math.inf) -> None:
-        """`ceiling` is infinite for a model that takes every call at once. No wait that a server
-        asks for holds all calls for more than `longest_hold_s` seconds."""
+    def __init__(
+        self, ceiling: int, longest_hold_s: float = math.inf, first: int = FIRST_CALLS
+    ) -> None:
+        """`first` is the limit before the first reply. No wait that a server asks for holds all
+        calls for more than `longest_hold_s` seconds."""
         if ceiling < 1:
             raise ValueError(f"at least one call must be allowed at a time, not {ceiling}")
         self.ceiling = ceiling
         self.longest_hold_s = longest_hold_s
         self.resumes_at = float("-inf")
-        self._width = ceiling if math.isinf(ceiling) else float(min(FIRST_CALLS, ceiling))
+        self._width = float(min(first, ceiling))
         self._overloaded = False
         self._sent = 0
         self._halved_at = 0

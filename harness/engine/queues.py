@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
 
-from adapters.contract import Dialogue, Fault, Participant
+from adapters.contract import Fault
 from harness.engine.limits import Billed, Budget, Pricing, RateLimit, is_free
 from harness.engine.stopping import Halt, Stopped
 
@@ -31,7 +31,6 @@ class Seat:
     """
 
     number: int
-    dialogue: Dialogue
     held: int = 0
     waiting: int = 0
 
@@ -48,8 +47,7 @@ class CallQueue(Generic[Q, A]):
     """Sends calls as rate limit and budget allow.
 
     Each call in flight takes a slot. A free slot goes to the dialogue that was opened first.
-    `participant` follows the dialogues. `held` is told for how many seconds a server has all calls
-    wait, and why.
+    `held` is told for how many seconds a server has all calls wait, and why.
     """
 
     def __init__(
@@ -59,12 +57,10 @@ class CallQueue(Generic[Q, A]):
         rate_limit: RateLimit,
         budget: Budget,
         halt: Halt,
-        participant: Participant,
         held: Callable[[float, str], None],
     ) -> None:
         self._send = send
         self._held = held
-        self._participant = participant
         self._pricing = pricing
         self._rate_limit = rate_limit
         self._budget = budget
@@ -79,33 +75,18 @@ class CallQueue(Generic[Q, A]):
         self._timer: asyncio.TimerHandle | None = None
         halt.subscribe(self._fail_waiting)
 
-    def begin(self) -> None:
-        """Note that dialogues are going to be opened."""
-        self._participant.begun()
-
-    def enter(self, seat: Seat) -> None:
-        """Note that a dialogue was opened."""
-        self._participant.entered(seat.dialogue)
-
     def leave(self, seat: Seat) -> None:
         """Note that a dialogue is over."""
         self._free(seat)
-        self._participant.left(seat.dialogue)
-
-    def last(self) -> None:
-        """Note that no further dialogue will be opened."""
-        self._participant.last()
 
     def rest(self, seat: Seat) -> None:
         """Note that the dialogue waits for something that this queue knows nothing of."""
         seat.waiting += 1
         self._free(seat)
-        self._participant.away(seat.dialogue)
 
     def resume(self, seat: Seat) -> None:
         """Note that it no longer does."""
         seat.waiting -= 1
-        self._participant.back(seat.dialogue)
 
     async def submit(self, seat: Seat, request: Q, upper: float) -> A:
         """Send a call when its turn comes; `upper` is the most that it is expected to cost.

@@ -61,8 +61,6 @@ class Finished:
     """True if the cost limit ended it."""
     without_answers: bool = False
     """True if it ended since the deployment is at fault, which is bad input."""
-    closing_line: str = ""
-    """Closing remark of the model's adapter; "" for none."""
     waiting: str = ""
     """State of the run's batches at a provider; "" if there are none."""
     followed: Sequence[Followed] = ()

@@ -96,7 +96,6 @@ class _Asked:
     waiting: str
     """What the run waits for; "" if for nothing."""
     pictures: PictureStats
-    closing_line: str
 
 
 async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -> _Asked:
@@ -185,7 +184,7 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
                 stopped = reason
         session.end()
     waiting = batches.waiting if batches else ""
-    return _Asked(stopped, waiting, pictures.stats, engine.closing_line)
+    return _Asked(stopped, waiting, pictures.stats)
 
 
 def _lost_calls(number: int, dataset: Dataset[Any]) -> str:
@@ -210,7 +209,6 @@ def _finished(plan: Plan, asked: _Asked) -> Finished:
         pictures=asked.pictures,
         reached_cost_limit=isinstance(asked.stopped, CostLimitReached),
         without_answers=isinstance(asked.stopped, NoAnswers),
-        closing_line=asked.closing_line,
         waiting=asked.waiting,
     )
 

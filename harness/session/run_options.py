@@ -286,8 +286,6 @@ class RunOptions(TypedDict, total=False):
     batch_size: int | None
     """Number of steps answered in one batch. Default: as memory allows (auto)."""
     devices: str | None
-    """Devices that get a copy of the model each: cuda:0,cuda:1 or cpu."""
+    """Device that runs the model (cuda:0 or cpu); of vllm, the GPUs that it is spread over."""
     device_map: str | None
     """Spread one model over several GPUs (auto, balanced, ...)."""
-    kv_reuse: bool
-    """Build the second round on the keys and values of the first."""

@@ -50,7 +50,7 @@ def checkpoint(one_thread: None, tmp_path_factory: pytest.TempPathFactory) -> Ch
 def load(checkpoint: Checkpoint) -> Load:
     """The tiny model of a family on the CPU, in float32; shared, so leave it as it was."""
     from adapters.local.options import LocalOptions
-    from adapters.local.unloaded import load as load_model
+    from tests.local.examples import load_now as load_model
 
     held: dict[str, Loaded] = {}
 

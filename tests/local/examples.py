@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from adapters.contract import Generation
+from adapters.contract import Generation, Request
+from adapters.conversation import Conversation
 from adapters.local.contract import Encoded, Generated, Loaded, Work
+from adapters.local.options import LocalOptions
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +28,6 @@ class Talk:
     ids: list[int] = field(default_factory=list)
     types: list[int] = field(default_factory=list)
     grids: list[tuple[int, int, int]] = field(default_factory=list)
-    built_on: int = 0
     repeat: int = 0
     round: int = 0
 
@@ -50,7 +51,6 @@ class Talk:
     def answer(self, reply: Sequence[int]) -> Talk:
         self.ids += reply
         self.types += [0] * len(reply)
-        self.built_on = len(self.ids)
         self.round += 1
         return self
 
@@ -71,20 +71,13 @@ class Talk:
             torch.tensor(self.ids),
             torch.tensor(self.types, dtype=torch.int32),
             pictures,
-            self.built_on,
         )
 
-    def work(
-        self, model: Any, continues: bool = True, generation: Generation | None = None
-    ) -> Work:
-        return Work(
-            self.step_id,
-            self.repeat,
-            f"round-{self.round + 1}",
-            self.encoded(model),
-            generation or Generation(max_tokens=6),
-            continues,
-        )
+    def work(self, model: Any, generation: Generation | None = None) -> Work:
+        generation = generation or Generation(max_tokens=6)
+        place = f"round-{self.round + 1}"
+        request = Request(Conversation(()), generation, self.step_id, place, repeat=self.repeat)
+        return Work(request, self.encoded(model))
 
 
 def talks(model: Any, count: int, seed: int = 0) -> list[Talk]:
@@ -112,7 +105,7 @@ def reference(loaded: Loaded, work: Work) -> list[int]:
             mm_token_type_ids=None if encoded.token_types is None else encoded.token_types[None],
             do_sample=False,
             repetition_penalty=1.0,
-            max_new_tokens=work.generation.max_tokens,
+            max_new_tokens=work.max_tokens,
             eos_token_id=list(loaded.family.stop_ids),
             pad_token_id=loaded.family.pad_id,
             suppress_tokens=[model.config.image_token_id, model.config.video_token_id],
@@ -120,6 +113,13 @@ def reference(loaded: Loaded, work: Work) -> list[int]:
         )
     model.model.rope_deltas = None
     return [int(token) for token in out[0, encoded.length :]]
+
+
+def load_now(options: LocalOptions, device: str = "cpu") -> Loaded:
+    """Load the model that the options name, ready on its device."""
+    from adapters.local import unloaded
+
+    return unloaded.read(options, device).load()
 
 
 def ids_of(results: Sequence[object]) -> list[list[int]]:

@@ -1,10 +1,12 @@
-"""The adapter over one worker or several: conversations in, replies out."""
+"""The adapter: conversations in, replies out."""
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -25,7 +27,6 @@ from adapters.contract import (
 from adapters.conversation import Conversation, Finish, Picture, Reply, user
 from adapters.local.adapter import LocalAdapter
 from adapters.local.contract import Loaded
-from adapters.local.worker import ThreadWorker
 from tests.local.conftest import Load
 from tests.local.examples import stopping_at
 
@@ -54,25 +55,29 @@ class Pictures:
 
 @pytest.fixture
 def adapter(load: Load) -> Adapters:
-    def make(workers: int = 1, loaded: Loaded | None = None, **settings: object) -> LocalAdapter:
+    def make(loaded: Loaded | None = None, rows: int = 8) -> LocalAdapter:
         model = loaded or load("qwen3-vl")
-        keeping = {k: settings.pop(k) for k in ("rows", "kv_reuse") if k in settings}
-        made = [ThreadWorker(model, **{"rows": 8, **keeping}) for _ in range(workers)]  # type: ignore[arg-type]
         info = AdapterInfo("hf:tiny", "tiny", "local", context_tokens=model.context_tokens)
-        return LocalAdapter(info, model.family, made, **settings)  # type: ignore[arg-type]
+        return LocalAdapter(info, model, rows)
 
     return make
+
+
+async def answered(adapter: Any, requests: Sequence[Request]) -> list[Reply | Fault]:
+    """The results of one batch."""
+    pictures = Pictures()
+    return list(await adapter.answer([await adapter.prepare(r, pictures) for r in requests]))
 
 
 def request(number: int, generation: Generation = SHORT, words: int = 1) -> Request:
     picture = Picture(f"{number:x}", "plain", 64 + 32 * (number % 3), 96)
     asked = user(picture, " ".join(["book a flight"] * words), f" number {number}")
-    return Request(Conversation((asked,)), generation, f"s{number}", "round-1", continues=True)
+    return Request(Conversation((asked,)), generation, f"s{number}", "round-1")
 
 
 def next_round(asked: Request, reply: Reply) -> Request:
     conversation = asked.conversation.then(reply, user("which of these? A. B. C."))
-    return replace(asked, conversation=conversation, place="round-2", continues=False)
+    return replace(asked, conversation=conversation, place="round-2")
 
 
 def replies(results: Sequence[Reply | Fault]) -> list[Reply]:
@@ -81,34 +86,27 @@ def replies(results: Sequence[Reply | Fault]) -> list[Reply]:
 
 
 async def two_rounds(adapter: LocalAdapter, count: int = 6) -> tuple[list[Reply], list[Reply]]:
-    """Both rounds of some steps, in two batches at a time; the adapter is closed."""
+    """Both rounds of some steps, asked at the same time; the adapter is closed."""
     pictures = Pictures()
     asked = [request(number) for number in range(count)]
     try:
-        halves = await asyncio.gather(
-            adapter.ask_many(asked[: count // 2], pictures),
-            adapter.ask_many(asked[count // 2 :], pictures),
-        )
-        first = replies([result for half in halves for result in half])
+        first = await asyncio.gather(*(adapter.ask(one, pictures) for one in asked))
         again = [next_round(*pair) for pair in zip(asked, first, strict=True)]
-        second = replies(await adapter.ask_many(again, pictures))
-        for one in asked:
-            await adapter.release(one.unit_id)
+        second = await asyncio.gather(*(adapter.ask(one, pictures) for one in again))
     finally:
         await adapter.close()
     return first, second
 
 
-def test_two_rounds_are_the_same_with_one_worker_two_and_without_reuse(adapter: Adapters) -> None:
-    settings: Sequence[dict[str, object]] = ({}, {"workers": 2}, {"kv_reuse": False}, {"rows": 1})
+def test_two_rounds_are_the_same_in_batches_of_any_size(adapter: Adapters) -> None:
     outcomes = []
-    for chosen in settings:
-        made = adapter(**chosen)
+    for rows in (8, 4, 1):
+        made = adapter(rows=rows)
         outcomes.append(asyncio.run(two_rounds(made)))
-        stats = made.stats()
-        assert stats.rows == 12
-        assert stats.reused == (0 if chosen.get("kv_reuse") is False else 6)
-        assert stats.prompt_tokens + stats.cached_tokens == sum(
+        counts = made.measured()["counts"]
+        assert isinstance(counts, dict)
+        assert (counts["rows"], counts["batches"]) == (12, {8: 2, 4: 4, 1: 12}[rows])
+        assert counts["prompt_tokens"] == sum(
             reply.usage.input for part in outcomes[-1] for reply in part if reply.usage
         )
     texts = [[[r.token_ids for r in part] for part in outcome] for outcome in outcomes]
@@ -127,26 +125,10 @@ def test_a_reply_tells_its_ids_its_tokens_and_how_it_was_made(adapter: Adapters)
         assert one.usage is not None
         assert two.usage is not None
         assert (one.usage.input, one.usage.output) == (len(one.token_ids[0]), 5)
-        assert one.usage.cached == 0
         # The second prompt begins with the first one and the reply as it was generated.
         begun = one.token_ids[0] + one.token_ids[1]
         assert two.token_ids[0][: len(begun)] == begun
-        assert two.usage.cached == len(begun) - 1
-
-
-def test_what_is_prepared_is_not_prepared_again(adapter: Adapters) -> None:
-    async def go() -> None:
-        made, pictures = adapter(), Pictures()
-        asked = request(1)
-        lengths = await asyncio.gather(*(made.prepare(asked, pictures) for _ in range(3)))
-        assert len(set(lengths)) == 1
-        reply = await made.ask(asked, pictures)
-        assert reply.usage is not None
-        assert reply.usage.input == lengths[0]
-        assert pictures.fetched == 1
-        await made.close()
-
-    asyncio.run(go())
+        assert two.usage.input == len(two.token_ids[0])
 
 
 @pytest.mark.parametrize("family", ["qwen2.5-vl", "llava"])
@@ -165,7 +147,7 @@ def test_the_length_by_which_batches_are_formed_counts_the_pictures(
             Request(Conversation((user(Picture("1", "p", *size), "where?"),)), SHORT, "s", str(n))
             for n, size in enumerate(rule.fit(*size) for size in sizes)
         ]
-        found = [await made.prepare(one, Pictures()) for one in asked]
+        found = [(await made.prepare(one, Pictures())).length for one in asked]
         await made.close()
         return found
 
@@ -174,41 +156,18 @@ def test_the_length_by_which_batches_are_formed_counts_the_pictures(
     assert family == "llava" or len(set(found)) == len(sizes)
 
 
-def test_pixels_over_the_limit_wait_unmade(adapter: Adapters) -> None:
-    async def go() -> None:
-        made, pictures = adapter(prepared_bytes=200_000), Pictures()
-        asked = [request(number) for number in range(6)]
-        for one in asked:
-            await made.prepare(one, pictures)
-            assert made._prepared.nbytes <= 200_000
-        assert made._prepared.nbytes > 0
-        lengths = [await made.prepare(one, pictures) for one in asked]
-        assert pictures.fetched == 6
-        answered = replies(await made.ask_many(asked, pictures))
-        assert [reply.usage.input for reply in answered if reply.usage] == lengths
-        assert 6 < pictures.fetched < 12
-        assert made._prepared.nbytes <= 200_000
-        for one in asked:
-            await made.release(one.unit_id)
-        assert made._prepared.nbytes == 0
-        await made.close()
-
-    asyncio.run(go())
-
-
 def test_a_prompt_over_the_context_is_no_call(adapter: Adapters, load: Load) -> None:
     """And one that leaves room for three tokens gets three."""
 
     async def go() -> None:
         loaded = load("qwen3-vl")
-        length = await (probe := adapter()).prepare(request(0), Pictures())
+        length = (await (probe := adapter()).prepare(request(0), Pictures())).length
         await probe.close()
         made = adapter(loaded=replace(loaded, context_tokens=length + 3))
-        short, long = replies(await made.ask_many([request(0), request(1, words=20)], Pictures()))
+        short, long = replies(await answered(made, [request(0), request(1, words=20)]))
         assert short.token_ids is not None
         assert (len(short.token_ids[1]), short.finish) == (3, Finish.LENGTH)
         assert (long.text, long.finish) == ("", Finish.TOO_LONG)
-        assert made.stats().rows == 1
         await made.close()
 
     asyncio.run(go())
@@ -219,7 +178,7 @@ def test_sampling_is_told_with_its_seed_and_repeats_itself(adapter: Adapters) ->
         made, pictures = adapter(), Pictures()
         hot = Generation(max_tokens=5, temperature=1.0, top_p=0.9, seed=7)
         one = await made.ask(request(0, hot), pictures)
-        batch = replies(await made.ask_many([request(n, hot) for n in (2, 0, 1)], pictures))
+        batch = replies(await answered(made, [request(n, hot) for n in (2, 0, 1)]))
         assert batch[1].token_ids == one.token_ids
         assert one.sent == {
             "do_sample": True,
@@ -235,46 +194,25 @@ def test_sampling_is_told_with_its_seed_and_repeats_itself(adapter: Adapters) ->
     asyncio.run(go())
 
 
-def test_dialogues_stay_with_the_worker_that_keeps_them(adapter: Adapters) -> None:
-    async def go() -> None:
-        made, pictures = adapter(workers=2), Pictures()
-        asked = [request(number) for number in range(4)]
-        for one in asked:
-            # Else the first half may be answered before the second is prepared.
-            await made.prepare(one, pictures)
-        halves = await asyncio.gather(
-            made.ask_many(asked[:2], pictures), made.ask_many(asked[2:], pictures)
-        )
-        assert [worker.stats().rows for worker in made._workers] == [2, 2]
-        first = replies([result for half in halves for result in half])
-        again = [next_round(*pair) for pair in zip(asked, first, strict=True)]
-        mixed = [again[3], again[0], again[2], again[1]]
-        second = replies(await made.ask_many(mixed, pictures))
-        assert all(reply.usage and reply.usage.cached for reply in second)
-        await made.close()
-
-    asyncio.run(go())
-
-
 def test_a_model_that_fails_or_is_closed_ends_the_run(adapter: Adapters, load: Load) -> None:
     async def go() -> None:
-        made, pictures = adapter(loaded=stopping_at(load("qwen3-vl"))), Pictures()
+        loaded, begun = stopping_at(load("qwen3-vl")), threading.Event()
+        made, pictures = adapter(loaded), Pictures()
+        hook = loaded.model.register_forward_pre_hook(lambda module, args: begun.set())
         slow = request(0, Generation(max_tokens=4000))
         under_way = asyncio.create_task(made.ask(slow, pictures))
-        while not sum(made._load):
-            await asyncio.sleep(0.01)
+        assert await asyncio.to_thread(begun.wait, 60)
+        hook.remove()
         await made.close()  # without waiting for all 4,000 tokens
-        with pytest.raises(Fatal, match="was stopped"):
+        with pytest.raises(Fatal, match="was closed"):
             await under_way
-        with pytest.raises(Fatal, match="closed"):
+        with pytest.raises(Fatal, match="was closed"):
             await made.ask(request(1), pictures)
 
     asyncio.run(go())
 
 
 def test_the_engine_is_told_what_fits(adapter: Adapters) -> None:
-    made = adapter(workers=2, rows=3)
-    assert (made.rules.size, made.rules.at_once) == (3, 4)
-    assert made.info.open_dialogues is not None
-    assert made.info.open_dialogues >= 6
+    made = adapter(rows=3)
+    assert (made.rows, made.info.concurrency) == (3, 6)
     asyncio.run(made.close())

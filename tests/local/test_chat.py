@@ -83,7 +83,6 @@ def test_ids_of_a_reply_stand_where_they_were_put(ids: list[int]) -> None:
     made = guard("bytes").ids(
         "<|im_start|>assistant\n" + reply_ids(ids) + "<|im_end|>\n<|im_start|>user\n"
     )
-    assert guard("bytes").built_on == len(before) + len(ids)
     assert made == before + ids + (after[1:] if ids[-1] == end else after)
 
 

@@ -19,6 +19,7 @@ from PIL import Image
 pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
+
 from adapters import open_models
 from adapters.contract import AdapterInfo, Fatal
 from adapters.conversation import Conversation, Message, Picture, Reply, Text, system, user
@@ -29,9 +30,8 @@ from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.processors import image_only
-from adapters.local.unloaded import load as load_model
-from adapters.local.writer import CACHE
 from tests.local.conftest import Checkpoint, Load
+from tests.local.examples import load_now as load_model
 from tests.local.tiny import FAMILIES
 from tests.servers.pixels import smart_resize
 
@@ -115,7 +115,7 @@ def test_prompts_and_pixels_are_those_of_the_library(
 
 def greedy(loaded: Loaded, rows: Sequence[Encoded], **more: Any) -> list[list[int]]:
     family, model = loaded.family, loaded.model
-    padded = pad(rows, family.pad_id, loaded.device)
+    padded = pad(rows, family.pad_id)
     made = model.generate(
         input_ids=padded.ids,
         attention_mask=padded.mask,
@@ -170,7 +170,6 @@ def test_a_second_round_begins_with_the_very_ids_of_the_first(load: Load, kind: 
     image = noise(80, 120)
     first = Conversation((system("You help."), user(shown(image), "what </s><|im_end|> now?")))
     before = family.encode(first, [image])
-    assert before.built_on == 0
     stop = family.stop_ids[0]
 
     @settings(max_examples=30)
@@ -181,12 +180,12 @@ def test_a_second_round_begins_with_the_very_ids_of_the_first(load: Load, kind: 
         text = family.decode(generated)
         reply = Reply(text, native={"ids": generated, "text": text})
         after = family.encode(first.then(reply, user("and then?")), [image])
-        assert after.ids[: after.built_on].tolist() == before.ids.tolist() + generated
-        tail = after.ids[after.built_on :].tolist()
+        end = before.length + len(generated)
+        assert after.ids[:end].tolist() == before.ids.tolist() + generated
+        tail = after.ids[end:].tolist()
         assert tail.count(stop) == 2 - ended
         rewritten = first.then(replace(reply, text=text + " indeed"), user("and then?"))
         other = family.encode(rewritten, [image])
-        assert other.built_on == 0
         assert other.ids[: before.length].tolist() == before.ids.tolist()
 
     holds()
@@ -206,8 +205,8 @@ def test_a_second_round_keeps_what_a_template_writes_before_replies_only(
     asked = Conversation((user("one"),))
     before = own.encode(asked, []).ids.tolist()
     reply = Reply(own.decode([40, 41]), native={"ids": [40, 41], "text": own.decode([40, 41])})
-    after = own.encode(asked.then(reply, user("two")), [])
-    assert after.ids[: after.built_on].tolist() == [*before, 40, 41]
+    after = own.encode(asked.then(reply, user("two")), []).ids.tolist()
+    assert after[: len(before) + 2] == [*before, 40, 41]
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
@@ -218,8 +217,8 @@ def test_a_third_round_keeps_both_replies(load: Load, kind: str) -> None:
         text = family.decode(ids)
         before = family.encode(talk, []).ids.tolist()
         talk = talk.then(Reply(text, native={"ids": ids, "text": text}), user("more"))
-        after = family.encode(talk, [])
-        assert after.ids[: after.built_on].tolist() == before + ids
+        after = family.encode(talk, []).ids.tolist()
+        assert after[: len(before) + len(ids)] == before + ids
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -243,7 +242,6 @@ def test_a_reply_without_usable_ids_is_put_in_as_text(
     asked = Conversation((user("one"),))
     made = family.encode(asked.then(Reply("x", native=native), user("two")), [])
     plain = family.encode(asked.then(Reply("x"), user("two")), [])
-    assert made.built_on == 0
     assert made.ids.tolist() == plain.ids.tolist()
 
 
@@ -258,11 +256,11 @@ def test_ids_that_the_tokenizer_has_no_token_for_are_kept(
     own = family_in(options, locate(options))
     ids = [40, 399, 41]
     text = own.decode(ids)
-    asked = Conversation((user("one"),)).then(
-        Reply(text, native={"ids": ids, "text": text}), user("two")
-    )
-    made = own.encode(asked, [])
-    assert made.ids[made.built_on - 3 : made.built_on].tolist() == ids
+    asked = Conversation((user("one"),))
+    before = own.encode(asked, []).length
+    reply = Reply(text, native={"ids": ids, "text": text})
+    made = own.encode(asked.then(reply, user("two")), [])
+    assert made.ids[before : before + 3].tolist() == ids
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -278,9 +276,7 @@ def test_prompts_are_the_same_from_many_threads(load: Load, kind: str) -> None:
     expected = [own.encode(one, [image]) for one in asked]
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda one: own.encode(one, [image]), asked))
-    assert [(e.ids.tolist(), e.built_on) for e in made] == [
-        (e.ids.tolist(), e.built_on) for e in expected
-    ]
+    assert [e.ids.tolist() for e in made] == [e.ids.tolist() for e in expected]
 
 
 def test_a_reply_that_holds_a_picture_token_is_put_in_as_text(load: Load) -> None:
@@ -289,7 +285,6 @@ def test_a_reply_that_holds_a_picture_token_is_put_in_as_text(load: Load) -> Non
     text = loaded.family.decode(ids)
     reply = Reply(text, native={"ids": ids, "text": text})
     made = loaded.family.encode(Conversation((user("one"),)).then(reply, user("two")), [])
-    assert made.built_on == 0
     assert loaded.model.config.image_token_id not in made.ids.tolist()
 
 
@@ -340,15 +335,6 @@ def test_other_models_get_pictures_within_the_limit(checkpoint: Checkpoint, load
     unlimited = load("llava").family.image_rule
     assert unlimited is not None
     assert unlimited.fit(400, 100) == (400, 100)
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_the_bytes_of_a_token_in_the_cache_are_what_a_cache_holds(load: Load, kind: str) -> None:
-    loaded = load(kind)
-    row = loaded.family.encode(Conversation((user("one two three"),)), [])
-    made = loaded.model(input_ids=row.ids[None], use_cache=True)[CACHE]
-    held = sum(layer.keys.nbytes + layer.values.nbytes for layer in made.layers)
-    assert loaded.family.cache_bytes_per_token(loaded.model) * row.length == held
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -422,21 +408,6 @@ def test_special_tokens_that_mark_places_stay_in_replies(
     assert kept.decode([*ids, *kept.stop_ids]) == "<|vision_start|>two<|vision_start|>"
     assert plain.decode([*ids, *plain.stop_ids]) == "two"
     assert describe(LocalOptions(str(folder))).info.settings["special_tokens"] is True
-
-
-def test_keys_are_built_on_only_where_positions_do_not_depend_on_the_length(load: Load) -> None:
-    import copy
-
-    from adapters.local.families import QwenFamily
-
-    assert not load("llava").family.reusable(10, 20)
-    family = load("qwen2.5-vl").family
-    assert isinstance(family, QwenFamily)
-    assert family.reusable(10, 100_000)
-    other = copy.copy(family)
-    other._config = copy.deepcopy(family.config)
-    other._config.text_config.rope_parameters["rope_type"] = "dynamic"
-    assert not other.reusable(10, 20)
 
 
 def test_what_a_model_cannot_take_is_told_in_one_line(load: Load) -> None:

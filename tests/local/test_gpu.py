@@ -11,16 +11,15 @@ pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 import torch
 
-from adapters.contract import Generation
+from adapters.contract import Generation, Request
 from adapters.conversation import Conversation, Reply, user
-from adapters.local import unloaded
 from adapters.local.contract import Encoded, Loaded, Work
 from adapters.local.generate import Generator
 from adapters.local.options import LocalOptions
 from adapters.local.padding import pad
 from adapters.local.sampling import picture_ids
 from tests.local.conftest import Checkpoint
-from tests.local.examples import go_on, ids_of, talks
+from tests.local.examples import go_on, ids_of, load_now, talks
 from tests.local.test_families import noise, shown
 from tests.local.tiny import FAMILIES
 
@@ -34,11 +33,10 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_two_rounds_are_those_of_single_rows_in_full(checkpoint: Checkpoint, family: str) -> None:
+def test_two_rounds_are_those_of_single_rows(checkpoint: Checkpoint, family: str) -> None:
     options = LocalOptions("hf", model_path=str(checkpoint(family)), dtype="float32")
-    loaded = unloaded.load(options, "cuda:0")
-    together = Generator(loaded)
-    alone = Generator(loaded, rows=1, kv_reuse=False)
+    loaded = load_now(options, "cuda:0")
+    together, alone = Generator(loaded), Generator(loaded, rows=1)
     for seed in range(2):
         open_talks = talks(loaded.model, 6, seed)
         for _ in range(2):
@@ -46,8 +44,7 @@ def test_two_rounds_are_those_of_single_rows_in_full(checkpoint: Checkpoint, fam
             replies = ids_of(together.run(works))
             assert replies == ids_of(alone.run(works))
             go_on(open_talks, replies)
-    assert together.stats.reused == 12
-    assert together.stats.peak_bytes > 0
+    assert (together.counts["batches"], alone.counts["batches"]) == (4, 24)
 
 
 def test_float32_is_not_rounded_on_the_way(checkpoint: Checkpoint) -> None:
@@ -55,7 +52,7 @@ def test_float32_is_not_rounded_on_the_way(checkpoint: Checkpoint) -> None:
     torch.backends.cuda.matmul.allow_tf32 = True
     torch.backends.cudnn.allow_tf32 = True
     options = LocalOptions("hf", model_path=str(checkpoint("qwen2-vl")), dtype="float32")
-    loaded = unloaded.load(options, "cuda:0")
+    loaded = load_now(options, "cuda:0")
     source = torch.Generator().manual_seed(0)
     pixels = torch.randn(64, 3, 2, 14, 14, generator=source)
     kernels = torch.randn(1280, 3, 2, 14, 14, generator=source) / 34
@@ -72,11 +69,10 @@ def test_float32_is_not_rounded_on_the_way(checkpoint: Checkpoint) -> None:
 def test_sixteen_bits_are_the_default_and_follow_float32(
     checkpoint: Checkpoint, family: str
 ) -> None:
-    """In bfloat16, as models are run: each next token is, in float32, one of the best. Two rounds,
-    with what is kept of the first."""
+    """In bfloat16, as models are run: each next token is, in float32, one of the best."""
     folder = str(checkpoint(family))
-    exact = unloaded.load(LocalOptions("hf", model_path=folder, dtype="float32"), "cuda:0")
-    loaded = unloaded.load(LocalOptions("hf", model_path=folder, dtype="bfloat16"), "cuda:0")
+    exact = load_now(LocalOptions("hf", model_path=folder, dtype="float32"), "cuda:0")
+    loaded = load_now(LocalOptions("hf", model_path=folder, dtype="bfloat16"), "cuda:0")
     assert loaded.model.dtype == torch.bfloat16
     generator = Generator(loaded)
     asked = [
@@ -84,7 +80,10 @@ def test_sixteen_bits_are_the_default_and_follow_float32(
     ]
     for place in ("round-1", "round-2"):
         works = [
-            Work(f"s{n}", 0, place, in_dtype(loaded.family.encode(talk, [IMAGES[n]])), LENGTH, True)
+            Work(
+                Request(talk, LENGTH, f"s{n}", place),
+                loaded.family.encode(talk, [IMAGES[n]]).lean(torch.bfloat16),
+            )
             for n, talk in enumerate(asked)
         ]
         replies = ids_of(generator.run(works))
@@ -93,17 +92,6 @@ def test_sixteen_bits_are_the_default_and_follow_float32(
             assert behind_the_best(exact, row, ids) < 0.05
             reply = Reply(text := loaded.family.decode(ids), native={"ids": ids, "text": text})
             asked[n] = asked[n].then(reply, user("and then?"))
-    assert generator.stats.reused == (len(IMAGES) if family in FAMILIES else 0)
-    assert generator.stats.peak_bytes > 0
-
-
-def in_dtype(row: Encoded) -> Encoded:
-    """The row with its pixels in the model's type, as the adapter prepares them."""
-    pictures = {
-        name: tensor.bfloat16() if tensor.is_floating_point() else tensor
-        for name, tensor in row.pictures.items()
-    }
-    return replace(row, pictures=pictures)
 
 
 def behind_the_best(loaded: Loaded, row: Encoded, ids: list[int]) -> float:
@@ -114,7 +102,7 @@ def behind_the_best(loaded: Loaded, row: Encoded, ids: list[int]) -> float:
     if types is not None:
         types = torch.cat([types, types.new_zeros(len(ids))])
     whole = replace(row, ids=torch.cat([row.ids, added]), token_types=types)
-    padded = pad([whole], loaded.family.pad_id, loaded.device)
+    padded = pad([whole], loaded.family.pad_id)
     inputs = loaded.family.inputs(loaded.model, padded)
     placed = {name: value.to(loaded.device) for name, value in inputs.items() if value is not None}
     with torch.no_grad():

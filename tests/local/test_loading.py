@@ -20,8 +20,8 @@ from adapters.local.batching import BatchAdapter
 from adapters.local.checkpoint import locate
 from adapters.local.factory import describe
 from adapters.local.options import LocalOptions
-from adapters.local.unloaded import load
 from tests.local.conftest import Checkpoint
+from tests.local.examples import load_now as load
 from tests.local.tiny import FAMILIES
 
 
@@ -215,7 +215,7 @@ def test_a_model_that_is_named_can_be_asked(checkpoint: Checkpoint) -> None:
     try:
         assert adapter.info.name == "qwen3-vl"
         assert isinstance(adapter, BatchAdapter)
-        assert adapter.rules.size == 3
+        assert adapter.rows == 3
         assert str(adapter.info.revision).startswith("sha256:")
     finally:
         asyncio.run(adapter.close())

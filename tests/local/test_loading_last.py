@@ -24,16 +24,16 @@ def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows when a model is loaded."""
-    from adapters.local import start
+    from adapters.local.loading import TransformersModel
 
     happened: list[str] = []
-    real = start.start
+    real = TransformersModel.load
 
-    def counted(*given: object) -> object:
+    def counted(model: TransformersModel) -> object:
         happened.append("loaded")
-        return real(*given)  # type: ignore[arg-type]
+        return real(model)
 
-    monkeypatch.setattr(start, "start", counted)
+    monkeypatch.setattr(TransformersModel, "load", counted)
     return happened
 
 

@@ -234,10 +234,9 @@ def test_memory_that_files_fill_counts_as_free(
 def test_a_user_is_told_what_takes_long(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from adapters.local import start
     from adapters.local.loading import TransformersModel
 
-    monkeypatch.setattr(start, "LONG_S", 0.01)
+    monkeypatch.setattr(factory, "LONG_S", 0.01)
     caplog.set_level(logging.INFO, "adapters")
     plain = TransformersModel.load
 

@@ -43,10 +43,9 @@ def test_options_arrive_in_their_own_types() -> None:
         "qwen2.5-vl",
         "",
         model_path="x",
-        devices="cuda:0, cuda:1",
+        devices="cuda:1",
         max_pixels="1000000",
         batch_size="8",
-        kv_reuse="false",
         trust_remote_code=True,
         quantization="4bit",
         dtype="float16",
@@ -55,10 +54,9 @@ def test_options_arrive_in_their_own_types() -> None:
         "Qwen/Qwen2.5-VL-7B-Instruct",
         name="qwen2.5-vl",
         model_path="x",
-        devices=("cuda:0", "cuda:1"),
+        devices=("cuda:1",),
         max_pixels=1_000_000,
         batch_size=8,
-        kv_reuse=False,
         trust_remote_code=True,
         quantization="4bit",
         dtype="float16",
@@ -75,7 +73,7 @@ def local(**values: object) -> Settings:
 
 def test_a_run_is_bound_to_what_changes_replies_and_to_nothing_else() -> None:
     plain = local()
-    carried = local(batch_size=4, devices="cpu", kv_reuse=False, model_path="/here")
+    carried = local(batch_size=4, devices="cpu", model_path="/here")
     assert on_record(carried) == on_record(plain)
     assert not {"dtype", "model_path", "trust_remote_code"} & on_record(plain).keys()
     for other in (
@@ -111,7 +109,7 @@ def test_a_run_goes_on_with_other_means_but_not_with_another_model(
     assert stored["model"]["revision"].startswith("sha256:")
     assert stored["model"]["settings"]["dtype"] == "float32"
     (session,) = stored["sessions"]
-    for name, value in (("batch_size", 2), ("devices", "cpu"), ("kv_reuse", True)):
+    for name, value in (("batch_size", 2), ("devices", "cpu")):
         assert session["settings"][name] == value
 
     moved = shutil.move(folder, place / "moved")
@@ -119,8 +117,6 @@ def test_a_run_goes_on_with_other_means_but_not_with_another_model(
         *base,
         "--adapter-option",
         f"model_path={moved}",
-        "--adapter-option",
-        "kv_reuse=no",
         "--adapter-option",
         "batch_size=auto",
     )

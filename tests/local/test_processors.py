@@ -19,9 +19,9 @@ from adapters.local.checkpoint import locate
 from adapters.local.loading import family as family_in
 from adapters.local.options import LocalOptions
 from adapters.local.processors import image_only
-from adapters.local.unloaded import load as load_now
 from tests.local import zoo
 from tests.local.conftest import Checkpoint, Load
+from tests.local.examples import load_now
 from tests.local.others import metaspace
 
 CODE = """

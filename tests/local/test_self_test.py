@@ -21,17 +21,17 @@ from adapters import make
 from adapters.contract import Adapter, Fatal
 from adapters.conversation import Reply
 from adapters.local.self_test import TESTED
-from adapters.local.writer import CACHE
-from tests.adapters.support import Pictures as NoPictures
 from tests.harness.commands import tool
 from tests.local import test_seq2seq
 from tests.local.conftest import Checkpoint
-from tests.local.test_adapter import Pictures
+from tests.local.test_adapter import answered
 from tests.local.test_every_family import questions, requests
 from tests.local.test_seq2seq import ask, folder  # noqa: F401 (a fixture)
 
 Call = Callable[..., Any]
 Wrapper = Callable[[Call], Call]
+CACHES = ("past_key_values", "cache")
+"""Names that versions of transformers have for the cache of a call."""
 KINDS = {
     "qwen2-vl": "Qwen2VLForConditionalGeneration",
     "llava": "LlavaForConditionalGeneration",
@@ -69,7 +69,8 @@ def cache_lost(forward: Call) -> Call:
 
     @functools.wraps(forward)
     def changed(self: Any, *args: Any, **given: Any) -> Any:
-        given.pop(CACHE, None)
+        for name in CACHES:
+            given.pop(name, None)
         given.pop("attention_mask", None)
         return forward(self, *args, **{**given, "position_ids": None})
 
@@ -82,13 +83,17 @@ def cache_shifted(forward: Call) -> Call:
     @functools.wraps(forward)
     def changed(self: Any, *args: Any, **given: Any) -> Any:
         out = forward(self, *args, **given)
-        cache = given.get(CACHE)
+        cache = cache_of(given)
         if cache is not None:
             for layer in cache.layers:
                 layer.keys.zero_()
         return out
 
     return changed
+
+
+def cache_of(given: dict[str, Any]) -> Any:
+    return next((given[name] for name in CACHES if given.get(name) is not None), None)
 
 
 @contextmanager
@@ -106,7 +111,7 @@ async def closed(adapter: Adapter) -> None:
 
 def written(adapter: Any, name: str, rows: Sequence[int]) -> list[object]:
     asked = [questions(name)[row] for row in rows]
-    replies = [asyncio.run(adapter.ask_many([r], Pictures())) for r in requests(asked, "round-1")]
+    replies = [asyncio.run(answered(adapter, [r])) for r in requests(asked, "round-1")]
     return [reply.token_ids for (reply,) in replies if isinstance(reply, Reply)]
 
 
@@ -121,7 +126,7 @@ def test_a_healthy_model_is_neither_refused_nor_told_about(
     checkpoint: Checkpoint, name: str, dtype: str
 ) -> None:
     with opened(checkpoint(name), batch_size=3, dtype=dtype) as adapter:
-        assert adapter.rules.size == 3
+        assert adapter.rows == 3
         assert adapter.notices() == []
 
 
@@ -134,10 +139,10 @@ def test_rows_that_change_each_other_are_answered_one_at_a_time(
         wanted = written(adapter, name, range(4))
     patched(monkeypatch, KINDS[name], wrapper)
     with opened(checkpoint(name), batch_size=4) as adapter:
-        assert adapter.rules.size == 1
+        assert adapter.rows == 1
         assert adapter.notices() == [
-            f"hf: batches of one row, since with transformers {VERSION} it does not answer two "
-            "rows in a batch as it answers each alone"
+            f"{adapter.info.name}: batches of one row, since with transformers {VERSION} it does "
+            "not answer two rows in a batch as it answers each alone"
         ]
         assert adapter.notices() == []
         assert written(adapter, name, range(4)) == wanted
@@ -183,27 +188,6 @@ def test_a_refused_model_ends_the_run_with_one_line(
     assert not list(out.glob("calls.jsonl"))
 
 
-def test_kept_keys_that_do_not_hold_are_refused_unless_nothing_is_kept(
-    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from adapters.local.families import QwenFamily
-
-    right = QwenFamily.continued_inputs
-
-    def shifted(self: Any, model: Any, padded: Any, cached: int) -> dict[str, Any]:
-        found = right(self, model, padded, cached)
-        return {
-            "position_ids": found["position_ids"] + torch.arange(found["position_ids"].shape[-1])
-        }
-
-    monkeypatch.setattr(QwenFamily, "continued_inputs", shifted)
-    where = checkpoint("qwen2-vl")
-    with pytest.raises(Fatal, match=r"earlier round .* give --adapter-option kv_reuse=no$"):
-        make(f"hf:{where}", devices="cpu")
-    with opened(where, kv_reuse=False, batch_size=4) as adapter:
-        assert adapter.rules.size == 4
-
-
 def test_scores_that_are_all_equal_are_no_difference(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +202,7 @@ def test_scores_that_are_all_equal_are_no_difference(
 
     patched(monkeypatch, KINDS["llava"], flat)
     with opened(checkpoint("llava"), batch_size=4) as adapter:
-        assert adapter.rules.size == 4
+        assert adapter.rows == 4
 
 
 def seq2seq(where: Path) -> Any:
@@ -230,19 +214,20 @@ def test_encoder_decoder_models_are_tried_in_the_same_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     adapter = seq2seq(folder)
-    assert (adapter.rules.size, adapter.notices()) == (4, [])
+    assert (adapter.rows, adapter.notices()) == (4, [])
     requests = [ask(texts, step=f"s{n}") for n, texts in enumerate(test_seq2seq.PROMPTS)]
-    wanted = asyncio.run(adapter.ask_many(requests, NoPictures()))
+    wanted = asyncio.run(answered(adapter, requests))
     asyncio.run(closed(adapter))
     kind = "T5ForConditionalGeneration"
     with monkeypatch.context() as broken:
         patched(broken, kind, rows_mixed)
         adapter = seq2seq(folder)
-        assert adapter.rules.size == 1
+        assert adapter.rows == 1
         (notice,) = adapter.notices()
         assert "batches of one row" in notice
         for request, other in zip(requests, wanted, strict=True):
-            (reply,) = asyncio.run(adapter.ask_many([request], NoPictures()))
+            (reply,) = asyncio.run(answered(adapter, [request]))
+            assert isinstance(reply, Reply) and isinstance(other, Reply)
             assert reply.token_ids == other.token_ids
         asyncio.run(closed(adapter))
     patched(monkeypatch, kind, cache_shifted_in_both)
@@ -273,7 +258,7 @@ def cache_shifted_in_both(forward: Call) -> Call:
     @functools.wraps(forward)
     def changed(self: Any, *args: Any, **given: Any) -> Any:
         out = forward(self, *args, **given)
-        cache = given.get(CACHE)
+        cache = cache_of(given)
         if cache is not None:
             for layer in cache.self_attention_cache.layers:
                 layer.keys.mul_(-3)

@@ -12,8 +12,9 @@ import pytest
 
 from adapters import Conversation, Fatal, Finish, Generation, Reply, Request, make, system, user
 from adapters.local.batching import BatchAdapter
-from tests.adapters.support import SCREENSHOT, Pictures
+from tests.adapters.support import SCREENSHOT
 from tests.harness.commands.tool import ONE_TASK, call, calls, isolate, summary
+from tests.local.test_adapter import answered
 
 torch = pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
@@ -75,7 +76,7 @@ def replies(folder: Path, *requests: Request, **options: Any) -> list[Reply]:
     async def talk() -> list[Reply]:
         adapter = make(f"seq2seq:{folder}", **options)
         try:
-            found = await adapter.ask_many(requests, Pictures())  # type: ignore[attr-defined]
+            found = await answered(adapter, requests)
             return [reply for reply in found if isinstance(reply, Reply)]
         finally:
             await adapter.close()
@@ -169,7 +170,7 @@ def test_the_model_declares_itself(folder: Path) -> None:
     adapter = make(f"seq2seq:{folder}", batch_size="7")
     info = adapter.info
     assert isinstance(adapter, BatchAdapter)
-    assert (adapter.rules.size, info.takes_pictures, info.billed) == (7, False, False)
+    assert (adapter.rows, info.takes_pictures, info.billed) == (7, False, False)
     assert info.settings["architecture"] == "T5ForConditionalGeneration"
     assert info.settings["dtype"] == "float32"
     assert info.revision is not None and info.revision.startswith("sha256:")

@@ -117,9 +117,6 @@ class Described:
     def check(self) -> None:
         """Memory is checked by `load`, when the number of parameters is known."""
 
-    def fetch(self) -> None:
-        fetch_weights(self.checkpoint)
-
     def load(self) -> Loaded:
         options, device = self.options, self.device
         folder, dtype = self.checkpoint.folder, self.dtype
@@ -134,7 +131,7 @@ class Described:
             advice = "try --adapter-option device_map=auto over several GPUs"
             asked_for = options.devices is not None
             check_memory(needed, device, self.checkpoint.source, advice, asked_for=asked_for)
-        self.fetch()
+        fetch_weights(self.checkpoint)
         load_weights(model, folder, dtype, partial(place_in, plan))
         if options.device_map:
             dispatch(model, plan)
@@ -160,7 +157,6 @@ def described(options: LocalOptions, device: str) -> Described:
     family = QwenVLFamily(
         _tokenizer(checkpoint, config),
         config.vision.image_size,
-        config.seq_length if config.use_dynamic_ntk else None,
         image_rule(config.vision.queries, options.max_pixels),
         OPEN_MODELS["seeclick" if checkpoint.seeclick else "qwen-vl-chat"].coordinates,
     )

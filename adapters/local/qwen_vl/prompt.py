@@ -27,9 +27,8 @@ from torch import Tensor
 from adapters.contract import Coordinates, Fatal, ImageRule
 from adapters.conversation import Conversation, Message, Text
 from adapters.local.contract import Encoded, Padded
-from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.tokenizer import END_OF_TEXT, IM_END, IM_START, Tokenizer
-from adapters.local.qwen_vl.vision import ntk_alpha, positions
+from adapters.local.qwen_vl.vision import positions
 
 if TYPE_CHECKING:
     from adapters.local.qwen_vl.model import QwenVL
@@ -63,23 +62,15 @@ def pixel_values(images: Sequence[Image.Image], side: int) -> Tensor:
 SYSTEM = "You are a helpful assistant."
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """Token ids, and how many of them precede the end of the last reply inserted by its ids."""
-
-    ids: list[int]
-    built_on: int
-
-
 def stop_ids(tokenizer: Tokenizer) -> tuple[int, ...]:
     return tuple(tokenizer.specials[name] for name in (IM_END, IM_START, END_OF_TEXT))
 
 
-def encoded(conversation: Conversation, tokenizer: Tokenizer) -> Prompt:
+def encoded(conversation: Conversation, tokenizer: Tokenizer) -> list[int]:
     """Encode the prompt for the reply to a conversation's last message. Raises `Fatal`.
 
     Pictures are numbered through the conversation. A reply is put in by the ids that were
-    generated, when its message carries them (`native`): kept keys and values stay valid.
+    generated, when its message carries them (`native`).
     """
     messages = conversation.messages
     if not messages or messages[-1].role == "assistant":
@@ -87,7 +78,7 @@ def encoded(conversation: Conversation, tokenizer: Tokenizer) -> Prompt:
     start, end = tokenizer.specials[IM_START], tokenizer.specials[IM_END]
     newline = tokenizer.encode("\n")
     ids: list[int] = []
-    built_on = pictures = 0
+    pictures = 0
 
     def turn(role: str, body: Sequence[int]) -> None:
         ids.extend((*([*newline] if ids else []), start, *tokenizer.encode(role), *newline, *body))
@@ -102,14 +93,12 @@ def encoded(conversation: Conversation, tokenizer: Tokenizer) -> Prompt:
             body, pictures = _body(message, tokenizer, pictures)
             turn(message.role, [*body, end])
             continue
-        closed = bool(generated) and generated[-1] == end
         if generated and generated[-1] in stop_ids(tokenizer):
             generated = generated[:-1]
         turn("assistant", generated)
-        built_on = len(ids) + closed
         ids.append(end)
     turn("assistant", [])
-    return Prompt(ids, built_on)
+    return ids
 
 
 def _body(message: Message, tokenizer: Tokenizer, pictures: int) -> tuple[list[int], int]:
@@ -154,21 +143,17 @@ def image_rule(queries: int, max_pixels: int | None = None) -> ImageRule:
     )
 
 
-def cache_bytes(config: QwenVLConfig, dtype: torch.dtype) -> int:
-    """Keys and values of a token, for every head: 0.5 MB at the published size in 16 bits."""
-    return int(config.num_hidden_layers * 2 * config.attention_size * dtype.itemsize)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class QwenVLFamily:
-    """`trained` is the prompt length up to which keys never change; None without dynamic NTK."""
+    """The tokenizer, and the side in pixels to which pictures are squeezed."""
 
     tokenizer: Tokenizer
     image_size: int
-    trained: int | None
     image_rule: ImageRule | None
     coordinates: Coordinates | None
     name: str = "qwen-vl"
+
+    takes_pictures = True
 
     @property
     def opens_thought(self) -> bool:
@@ -187,12 +172,12 @@ class QwenVLFamily:
         return self.tokenizer.specials[END_OF_TEXT]
 
     def encode(self, conversation: Conversation, images: Sequence[Image.Image]) -> Encoded:
-        prompt = encoded(conversation, self.tokenizer)
+        ids = encoded(conversation, self.tokenizer)
         wanted = len(conversation.pictures)
         if len(images) != wanted:
             raise Fatal(f"{len(images)} images for a conversation with {wanted} pictures")
         pictures = {"pixel_values": pixel_values(images, self.image_size)} if images else {}
-        return Encoded(torch.tensor(prompt.ids), None, pictures, prompt.built_on)
+        return Encoded(torch.tensor(ids), None, pictures)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Special tokens are left out, but for boxes: `<ref>..</ref><box>(x1,y1),(x2,y2)</box>`."""
@@ -203,17 +188,5 @@ class QwenVLFamily:
 
     def inputs(self, model: QwenVL, padded: Padded) -> dict[str, Any]:
         """Positions and the NTK alpha from each row's own length, and the rows' pictures."""
-        return {**self.continued_inputs(model, padded, 0), **padded.pictures}
-
-    def continued_inputs(self, model: QwenVL, padded: Padded, cached: int) -> dict[str, Any]:
-        lengths = padded.mask.sum(-1)
-        return {"position_ids": positions(padded.mask), "ntk_alpha": model.alphas(lengths)}
-
-    def reusable(self, before: int, now: int) -> bool:
-        """Return True within one NTK step only: another rotary base makes keys wrong."""
-        return self.trained is None or (
-            ntk_alpha(before, self.trained) == ntk_alpha(now, self.trained)
-        )
-
-    def cache_bytes_per_token(self, model: QwenVL) -> int:
-        return cache_bytes(model.config, model.dtype)
+        alphas = model.alphas(padded.mask.sum(-1))
+        return {"position_ids": positions(padded.mask), "ntk_alpha": alphas, **padded.pictures}

@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.contract import Adapter, AdapterInfo, Fault, PictureSource, Request
 from adapters.conversation import Conversation, Picture, Reply, Usage, user
-from adapters.local.batching import BatchAdapter, BatchRules
+from adapters.local.batching import BatchAdapter
 from harness.dialogue import Ask, Dialogue
 from harness.engine import Engine, EnginePolicy, Job, Lane, Outcome, RetryPolicy
 from harness.pictures import PictureStore
@@ -68,24 +68,27 @@ class Model:
         return None
 
 
-class BatchModel(BatchAdapter):
-    """The same in batches, which are kept."""
+@dataclass(frozen=True)
+class Measured:
+    """A request, and its length in characters."""
+
+    request: Request
+
+    @property
+    def length(self) -> int:
+        return sum(len(message.text) for message in self.request.conversation.messages)
+
+
+class BatchModel(BatchAdapter[Measured]):
+    """The same in batches, which are kept. Working on one takes `batch_s` seconds."""
 
     def __init__(
-        self,
-        answer: Answer = echo,
-        *,
-        batch_size: int = 4,
-        batches_at_once: int = 1,
-        open_dialogues: int | None = None,
-        linger_s: float = 0.25,
-        **info: Any,
+        self, answer: Answer = echo, *, batch_size: int = 4, batch_s: float = 0.0, **info: Any
     ) -> None:
         self.model = Model(answer, **info)
-        rules = BatchRules(batch_size, batches_at_once, open_dialogues, linger_s)
-        super().__init__(self.model.info, rules)
+        super().__init__(self.model.info, batch_size)
+        self._batch_s = batch_s
         self.batches: list[list[tuple[str, str]]] = []
-        self.released: list[str] = []
 
     @property
     def asked(self) -> list[Request]:
@@ -99,23 +102,19 @@ class BatchModel(BatchAdapter):
     def most(self) -> int:
         return self.model.most
 
-    async def ask_many(
-        self, requests: Sequence[Request], pictures: PictureSource
-    ) -> list[Reply | Fault]:
-        self.batches.append([(r.unit_id, r.place) for r in requests])
+    async def prepare(self, request: Request, pictures: PictureSource) -> Measured:
+        return Measured(request)
+
+    async def answer(self, batch: Sequence[Measured]) -> list[Reply | Fault]:
+        self.batches.append([(m.request.unit_id, m.request.place) for m in batch])
+        await asyncio.sleep(self._batch_s)
         results: list[Reply | Fault] = []
-        for request in requests:
+        for one in batch:
             try:
-                results.append(await self.model.ask(request, pictures))
+                results.append(await self.model.ask(one.request, PictureStore()))
             except Fault as fault:
                 results.append(fault)
         return results
-
-    async def prepare(self, request: Request, pictures: PictureSource) -> int:
-        return sum(len(message.text) for message in request.conversation.messages)
-
-    async def release(self, unit_id: str) -> None:
-        self.released.append(unit_id)
 
     def notices(self) -> list[str]:
         return []

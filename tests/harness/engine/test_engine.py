@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.contract import Fatal, Fault, PictureSource, Request
+from adapters.contract import Fatal, Fault, Request
 from adapters.conversation import Conversation, Finish, Picture, Reply, Usage, system, user
 from harness.dialogue import Ask, Dialogue, replies_of, together
 from harness.engine import (
@@ -37,6 +37,7 @@ from tests.harness.engine.support import (
     say,
     two_rounds,
 )
+from tests.harness.engine.virtual import hold
 
 
 def test_dialogues_hear_their_own_replies_and_predict() -> None:
@@ -627,13 +628,29 @@ def test_an_adapter_that_returns_something_else_ends_the_run_in_one_line(
 
 def test_a_batch_with_too_few_replies_ends_the_run_in_one_line() -> None:
     class Few(BatchModel):
-        async def ask_many(
-            self, requests: Sequence[Request], pictures: PictureSource
-        ) -> list[Reply | Fault]:
+        async def answer(self, batch: object) -> list[Reply | Fault]:
             return []
 
     with pytest.raises(Fatal, match="0 replies came for a batch of 1 requests"):
         run(engine(Few()), [two_rounds("a")])
+
+
+def test_a_model_on_this_machine_is_asked_as_much_as_it_takes_from_the_start() -> None:
+    """Servers are asked little at first; see `RateLimit`."""
+    most = []
+    for provider in ("local", "test"):
+        seen: list[int] = []
+        model = Model(provider=provider, concurrency=16)
+
+        async def answer(request: Request, seen: list[int] = seen, model: Model = model) -> Reply:
+            await asyncio.sleep(1)
+            seen.append(model.most)
+            return echo(request)
+
+        model._answer = answer
+        hold(engine(model), [two_rounds(f"s{n}") for n in range(30)])
+        most.append(seen[0])
+    assert most == [16, 4]
 
 
 def test_pictures_are_asked_for_ahead_only_when_they_will_be_sent() -> None:

@@ -26,7 +26,6 @@ from harness.engine import (
 )
 from harness.runs import CallRecord
 from parsers.records import Prediction, Status
-from tests.adapters.gathering.virtual import hold, virtually
 from tests.harness.engine.roles import (
     PLACES,
     Room,
@@ -38,6 +37,7 @@ from tests.harness.engine.roles import (
     vector_of,
 )
 from tests.harness.engine.support import BatchModel, Log, Model, echo, engine, run, say
+from tests.harness.engine.virtual import hold, virtually
 
 DONE = Prediction.of(Status.ANSWERED)
 

@@ -25,8 +25,8 @@ from harness.engine import (
     TooManyFailures,
 )
 from harness.engine.limits import RateLimit, TierChoice
-from tests.adapters.gathering.virtual import hold, virtually
 from tests.harness.engine.support import Log, Model, echo, engine, rounds, two_rounds
+from tests.harness.engine.virtual import hold, virtually
 
 FLEX = RetryPolicy(attempts=40, patience_s=3600.0)
 

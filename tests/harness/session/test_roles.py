@@ -440,7 +440,7 @@ def test_the_name_of_a_role_can_be_written_as_an_option() -> None:
 
 
 def test_a_model_that_answers_in_batches_answers_for_a_role_in_the_same_batches() -> None:
-    model = BatchModel(lambda request: Reply("Search for it"), batch_size=3, open_dialogues=4)
+    model = BatchModel(lambda request: Reply("Search for it"), batch_size=3)
     run = harness.evaluate(
         model=model,
         benchmark="sample",

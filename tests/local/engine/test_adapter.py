@@ -35,7 +35,7 @@ def request(number: int, generation: Generation = SHORT, words: int = 1, side: i
     """A first round about a picture whose sides are multiples of `side`."""
     picture = Picture(f"{number:x}", "plain", (2 + number % 3) * side, 4 * side)
     asked = user(picture, "book a flight" * words, f" number {number}")
-    return Request(Conversation((asked,)), generation, f"s{number}", "round-1", continues=True)
+    return Request(Conversation((asked,)), generation, f"s{number}", "round-1")
 
 
 def saying(text: str) -> Request:

@@ -28,8 +28,7 @@ def test_options_become_the_engines_arguments(engine: Engine, log: Log) -> None:
         max_pixels=100_352,
         max_num_seqs=4,
         max_model_len=2_048,
-        kv_reuse=False,
-        engine_args={"gpu_memory_utilization": 0.5},
+        engine_args={"gpu_memory_utilization": 0.5, "enable_prefix_caching": False},
     )
     given = arguments(log)
     assert given["generation_config"] == "vllm"
@@ -45,7 +44,10 @@ def test_options_become_the_engines_arguments(engine: Engine, log: Log) -> None:
     assert environment["VLLM_BATCH_INVARIANT"] == "0"
     assert environment["VLLM_NO_USAGE_STATS"] == "1"
     assert "CUDA_VISIBLE_DEVICES" not in environment
-    assert adapter.info.settings["engine_args"] == {"gpu_memory_utilization": 0.5}
+    assert adapter.info.settings["engine_args"] == {
+        "gpu_memory_utilization": 0.5,
+        "enable_prefix_caching": False,
+    }
     assert adapter.info.concurrency == 8
 
 

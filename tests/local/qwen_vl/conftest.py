@@ -45,6 +45,6 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(checkpoint: Path) -> Loaded:
     """The tiny checkpoint in float32 on the CPU."""
     from adapters.local.options import LocalOptions
-    from adapters.local.unloaded import load
+    from tests.local.examples import load_now as load
 
     return load(LocalOptions("qwen-vl", model_path=str(checkpoint)), "cpu")

@@ -42,21 +42,13 @@ def test_two_rounds_of_the_sample_say_the_same_however_they_are_run(tmp_path: Pa
     """The training length lies where some second rounds, of 1,850 to 2,060 tokens, pass it."""
     folder = tiny.build(tmp_path / "chat", seq_length=1975, **SMALL)
     where = ("--adapter-option", f"model_path={folder}")
-    kept = run("kept", "qwen-vl", *where, "--adapter-option", "batch_size=8")
-    assert len(kept) == 14
-    cached = [c["reply"]["usage"]["cached"] for c in kept.values() if c["place"] == "round-2"]
-    assert 0 < sum(bool(count) for count in cached) < len(cached)
-    alone = run(
-        "alone",
-        "qwen-vl",
-        *where,
-        "--adapter-option",
-        "batch_size=1",
-        "--adapter-option",
-        "kv_reuse=no",
-    )
-    assert told(alone) == told(kept)
-    manifest = json.loads(Path("kept/manifest.json").read_text())
+    together = run("together", "qwen-vl", *where, "--adapter-option", "batch_size=8")
+    assert len(together) == 14
+    lengths = [call["reply"]["usage"]["input"] for call in together.values()]
+    assert 0 < sum(length > 1975 for length in lengths) < len(lengths)
+    alone = run("alone", "qwen-vl", *where, "--adapter-option", "batch_size=1")
+    assert told(alone) == told(together)
+    manifest = json.loads(Path("together/manifest.json").read_text())
     assert manifest["model"]["settings"]["implementation"] == "adapters.qwen_vl"
     assert manifest["sessions"][0]["measured"]["model"]["pillow"]
 

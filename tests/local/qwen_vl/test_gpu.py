@@ -19,7 +19,7 @@ from adapters.local.qwen_vl.config import QwenVLConfig
 from adapters.local.qwen_vl.loading import empty_model
 from adapters.local.qwen_vl.prompt import pixel_values
 from adapters.local.qwen_vl.weights import load_weights
-from adapters.local.unloaded import load
+from tests.local.examples import load_now as load
 from tests.local.qwen_vl.test_positions import LENGTHS, continued, row
 
 pytestmark = [
@@ -56,7 +56,7 @@ def test_sixteen_bits_are_the_default_and_padding_leaves_no_trace(
     loaded = load(LocalOptions("qwen-vl", model_path=str(checkpoint), attn=attn), "cuda:0")
     assert loaded.model.dtype == torch.bfloat16
     rows = [row(loaded, length, pictures=1) for length in LENGTHS]
-    padded = pad(rows, loaded.family.pad_id, "cuda:0")
+    padded = pad(rows, loaded.family.pad_id)
     given = {k: v.cuda() for k, v in loaded.family.inputs(loaded.model, padded).items()}
     with torch.inference_mode():
         logits = loaded.model(padded.ids.cuda(), padded.mask.cuda(), **given).logits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,7 @@ def test_the_published_model_has_as_many_values_as_the_published_files() -> None
 
 
 def test_keys_and_values_of_the_published_model_take_half_a_megabyte_a_token() -> None:
-    from adapters.local.qwen_vl.prompt import cache_bytes
+    from adapters.local.memory import cache_bytes
 
-    config = QwenVLConfig.of(PUBLISHED)
-    assert cache_bytes(config, torch.bfloat16) == 2 * 32 * 32 * 128 * 2 == 2**19
+    model = SimpleNamespace(config=QwenVLConfig.of(PUBLISHED), dtype=torch.bfloat16)
+    assert cache_bytes(model) == 2 * 32 * 32 * 128 * 2 == 2**19

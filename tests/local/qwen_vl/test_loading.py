@@ -17,10 +17,11 @@ import torch
 from adapters.contract import Fatal
 from adapters.local.checkpoint import is_qwen_vl
 from adapters.local.contract import Loaded
+from adapters.local.memory import cache_bytes
 from adapters.local.options import LocalOptions
 from adapters.local.qwen_vl.loading import described, place_in
 from adapters.local.qwen_vl.tokenizer import foreign_kind
-from adapters.local.unloaded import load
+from tests.local.examples import load_now as load
 from tests.local.qwen_vl import tiny
 
 
@@ -72,7 +73,7 @@ def test_the_type_is_the_one_asked_for(checkpoint: Path, dtype: str, kept: int) 
     loaded = load(at(checkpoint, dtype=dtype), "cpu")
     assert loaded.model.dtype.itemsize == kept
     # Two layers, four heads of 32, keys and values.
-    assert loaded.family.cache_bytes_per_token(loaded.model) == 2 * 4 * 32 * 2 * kept
+    assert cache_bytes(loaded.model) == 2 * 4 * 32 * 2 * kept
     ids = torch.arange(40)[None]
     assert loaded.model.generate(ids, max_new_tokens=2).shape == (1, 42)
 

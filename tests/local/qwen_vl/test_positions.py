@@ -19,7 +19,6 @@ from adapters.local.contract import Encoded, Loaded
 from adapters.local.padding import pad
 from adapters.local.qwen_vl.prompt import pixel_values
 from adapters.local.qwen_vl.vision import ntk_alpha, positions
-from adapters.local.writer import CACHE
 
 # Prompt lengths around the training length of 128 and its doublings: alpha 1, 1, 3, 3, 7.
 LENGTHS = (30, 128, 129, 200, 300)
@@ -62,12 +61,11 @@ def row(loaded: Loaded, length: int, pictures: int = 0, seed: int = 0) -> Encode
 
 
 def continued(loaded: Loaded, rows: list[Encoded], new: int = 8) -> list[list[int]]:
-    padded = pad(rows, loaded.family.pad_id, loaded.device)
+    padded = pad(rows, loaded.family.pad_id)
     given = loaded.family.inputs(loaded.model, padded)
     out = loaded.model.generate(
         input_ids=padded.ids.to(loaded.device),
         attention_mask=padded.mask.to(loaded.device),
-        **{CACHE: DynamicCache(config=loaded.model.config)},
         max_new_tokens=new,
         do_sample=False,
         **{name: tensor.to(loaded.device) for name, tensor in given.items()},
@@ -84,7 +82,7 @@ def test_a_left_padded_batch_says_what_its_rows_say_alone(loaded: Loaded) -> Non
 
 def test_generate_finds_alpha_and_positions_by_itself(loaded: Loaded) -> None:
     rows = [row(loaded, length) for length in LENGTHS]
-    padded = pad(rows, loaded.family.pad_id, "cpu")
+    padded = pad(rows, loaded.family.pad_id)
     out = loaded.model.generate(
         padded.ids, attention_mask=padded.mask, max_new_tokens=8, do_sample=False
     )
@@ -94,7 +92,7 @@ def test_generate_finds_alpha_and_positions_by_itself(loaded: Loaded) -> None:
 @pytest.mark.parametrize("length", [100, 300])
 def test_a_prompt_read_in_pieces_gives_the_same_logits(loaded: Loaded, length: int) -> None:
     rows = [row(loaded, length, pictures=1), row(loaded, length - 37)]
-    padded = pad(rows, loaded.family.pad_id, "cpu")
+    padded = pad(rows, loaded.family.pad_id)
     model, given = loaded.model, loaded.family.inputs(loaded.model, padded)
     places, alpha = given["position_ids"], given["ntk_alpha"]
     with torch.inference_mode():

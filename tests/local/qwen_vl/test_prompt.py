@@ -36,7 +36,7 @@ def shown(ids: list[int]) -> str:
 
 
 def prompt(*messages: Message) -> str:
-    return shown(encoded(Conversation(messages), TOKENIZER).ids)
+    return shown(encoded(Conversation(messages), TOKENIZER))
 
 
 def test_a_first_round_reads_as_the_model_was_trained() -> None:
@@ -78,30 +78,25 @@ def test_the_second_round_goes_on_with_the_ids_of_the_first() -> None:
     # Ids that no tokenizer would choose for this text.
     generated = [*b"CL", *b"ICK", END]
     second = encoded(first.then(reply(generated), user("Which one?")), TOKENIZER)
-    before = encoded(first, TOKENIZER).ids
-    assert second.ids[: len(before)] == before
-    assert second.ids[len(before) : second.built_on] == generated
-    assert shown(second.ids[second.built_on :]) == (
+    before = encoded(first, TOKENIZER)
+    end = len(before) + len(generated)
+    assert second[:end] == [*before, *generated]
+    assert shown(second[end:]) == (
         "\n<|im_start|>user\nWhich one?<|im_end|>\n<|im_start|>assistant\n"
     )
 
 
-@pytest.mark.parametrize(
-    ("ending", "kept"),
-    [([], 5), ([START], 5), ([TOKENIZER.specials["<|endoftext|>"]], 5), ([END], 6)],
-)
-def test_a_reply_that_ended_otherwise_is_closed(ending: list[int], kept: int) -> None:
+@pytest.mark.parametrize("ending", [[], [START], [TOKENIZER.specials["<|endoftext|>"]], [END]])
+def test_a_reply_that_ended_otherwise_is_closed(ending: list[int]) -> None:
     first = Conversation((user("What now?"),))
     second = encoded(first.then(reply([*b"CLICK", *ending]), user("Go on")), TOKENIZER)
-    assert "assistant\nCLICK<|im_end|>\n<|im_start|>user" in shown(second.ids)
-    assert second.built_on == len(encoded(first, TOKENIZER).ids) + kept
+    assert "assistant\nCLICK<|im_end|>\n<|im_start|>user" in shown(second)
 
 
 def test_a_reply_with_another_text_than_its_ids_is_read_as_text() -> None:
     changed = Message("assistant", (Text("TYPE"),), {"ids": [1, 2, END], "text": "CLICK"})
     made = encoded(Conversation((user("a"), changed, user("b"))), TOKENIZER)
-    assert "assistant\nTYPE<|im_end|>" in shown(made.ids)
-    assert made.built_on == 0
+    assert "assistant\nTYPE<|im_end|>" in shown(made)
 
 
 HOSTILE = st.lists(st.one_of(st.sampled_from(SPECIALS), st.text(max_size=6)), max_size=5)
@@ -109,8 +104,8 @@ HOSTILE = st.lists(st.one_of(st.sampled_from(SPECIALS), st.text(max_size=6)), ma
 
 @given(HOSTILE.map("".join))
 def test_page_text_opens_no_turn_and_no_picture(text: str) -> None:
-    made = encoded(Conversation((user(PICTURE, text),)), TOKENIZER).ids
-    plain = encoded(Conversation((user(PICTURE, "x"),)), TOKENIZER).ids
+    made = encoded(Conversation((user(PICTURE, text),)), TOKENIZER)
+    plain = encoded(Conversation((user(PICTURE, "x"),)), TOKENIZER)
     for number in TOKENIZER.specials.values():
         assert made.count(number) == plain.count(number)
 

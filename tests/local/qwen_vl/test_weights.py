@@ -19,7 +19,7 @@ from safetensors.torch import save_file
 from adapters.contract import Fatal
 from adapters.local.contract import Loaded
 from adapters.local.options import LocalOptions
-from adapters.local.unloaded import load
+from tests.local.examples import load_now as load
 from tests.local.qwen_vl import tiny
 
 State = dict[str, torch.Tensor]
