@@ -202,12 +202,6 @@ class UnitKind:
         return iter(dataset.entries)
 
     @classmethod
-    def outlined(cls, dataset: Dataset[Any]) -> Iterator[tuple[str, str]]:
-        """List the selected units without preparing them, in order: the goal
-        and the right answer in words, "" for what is not. Raises `DataError`."""
-        return ((unit.goal, cls.right(unit)) for unit in cls.listed(dataset))
-
-    @classmethod
     def right(cls, record: Unit[Any]) -> str:
         """The right answer of a unit in a few words, with the reason if it is invalid."""
         gold = getattr(record.detail, "gold", "")

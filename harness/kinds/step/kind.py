@@ -293,11 +293,6 @@ class RecordedSteps(UnitKind):
                 yield unlisted(row)
 
     @classmethod
-    def outlined(cls, dataset: Dataset[Any]) -> Iterator[tuple[str, str]]:
-        """No page is read."""
-        return ((goal, "") for goal in recorded_steps(dataset).goals())
-
-    @classmethod
     def right(cls, record: StepUnit) -> str:
         """The recorded action in a few words, with the reason why its row is invalid."""
         if record.invalid == UNREADABLE:

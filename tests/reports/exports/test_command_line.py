@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
-from reports.exports.facts import arguments_of, command_of, without_places
+from reports.exports.facts import command_of, without_places
 from tests.harness.commands.tool import call, isolate
 
 
@@ -33,7 +34,7 @@ def test_the_arguments_lead_to_the_run_that_they_were_read_from(
     assert first.code == 0, first.err
     before = Path("run/steps.jsonl").read_bytes()
     config = json.loads(Path("run/manifest.json").read_text())["config"]
-    again = call("run", *arguments_of(config), *to[2:])
+    again = call("run", *shlex.split(command_of(config))[2:], *to[2:])
     assert again.code == 0, again.err
     assert Path("run/steps.jsonl").read_bytes() == before
     assert command_of(config).startswith("vlm-eval run --model ")
