@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.runs import Run
-from harness.settings import OF_MODEL, SETTINGS, Setting
+from harness.settings import OF_MODEL, SETTINGS, Setting, without_places
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
 from reports.exports import ExportError
@@ -99,15 +97,13 @@ def average_text(run: Run, result: Result) -> str:
 
 ALWAYS = ("model", "benchmark")
 """Settings that a command always shows."""
-_ADDRESS = re.compile(r"\w[\w+.-]*://[^\s\"']+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
-_FOLDER = re.compile(r"(?<![\w./<~-])~?/(?:[^/\s\"'<>,;:]+/)+(?=[^/\s\"'<>,;:])")
 
 
 def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
     """Return the command that carries out a run with these settings on record, for others to read.
 
     Settings with their default are left out. Addresses and folders are private: `URL`, `FOLDER` and
-    the mere names of files replace them, and `[masked]` for secrets.
+    the mere names of files replace them (`harness.settings.places`), and `[masked]` for secrets.
 
     Args:
         config: the configuration on record (`Manifest.config`).
@@ -156,19 +152,4 @@ def public_text(name: str, value: Any) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
-    text = str(value)
-    if name == "base_url":
-        return "URL"
-    provider, colon, place = text.rpartition(":")
-    if Path(place).is_absolute() and not place.startswith("//"):
-        return f"{provider}{colon}{Path(place).name}"
-    return without_places(text)
-
-
-def without_places(text: str) -> str:
-    """Return a text such as an error message without addresses and folders.
-
-    >>> without_places("http://10.0.0.1:8000/v1 has no /home/me/models/mine")
-    'URL has no mine'
-    """
-    return _FOLDER.sub("", _ADDRESS.sub("URL", text))
+    return "URL" if name == "base_url" else without_places(str(value))

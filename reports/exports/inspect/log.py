@@ -11,6 +11,7 @@ from inspect_ai.model import GenerateConfig, ModelConfig
 
 from adapters.conversation import placeholder
 from harness.runs import Run, Unit
+from harness.settings import public
 from harness.tables import clean
 from parsers import Measure
 from reports.errors import classify_run
@@ -24,8 +25,6 @@ from reports.load import notes_of, unfinished_lines
 from reports.settings import settings_of
 from reports.view.points import page_of
 
-PRIVATE = ("base_url", "data", "endpoint")
-"""Ends of keys whose values are paths or addresses."""
 RATE = "rate"
 """The metric of measures of parents, such as task success, which have no averages."""
 GENERATION = ("temperature", "top_p", "seed", "reasoning_tokens")
@@ -83,19 +82,14 @@ def id_of(*parts: object) -> str:
     return hashlib.sha256(content).hexdigest()[:22]
 
 
-def public(values: Any, name: str = "") -> Any:
-    """Return settings on record without empty ones, paths and addresses."""
-    if isinstance(values, Mapping):
-        read = {k: public(one, k) for k, one in values.items() if not k.endswith(PRIVATE)}
-        return {k: one for k, one in read.items() if one not in (None, "", [], {})}
-    if isinstance(values, list | tuple):
-        return [public(one, name) for one in values]
-    return facts.public_text(name, values) if isinstance(values, str) else values
+def _known(values: Any) -> dict[str, Any]:
+    """Return public settings on record without empty ones."""
+    return {k: one for k, one in public(values).items() if one not in (None, "", [], {})}
 
 
 def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
     """Return the benchmark, the model and the settings of the run."""
-    manifest, arguments = run.manifest, public(run.manifest.config)
+    manifest, arguments = run.manifest, _known(run.manifest.config)
     git = _mapping(manifest.environment, "git")
     units = list(dict.fromkeys(one.unit_id for one in records))
     benchmark, repository = facts.benchmark_of(run), facts.repository_of(run)
@@ -105,7 +99,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
     revision = il.EvalRevision(type="git", origin="", commit=commit, dirty=dirty)
     parameters = dict(zip(GENERATION, map(arguments.get, RECORDED), strict=True))
     repeats = 1 + max((one.repeat for one in records), default=0)
-    chosen = public(_mapping(manifest.config, "roles")).items()
+    chosen = _known(_mapping(manifest.config, "roles")).items()
     roles = {k: str(name).replace(":", "/", 1) for k, name in chosen if "." not in k}
     return il.EvalSpec(
         eval_id=id_of("log", id),
@@ -142,8 +136,8 @@ def _metadata(run: Run) -> dict[str, Any]:
         "unfinished": " ".join(map(clean, unfinished_lines({run.name: run}))),
         "run": manifest.name,
         "command": facts.public_command(run),
-        "model": public(manifest.model),
-        "dataset": public(manifest.dataset),
+        "model": _known(manifest.model),
+        "dataset": _known(manifest.dataset),
         "prompts_sha256": manifest.prompts,
         "reading": manifest.reading,
     }
@@ -164,7 +158,7 @@ def _results(
         completed_samples=sum(sample.error is None for sample in samples),
         scores=[_score(measure, of) for measure, of in by_measure.items()],
         headline=_headline(main) if main else None,
-        metadata=public(counts),
+        metadata=_known(counts),
     )
 
 

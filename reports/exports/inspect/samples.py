@@ -13,10 +13,11 @@ from inspect_ai.scorer import Score
 
 from harness.runs import CallRecord, Spent, Unit
 from harness.runs.live_steps import Sight
+from harness.settings import without_places
 from parsers import Declaration
 from parsers.records import Scores
 from reports.errors import SUCCESS, UnitError
-from reports.exports.facts import public_text, without_places
+from reports.exports.facts import public_text
 from reports.exports.inspect.talk import Show, Talk, model_usage
 from reports.view.parts import Part, UnitPage, part_of
 
