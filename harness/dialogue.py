@@ -14,7 +14,7 @@ over sets. An interrupted dialogue can therefore be resumed by replaying what is
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -211,25 +211,6 @@ def hold_turns(
                 result: T = stop.value
                 return result
             answers = tuple(answer(as_tuple(asks)))
-            replies = answers if isinstance(asks, tuple) else answers[0]
-    finally:
-        dialogue.close()
-
-
-async def hold_async(
-    dialogue: Generator[Asks, Replies, T],
-    answer: Callable[[tuple[Call, ...]], Awaitable[Sequence[Result]]],
-) -> T:
-    """As `hold_turns`, with answers that are waited for."""
-    replies: Replies | None = None
-    try:
-        while True:
-            try:
-                asks = next(dialogue) if replies is None else dialogue.send(replies)
-            except StopIteration as stop:
-                result: T = stop.value
-                return result
-            answers = tuple(await answer(as_tuple(asks)))
             replies = answers if isinstance(asks, tuple) else answers[0]
     finally:
         dialogue.close()

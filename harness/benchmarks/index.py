@@ -111,11 +111,6 @@ class Layout(Protocol):
         """The list column with one entry per negative candidate; None if there is none."""
         ...
 
-    @property
-    def goal_column(self) -> str | None:
-        """The column with a step's task in words; None if it cannot be read alone."""
-        ...
-
     def records(
         self, group: Group, offsets: Collection[int], columns: Sequence[str] | None = None
     ) -> Iterator[tuple[int, Record]]:

@@ -56,7 +56,6 @@ class Mind2WebLayout(TableLayout):
         "action_reprs",
     )
     negatives_column: str | None = "neg_candidates"
-    goal_column: str | None = "confirmed_task"
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

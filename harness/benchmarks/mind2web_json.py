@@ -62,7 +62,6 @@ class OriginalLayout:
 
     spans: Mapping[Path, Sequence[TaskSpan]] = field(repr=False)
     negatives_column: str | None = "neg_candidates"
-    goal_column: str | None = None
     screenshots: Screenshots | None = None
     counts: bool = False
 

@@ -91,17 +91,6 @@ class StepDataset(Dataset[Address]):
             for _, record in self.layout.records(group, offsets, [column]):
                 yield len(record[column] or ())
 
-    def goals(self) -> Iterator[str]:
-        """Yield the task of each row in words, reading only that; "" where that is not possible."""
-        column = self.layout.goal_column
-        for group, entries in groupby(self.entries, lambda e: e.detail.group):
-            offsets = [entry.detail.offset for entry in entries]
-            known: dict[int, str] = {}
-            if column is not None:
-                records = self.layout.records(group, set(offsets), [column])
-                known = {offset: record[column] or "" for offset, record in records}
-            yield from (known.get(offset, "") for offset in offsets)
-
     @cached_property
     def fingerprint(self) -> dict[str, object]:
         """The data that was read: its origin, and every file with its size and SHA-256."""

@@ -88,7 +88,6 @@ class TildeLayout(TableLayout):
     what: str = "a snapshot"
     required: tuple[str, ...] = _CARD
     negatives_column: str | None = None
-    goal_column: str | None = "task_description"
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

@@ -85,7 +85,6 @@ class StepsLayout(TableLayout):
     actions: Mapping[str, Mapping[int, str]] = field(default_factory=dict, repr=False)
     what: str = "recorded steps (see docs/own-data.md)"
     negatives_column: str | None = None
-    goal_column: str | None = None
 
     @property
     def required(self) -> tuple[str, ...]:

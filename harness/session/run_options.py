@@ -265,8 +265,6 @@ class RunOptions(TypedDict, total=False):
     track: object | Sequence[object]
     """Experiment tracker to log to: trackio, wandb, or your own; NAME:PROJECT names a project
     there. May be repeated."""
-    track_texts: bool
-    """Tell it tasks, predictions and replies, too, in a table at the end."""
     judge: object | Sequence[object]
     """Model that judges each finished unit, by the benchmark's method or another one; the judgement
     is a run in RUN/judgments/. May be repeated; METHOD.base_url=URL and the like are settings of

@@ -10,6 +10,7 @@ declarations: those of the core lie in `asking` and `running`, those of each lea
 """
 
 from harness.settings.declared import LEAVES, Settings
+from harness.settings.places import public, without_places
 from harness.settings.record import (
     GROUPS,
     OF_MODEL,
@@ -66,8 +67,10 @@ __all__ = [
     "from_record",
     "of_session",
     "on_record",
+    "public",
     "read_settings",
     "unfolded",
     "unknown",
+    "without_places",
     "written",
 ]

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from typing import Any, TextIO
+from collections.abc import Mapping
+from contextlib import redirect_stdout
+from typing import Any
 
 from harness.trackers.config import package
-from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
+from harness.trackers.contract import PROJECT, Ending
 
 
 class TrackioTracker:
@@ -23,12 +23,12 @@ class TrackioTracker:
         self._project = project or PROJECT
         self._run: Any = None
 
-    def start(self, run: TrackedRun) -> str:
-        with _quiet():
+    def start(self, name: str, config: Mapping[str, Any]) -> str:
+        with redirect_stdout(_Muted(sys.stdout)):
             self._run = self._trackio.init(
                 project=self._project,
-                name=run.name,
-                config=dict(run.config),
+                name=name,
+                config=dict(config),
                 resume="allow",
                 private=True,
                 embed=False,
@@ -41,48 +41,27 @@ class TrackioTracker:
         self._run.log(dict(values), step=settled)
 
     def finish(self, ending: Ending) -> None:
-        values: dict[str, Any] = {}
         # A run that was complete before it was tracked has no points.
-        if not getattr(self._run, "_next_step", 0):
-            values |= ending.values
-        for name, table in (("results", ending.results), ("texts", ending.texts)):
-            if table is not None:
-                values[name] = self._table(table)
+        values = {} if getattr(self._run, "_next_step", 0) else dict[str, Any](ending.values)
+        if ending.rows:
+            rows = [list(row.values()) for row in ending.rows]
+            values["results"] = self._trackio.Table(columns=list(ending.rows[0]), data=rows)
         if values:
             self._run.log(values, step=ending.settled)
-        with _quiet():
+        with redirect_stdout(_Muted(sys.stdout)):
             self._run.finish()
-
-    def _table(self, table: Table) -> Any:
-        # The dashboard shows plain texts, neither Markdown nor HTML.
-        rows = [list(row) for row in table.rows]
-        return self._trackio.Table(columns=list(table.columns), data=rows)
 
 
 class _Muted:
-    """A stream that takes nothing from one thread, and everything from the others."""
+    """A stream that takes nothing from this thread, while others print as before."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._muted = threading.get_ident()
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._muted = stream, threading.get_ident()
 
-    def write(self, text: str) -> int:
+    def write(self, text: str) -> Any:
         if threading.get_ident() == self._muted:
             return len(text)
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what the package prints out of a run's output, which other threads print meanwhile."""
-    stream = sys.stdout
-    muted: Any = _Muted(stream)
-    sys.stdout = muted
-    try:
-        yield
-    finally:
-        if sys.stdout is muted:
-            sys.stdout = stream

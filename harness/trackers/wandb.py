@@ -16,12 +16,26 @@ from shlex import quote
 from typing import Any
 
 from harness.errors import UserError
-from harness.trackers.config import HIDDEN, package
-from harness.trackers.contract import PROJECT, Ending, Table, TrackedRun
+from harness.settings.places import HIDDEN
+from harness.trackers.config import package
+from harness.trackers.contract import PROJECT, Ending
 
-START_S, UPLOAD_S = 20, 20
-"""Longest wait for uploads at the end of a session, in seconds; the rest stays on disk."""
-_LONGEST_ID = 128
+SETTINGS = {
+    "console": "off",
+    "disable_git": True,
+    "save_code": False,
+    "silent": True,
+    # Longest waits, in seconds; what is not uploaded by then stays on disk.
+    "init_timeout": 20,
+    "finish_timeout": 20,
+    "host": HIDDEN,
+    "x_disable_stats": True,
+    "x_disable_meta": True,
+    "x_disable_machine_info": True,
+    "x_save_requirements": False,
+    # Otherwise the last quarter of a minute of a killed session is lost.
+    "x_transaction_log_flush_interval": 1.0,
+}
 
 
 class WandbTracker:
@@ -29,39 +43,23 @@ class WandbTracker:
 
     def __init__(self, project: str = "") -> None:
         self._wandb = package("wandb")
-        # Its tables look for pandas, which is imported here for the same reason.
-        import_module("pandas")
+        import_module("pandas")  # Its tables would import it on the tracker's thread.
         entity, _, name = project.rpartition("/")
         self._entity = entity or None
         self._project = name or os.environ.get("WANDB_PROJECT") or PROJECT
         self._run: Any = None
         self._need_key()
 
-    def start(self, run: TrackedRun) -> str:
-        wandb = self._wandb
-        self._run = tracked = wandb.init(
+    def start(self, name: str, config: Mapping[str, Any]) -> str:
+        self._run = tracked = self._wandb.init(
             entity=self._entity,
             project=self._project,
-            id=run_id(run.name),
-            name=run.name,
+            id=run_id(name),
+            name=name,
             resume="allow",
-            config=dict(run.config),
+            config=dict(config),
             allow_val_change=True,
-            settings=wandb.Settings(
-                console="off",
-                disable_git=True,
-                save_code=False,
-                silent=True,
-                init_timeout=START_S,
-                finish_timeout=UPLOAD_S,
-                host=HIDDEN,
-                x_disable_stats=True,
-                x_disable_meta=True,
-                x_disable_machine_info=True,
-                x_save_requirements=False,
-                # Otherwise the last quarter of a minute of a killed session is lost.
-                x_transaction_log_flush_interval=1.0,
-            ),
+            settings=self._wandb.Settings(**SETTINGS),
         )
         tracked.define_metric("settled")
         tracked.define_metric("*", step_metric="settled")
@@ -73,25 +71,21 @@ class WandbTracker:
         self._run.log({"settled": settled, **values})
 
     def finish(self, ending: Ending) -> None:
-        for name, table in (("results", ending.results), ("texts", ending.texts)):
-            if table is not None:
-                self._run.log({name: self._table(table)})
-        for name, value in ending.values.items():
+        if ending.rows:
+            columns, rows = list(ending.rows[0]), [list(row.values()) for row in ending.rows]
+            table = self._wandb.Table(columns=columns, data=rows, allow_mixed_types=True)
+            self._run.log({"results": table})
+        for name, value in {**ending.values, "settled": ending.settled}.items():
             self._run.summary[name] = value
-        self._run.summary["settled"] = ending.settled
         self._run.finish(exit_code=0 if ending.complete else 1)
-
-    def _table(self, table: Table) -> Any:
-        rows = [list(row) for row in table.rows]
-        return self._wandb.Table(columns=list(table.columns), data=rows, allow_mixed_types=True)
 
     def _need_key(self) -> None:
         """Raise `UserError` where the package would ask for a key on the terminal."""
-        settings = self._wandb.Settings(silent=True)
         try:
             from wandb.sdk.wandb_login import _login
 
-            if self._wandb.setup(settings).settings.mode in ("offline", "disabled", "dryrun"):
+            settings = self._wandb.setup(self._wandb.Settings(silent=True)).settings
+            if settings.mode in ("offline", "disabled", "dryrun"):
                 return
             known, _ = _login(prompt=False, _silent=True)
         except (ImportError, AttributeError, TypeError):  # No public name; other versions differ.
@@ -104,12 +98,12 @@ class WandbTracker:
 
 
 def run_id(name: str) -> str:
-    """A run's name as an id, which may not be long or have some characters.
+    """Return a run's name as an id, which may not be long or have some characters.
 
     >>> run_id("gpt-5.4-sample-k20-1a2b3c4d"), run_id("a:b")
     ('gpt-5.4-sample-k20-1a2b3c4d', 'a-b-89b4f9ff')
     """
     plain = re.sub(r"[^\w.-]", "-", name, flags=re.ASCII)
-    if plain == name and len(name) <= _LONGEST_ID:
+    if plain == name and len(name) <= 128:
         return name
-    return f"{plain[: _LONGEST_ID - 9]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{plain[:119]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -7,27 +7,14 @@
 |---|---|
 | `results` | a run's measures, one by one, as `vlm-eval report` computes them |
 | `facts` | facts about a run and its units other than their numbers |
-| `csv`, `eee`, `hub`, `inspect` | a format each |
+| `tables` (`csv`, `parquet`), `eee`, `hub`, `inspect` | formats |
 | `command` | `vlm-eval export` |
 
 A format is a frozen dataclass: its fields are options of `vlm-eval export`, and `write` writes some
 runs into a folder. It is added to `EXPORTS`, or by a package as an entry point of
-`vlm_eval.exports`.
-
-    @dataclass(frozen=True, slots=True)
-    class Lines:
-        \"\"\"A JSON line per run.\"\"\"
-
-        names_only: bool = option(False, "Leave the settings out.")
-
-        def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
-            for label, run in runs.items():
-                with folder.path(f"{file_name(label)}.jsonl").open("w", encoding="utf-8") as file:
-                    ...
-            return ()
-
-Its module is imported for the help of the command, so it imports other packages where they are
-used. Equal runs and options give equal files: no format reads the clock.
+`vlm_eval.exports` (docs/extending-reports.md). Its module is imported for the help of the command,
+so it imports other packages where they are used. Equal runs and options give equal files: no format
+reads the clock.
 """
 
 from __future__ import annotations
@@ -39,7 +26,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import field, fields, is_dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 import click
@@ -78,11 +64,7 @@ def file_name(text: str) -> str:
 
 
 class Folder:
-    """The output folder of an export, as a context manager.
-
-    Files are written aside and moved to their places together when the block ends; where it ends
-    with an error, the folder is as it was before.
-    """
+    """The output folder of an export, as a context manager: all files appear together or none."""
 
     def __init__(self, out: Path, *, overwrite: bool = False) -> None:
         self.out = out
@@ -97,10 +79,9 @@ class Folder:
         return [self.out / name for name in self._names.values()]
 
     def path(self, *parts: str) -> Path:
-        """Where to write the file of this name, given as folders and name (see `file_name`).
+        """Return where to write the file of this name, given as folders and name (`file_name`).
 
-        Its last part is the name that was asked for, and its folder exists. Nothing is at the path
-        yet; a format requests a path for each of several files.
+        Its folder exists, and nothing is at the path yet.
 
         Raises:
             ExportError: the file exists and is not to be replaced, or has been asked for already.
@@ -141,16 +122,11 @@ class Folder:
         self._stack.push(self._finish)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: Any) -> None:
         try:
-            self._stack.__exit__(kind, error, trace)
+            self._stack.__exit__(*raised)
         except OSError as wrong:
-            if wrong is error:
+            if wrong is raised[1]:
                 raise
             raise ExportError(f"cannot write {self.out}: {wrong.strerror or wrong}") from wrong
 
@@ -173,9 +149,6 @@ class ExportFormat(Protocol):
     def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
         """Write runs, by label, to paths that `folder` gives; labels are unique, and hostile texts.
 
-        All runs are readable, and finished unless the user asked for unfinished ones
-        (`Run.complete` says so).
-
         Returns:
             Lines for the user, such as the command that uploads the files; with the note on
             test data (`reports.load.guarding_notes`) where the files hold texts of it.
@@ -187,27 +160,23 @@ class ExportFormat(Protocol):
 
 
 EXPORTS: Registry[ExportFormat] = Registry("export format", "vlm_eval.exports", has=("write",))
-EXPORTS.add(
-    "hub", "reports.exports.hub:HubExport", "evaluation results for model repositories on the hub"
-)
+EXPORTS.add("csv", "reports.exports.tables:CsvExport", "tables for spreadsheets and pandas")
+EXPORTS.add("parquet", "reports.exports.tables:ParquetExport", "the same tables with types")
+EXPORTS.add("hub", "reports.exports.hub:HubExport", "results for model repositories on the hub")
 EXPORTS.add("eee", "reports.exports.eee:EeeExport", "JSON of Every Eval Ever")
-EXPORTS.add("csv", "reports.exports.csv:CsvExport", "tables for spreadsheets and pandas")
 EXPORTS.add("inspect", "reports.exports.inspect:InspectExport", "logs of inspect_ai, one per run")
 
 
 def option(default: Any, help: str, **facts: Any) -> Any:
-    """Return a field of a format that is an option of `vlm-eval export`: `--with-steps` for
-    `with_steps`.
+    """Return a field of a format that is an option of `vlm-eval export` (`--with-steps`).
 
-    A switch where the default is a bool; `facts` are further arguments of `click.Option`, such as
-    `type` or `metavar`.
+    A switch if the default is a bool; `facts` are further arguments of `click.Option`.
     """
     return field(default=default, metadata={"help": help, **facts})
 
 
 def options_of(format_class: object) -> dict[str, Mapping[str, Any]]:
-    """Return the options of a format by name: arguments of `click.Option`, with `default` and
-    `help`."""
+    """Return the options of a format by name: arguments of `click.Option`."""
     if not isinstance(format_class, type) or not is_dataclass(format_class):
         return {}
     return {
@@ -241,7 +210,7 @@ def export(
         out: the folder to write into; it is made if it is missing.
         overwrite: replace files that are there already.
         unfinished: export runs that are not finished as well; every format marks them.
-        options: those of the format, by name.
+        options: options of the format.
 
     Raises:
         ExportError: the export is not possible; then the folder is as it was.

@@ -25,22 +25,23 @@ class ExportCommand(click.Command):
 
     @cached_property
     def _of_formats(self) -> list[click.Option]:
-        taking = options_by_format()
         known = EXPORTS.names()
-        to = click.Option(
-            ["--to"],
-            required=True,
-            metavar="|".join(known),
-            help="; ".join(f"{name}: {summary}" for name, summary in known.items()) + ".",
-        )
-        options = (
-            click.Option(
-                [name, f"--{name.replace('_', '-')}"],
-                **{**next(iter(of_formats.values())), "help": _help(of_formats)},
-            )
-            for name, of_formats in taking.items()
-        )
+        listed = "; ".join(f"{name}: {summary}" for name, summary in known.items())
+        to = click.Option(["--to"], required=True, metavar="|".join(known), help=f"{listed}.")
+        options = []
+        for name, of_formats in options_by_format().items():
+            texts: dict[str, list[str]] = {}
+            for form, facts in of_formats.items():
+                texts.setdefault(facts["help"], []).append(form)
+            help = " ".join(f"[{', '.join(forms)}] {text}" for text, forms in texts.items())
+            facts = {**next(iter(of_formats.values())), "help": help}
+            options.append(click.Option([name, option_name(name)], **facts))
         return [to, *options]
+
+
+def option_name(field: str) -> str:
+    """Return the option of a field of formats."""
+    return f"--{field.replace('_', '-')}"
 
 
 def options_by_format() -> dict[str, dict[str, dict[str, Any]]]:
@@ -55,14 +56,6 @@ def options_by_format() -> dict[str, dict[str, dict[str, Any]]]:
             switch = {"is_flag": True} if isinstance(facts["default"], bool) else {}
             found.setdefault(option, {})[name] = {**switch, **facts}
     return found
-
-
-def _help(known: dict[str, dict[str, Any]]) -> str:
-    """Return the help of an option in each format that takes it."""
-    texts: dict[str, list[str]] = {}
-    for name, facts in known.items():
-        texts.setdefault(facts["help"], []).append(name)
-    return " ".join(f"[{', '.join(names)}] {text}" for text, names in texts.items())
 
 
 @click.command(cls=ExportCommand, short_help="Write runs in other projects' formats.")
@@ -80,12 +73,7 @@ def _help(known: dict[str, dict[str, Any]]) -> str:
     "--unfinished", is_flag=True, help="Export runs that are not finished as well, marked as such."
 )
 def export(
-    runs: tuple[Path, ...],
-    to: str,
-    out: Path,
-    overwrite: bool,
-    unfinished: bool,
-    **options: Any,
+    runs: tuple[Path, ...], to: str, out: Path, overwrite: bool, unfinished: bool, **options: Any
 ) -> int:
     """Write every RUN (a run directory) in the format of another project (docs/export.md).
 
@@ -95,17 +83,13 @@ def export(
     from reports.exports import export as export_runs
 
     EXPORTS.get(to)
-    ctx = click.get_current_context()
-    taken = options_by_format()
-    options = {
-        name: value
-        for name, value in options.items()
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
-    }
+    ctx, taken = click.get_current_context(), options_by_format()
+    usual = ParameterSource.DEFAULT
+    options = {k: v for k, v in options.items() if ctx.get_parameter_source(k) is not usual}
     for name in options:
         if to not in taken[name]:
-            option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option} is for --to {' and '.join(taken[name])}, not {to}")
+            forms = " and ".join(taken[name])
+            raise click.UsageError(f"{option_name(name)} is for --to {forms}, not {to}")
     done = export_runs(runs, to, out, overwrite=overwrite, unfinished=unfinished, **options)
     for path in done.files:
         say(clean(path))

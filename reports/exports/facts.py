@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.conversation import Picture, placeholder
-from harness.runs import CallRecord, Run, Unit
-from harness.runs.live_steps import Sight
-from harness.settings import OF_MODEL, SETTINGS, Setting
+from harness.runs import Run
+from harness.settings import OF_MODEL, SETTINGS, Setting, without_places
 from harness.tables import clean
 from harness.tables.results import mean_text, parents_text
 from reports.exports import ExportError
 from reports.settings import heading, settings_of
-from reports.view.parts import Cell, Part
 
 if TYPE_CHECKING:
     from reports.exports.results import Result
 
 
 LIBRARY = "vlm-eval"
-DISTRIBUTION = "vlm-web-eval"
 
 
 def version_of(run: Run) -> str:
-    """Return the version of this package that began the run; "unknown" where it is not on
-    record."""
+    """Return the version of this package that began the run; "unknown" if it is not on record."""
     packages = run.manifest.environment.get("packages")
-    version = packages.get(DISTRIBUTION) if isinstance(packages, dict) else None
+    version = packages.get("vlm-web-eval") if isinstance(packages, dict) else None
     return clean(version or "unknown")
 
 
@@ -47,9 +39,8 @@ def model_of(run: Run) -> str:
 
 
 def repository_of(run: Run) -> tuple[str, str] | None:
-    """Return the dataset repository on the hub that the data came from, and its commit; None if it
-    came
-    from elsewhere."""
+    """Return the dataset repository on the hub that the data came from, and its commit; None for
+    data from elsewhere."""
     origin = run.manifest.dataset
     repo, revision = origin.get("repo"), origin.get("revision")
     return (clean(repo), clean(revision or "")) if isinstance(repo, str) and repo else None
@@ -62,9 +53,7 @@ def public_command(run: Run) -> str:
 
 
 def public_settings(run: Run) -> dict[str, str]:
-    """Return the settings that reports print above a table, as the command has them: without
-    addresses
-    and folders."""
+    """Return the settings that reports print above a table, without addresses and folders."""
     settings = heading(settings_of(run.manifest))
     return {clean(name): clean(public_text(name, value)) for name, value in settings.items()}
 
@@ -86,8 +75,7 @@ def created(run: Run) -> datetime:
 def share(run: Run, result: Result) -> float | None:
     """Return the value of a result, None where it is not measured.
 
-    Raises `ExportError` for one that is not between 0 and 1, as scores of other packages may not
-    be.
+    Raises `ExportError` for one that is not between 0 and 1.
     """
     numbers = [result.value, *((i.low, i.high) if (i := result.interval) else ())]
     for number in numbers:
@@ -107,106 +95,33 @@ def average_text(run: Run, result: Result) -> str:
     return mean_text(average, result.measure, declared)
 
 
-NOTHING = "–"
-"""Texts of empty lines of the page."""
-
-
-def in_order(record: Unit[Any], calls: Iterable[CallRecord]) -> list[CallRecord]:
-    """Return the calls as the dialogue asked for them; those of an unfinished one as they came
-    back."""
-    places = {id: place for place, id in enumerate(record.calls)}
-    return sorted(calls, key=lambda call: places.get(call.id, len(places)))
-
-
-def by_conversation(calls: Iterable[CallRecord]) -> Iterator[CallRecord]:
-    """Yield the calls with every conversation followed by those that go on from it.
-
-    Nothing moves across what was done on a live page.
-    """
-    for acting, group in groupby(calls, key=lambda call: call.act is not None):
-        made = list(group)
-        yield from made if acting else _together(made)
-
-
-def _together(asks: Sequence[CallRecord]) -> Iterator[CallRecord]:
-    begun = {call.conversation for call in asks}
-    after: dict[str | None, list[CallRecord]] = {}
-    for call in asks:
-        after.setdefault(call.earlier if call.earlier in begun else None, []).append(call)
-    waiting = after.pop(None, [])[::-1]
-    while waiting:
-        call = waiting.pop()
-        yield call
-        waiting += after.pop(call.conversation, [])[::-1]
-
-
-def text_of(parts: Iterable[str | Picture]) -> str:
-    """Return the parts of a message, with a few words in the place of every picture."""
-    return "\n".join(part if isinstance(part, str) else placeholder(part) for part in parts)
-
-
-def goal_of(record: Unit[Any], calls: Iterable[CallRecord]) -> str:
-    """Return the task in words; for an episode, the first goal that its page shows."""
-    seen = (Sight.of(call.act.observation, {}).goal for call in calls if call.act)
-    return record.goal or next(filter(None, seen), "")
-
-
-def answered(part: Part) -> str:
-    """Return the answer by the lines of the page."""
-    return _side(part, -1)
-
-
-def right_answer(part: Part) -> str:
-    """Return the right answer by the lines of the page: `element: B <button>`; "" if unknown."""
-    return _side(part, 0) if len(part.heads) > 1 else ""
-
-
-def _side(part: Part, place: int) -> str:
-    cells = ((line.name, _cell(line.cells[place])) for line in part.lines if line.cells)
-    return "\n".join(f"{name}: {text}" for name, text in cells if text not in ("", NOTHING))
-
-
-def _cell(cell: Cell) -> str:
-    return f"{cell.text}{cell.code}".strip()
-
-
-def offered(part: Part) -> list[str]:
-    """Return the choices, each behind its letter; empty if none were listed under letters."""
-    for listed in part.lists:
-        if listed.items and all(item.letter for item in listed.items):
-            return [f"{item.letter}. {item.text}" for item in listed.items]
-    return []
-
-
 ALWAYS = ("model", "benchmark")
 """Settings that a command always shows."""
-_ADDRESS = re.compile(r"\w[\w+.-]*://[^\s\"']+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b")
-_FOLDER = re.compile(r"(?<![\w./<~-])~?/(?:[^/\s\"'<>,;:]+/)+(?=[^/\s\"'<>,;:])")
 
 
 def command_of(config: Mapping[str, Any], *, data: object = None) -> str:
     """Return the command that carries out a run with these settings on record, for others to read.
 
-    Addresses and folders are private: `URL`, `FOLDER` and the mere names of files replace them,
-    and `[masked]` for secrets.
+    Settings with their default are left out. Addresses and folders are private: `URL`, `FOLDER` and
+    the mere names of files replace them (`harness.settings.places`), and `[masked]` for secrets.
 
     Args:
         config: the configuration on record (`Manifest.config`).
         data: where the data lay, if not at its usual place.
     """
-    words = ["vlm-eval", "run", *arguments_of(config)]
-    return shlex.join([*words, "--data", "FOLDER"] if data else words)
-
-
-def arguments_of(config: Mapping[str, Any]) -> list[str]:
-    """Return the options of the recorded settings that differ from their defaults."""
-    words: list[str] = []
+    words = ["vlm-eval", "run"]
     for name, setting in SETTINGS.items():
         value = config.get(name)
-        if name in config.get(OF_MODEL, ()) or (name not in ALWAYS and _is_default(setting, value)):
+        chosen = name in ALWAYS or not _is_default(setting, value)
+        if not chosen or name in config.get(OF_MODEL, ()):
             continue
-        words += _option(setting, value)
-    return words
+        if setting.is_switch and not setting.under:
+            words.append(setting.option if value else setting.option.replace("--", "--no-", 1))
+            continue
+        for text in _texts(setting, value):
+            assigned = (setting.under, f"{setting.key}={text}")
+            words += assigned if setting.under else (setting.option, text)
+    return shlex.join([*words, "--data", "FOLDER"] if data else words)
 
 
 def _is_default(setting: Setting, value: Any) -> bool:
@@ -215,26 +130,10 @@ def _is_default(setting: Setting, value: Any) -> bool:
     return bool((tuple(value) if isinstance(value, list) else value) == setting.default)
 
 
-def _option(setting: Setting, value: Any) -> Iterator[str]:
-    if setting.is_switch and setting.under:
-        yield from (setting.under, f"{setting.key}={'yes' if value else 'no'}")
-        return
-    if setting.is_switch:
-        switch = setting.option
-        yield switch if value else switch.replace("--", "--no-", 1)
-        return
-    for text in _texts(setting, value):
-        yield from (
-            (setting.under, f"{setting.key}={text}")
-            if setting.under
-            else (
-                setting.option,
-                text,
-            )
-        )
-
-
 def _texts(setting: Setting, value: Any) -> list[str]:
+    """Return the values of an option, one for each time that it is given."""
+    if setting.is_switch:
+        return ["yes" if value else "no"]
     if isinstance(value, Mapping):
         known = {key: one for key, one in value.items() if one is not None}
         return [f"{key}={public_text(key.rpartition('.')[2], one)}" for key, one in known.items()]
@@ -253,19 +152,4 @@ def public_text(name: str, value: Any) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
-    text = str(value)
-    if name == "base_url":
-        return "URL"
-    provider, colon, place = text.rpartition(":")
-    if Path(place).is_absolute() and not place.startswith("//"):
-        return f"{provider}{colon}{Path(place).name}"
-    return without_places(text)
-
-
-def without_places(text: str) -> str:
-    """Return a text such as an error message without addresses and folders.
-
-    >>> without_places("http://10.0.0.1:8000/v1 has no /home/me/models/mine")
-    'URL has no mine'
-    """
-    return _FOLDER.sub("", _ADDRESS.sub("URL", text))
+    return "URL" if name == "base_url" else without_places(str(value))

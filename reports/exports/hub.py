@@ -1,8 +1,7 @@
 """Evaluation results on the Hugging Face Hub: what model pages and leaderboards of data sets show.
 
 Per run `MODEL/.eval_results/RUN.yaml` for the repository of the model, with an entry per split and
-measure; per data set `DATASET/eval.yaml`, as a proposal for its repository. Both are those of
-https://huggingface.co/docs/hub/eval-results.
+measure (https://huggingface.co/docs/hub/eval-results).
 
 A task id names one number: the headline of a measure on a split, per cent, in the average that the
 benchmark declares first. Numbers of a part of a split have other ids.
@@ -14,7 +13,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.tables import bounds, clean
 from reports.exports import ExportError, file_name, option
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
     from harness.runs import Run
-    from parsers import Interval
     from reports.exports import Folder
     from reports.exports.results import Result
 
@@ -62,24 +60,16 @@ class HubExport:
     source_org: str = option("", "The same for an organisation.", metavar="NAME")
 
     def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
-        """Write a file per run and one per dataset."""
+        """Write a file per run."""
         self._check(runs)
-        tasks: dict[str, dict[str, dict[str, str]]] = {}
-        named: dict[str, Run] = {}
         for label, run in runs.items():
-            dataset = self._dataset(label, run)
-            entries = list(self._entries(run, dataset, tasks.setdefault(dataset[0], {})))
+            entries = list(self._entries(run, self._dataset(label, run)))
             if not entries:
                 raise ExportError(f"{clean(label)} has nothing measured yet")
             # Not the label: of runs of one name, it is the path.
-            path = folder.path(
-                file_name(model_of(run)), ".eval_results", f"{file_name(run.name)}.yaml"
-            )
+            model, name = file_name(model_of(run)), f"{file_name(run.name)}.yaml"
+            path = folder.path(model, ".eval_results", name)
             path.write_text(_yaml_of(entries), encoding="utf-8")
-            named.setdefault(dataset[0], run)
-        for dataset_id, run in named.items():
-            path = folder.path(file_name(dataset_id.replace("/", "--")), "eval.yaml")
-            path.write_text(_proposal(run, tasks[dataset_id]), encoding="utf-8")
         models = dict.fromkeys(file_name(model_of(run)) for run in runs.values())
         places = (shlex.quote(str(folder.out / one)) for one in models)
         return [f"hf upload ORG/MODEL {place} . --create-pr" for place in places]
@@ -109,9 +99,7 @@ class HubExport:
             )
         return known
 
-    def _entries(
-        self, run: Run, dataset: tuple[str, str], tasks: dict[str, dict[str, str]]
-    ) -> Iterator[EvalResultEntry]:
+    def _entries(self, run: Run, dataset: tuple[str, str]) -> Iterator[EvalResultEntry]:
         from huggingface_hub import EvalResultEntry
 
         from reports.exports.results import parts_of, results_of
@@ -123,12 +111,9 @@ class HubExport:
             task = task_id(one)
             if one.pooled or not one.headline or not one.first:
                 continue
-            if seen.setdefault(task, (one.split, one.measure.result)) != (
-                one.split,
-                one.measure.result,
-            ):
+            named = one.split, one.measure.result
+            if seen.setdefault(task, named) != named:
                 raise ExportError(f"two measures of {run.path} have the task id {task}")
-            tasks[task] = {"id": task, "split": clean(one.split)}
             if value is None:
                 continue
             part = parts[one.split]
@@ -156,34 +141,24 @@ def _notes(run: Run, result: Result, part: str) -> str:
     """Describe the origin of a number in one line."""
     declared = run.manifest.declaration
     interval = result.interval
+    ends = bounds(interval.low, interval.high) if interval else ""
+    shows_answer = str(run.manifest.config.get("image_policy") or "").startswith("oracle-")
     counted = f"{result.units} {declared.units} of {result.parents} {declared.innermost.many}"
     if run.manifest.config.get("repeats", 1) != 1:
         counted += ", repeats included"
     parts = [
         f"{LIBRARY} {version_of(run)}",
         f"{result.measure.meaning or result.measure.head}, per cent, {average_text(run, result)}",
-        _interval(interval) if interval else "",
+        f"{100 * interval.level:g} % CI {ends} ({interval.method})" if interval else "",
         counted,
         f"PART: {part}" if part else "",
         "" if run.complete else "INCOMPLETE",
-        _answers(run),
+        "UPPER BOUND: the pictures show where the answer is" if shows_answer else "",
         "rows without a right answer count as 0" if result.line == "strict" else "",
         ", ".join(f"{name}={value}" for name, value in public_settings(run).items()),
         f"command: {public_command(run)}",
     ]
     return "; ".join(clean(one) for one in parts if one)
-
-
-def _interval(interval: Interval) -> str:
-    """Return an interval per cent."""
-    level = f"{100 * interval.level:g} % CI"
-    return f"{level} {bounds(interval.low, interval.high)} ({interval.method})"
-
-
-def _answers(run: Run) -> str:
-    """Return True if the pictures show the place of the answer."""
-    oracle = str(run.manifest.config.get("image_policy") or "").startswith("oracle-")
-    return "UPPER BOUND: the pictures show where the answer is" if oracle else ""
 
 
 def _yaml_of(entries: list[EvalResultEntry]) -> str:
@@ -197,27 +172,3 @@ def _yaml_of(entries: list[EvalResultEntry]) -> str:
     if parse_eval_result_entries(yaml.safe_load(text)) != entries:
         raise ExportError("the results cannot be written as YAML that reads back the same")
     return text
-
-
-def _proposal(run: Run, tasks: Mapping[str, Mapping[str, str]]) -> str:
-    """`eval.yaml` for the repository of a benchmark, with the tasks that these runs have."""
-    import yaml
-
-    declared: Any = run.manifest.declaration
-    about = clean(getattr(run.benchmark, "description", "") or benchmark_of(run))
-    measures = "; ".join(
-        f"{clean(one.result)}: {clean(one.meaning or one.head)}"
-        for one in (*declared.in_tables, *declared.of_parents)
-    )
-    content = {
-        "name": benchmark_of(run),
-        "description": f"{about}. Per cent, higher is better. {measures}.",
-        "evaluation_framework": LIBRARY,
-        "tasks": [dict(task) for _, task in sorted(tasks.items())],
-    }
-    head = (
-        "# A proposal: the hub lists frameworks by name, and this one is not among them yet\n"
-        "# (docs/export.md). Until it is, results show on model pages only.\n"
-    )
-    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-    return head + text

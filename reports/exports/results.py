@@ -30,10 +30,8 @@ class Result:
         line: how rows without a right answer count; `headline` says which is the run's own rule.
         first: whether it is the average that the benchmark declares first.
         value: between 0 and 1; None where it is not measured, or a parent is incomplete.
-        n: how many the mean is over.
-        over: of what (`tasks`).
-        units: number of units behind it.
-        parents: number of their innermost parents.
+        n: number that the mean is over, and `over` of what (`tasks`).
+        units, parents: numbers of units and of their innermost parents behind it.
     """
 
     split: str

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from harness.trackers.contract import Ending, TrackedRun
+from harness.trackers.contract import Ending
 
 PATIENCE_S = 60
 
@@ -19,14 +19,15 @@ class Notes:
 
     def __init__(self, project: str = "") -> None:
         self.project = project
-        self.run: TrackedRun | None = None
+        self.name = ""
+        self.config: Mapping[str, Any] = {}
         self.points: list[tuple[int, dict[str, float]]] = []
         self.ending: Ending | None = None
         self.threads: set[str] = set()
 
-    def start(self, run: TrackedRun) -> str:
+    def start(self, name: str, config: Mapping[str, Any]) -> str:
         self.threads.add(threading.current_thread().name)
-        self.run = run
+        self.name, self.config = name, config
         return ""
 
     def log(self, settled: int, values: Mapping[str, float]) -> None:
@@ -40,9 +41,9 @@ class Notes:
     @property
     def everything(self) -> str:
         """All that was told, as one text."""
-        run = asdict(self.run) if self.run else None
         ending = asdict(self.ending) if self.ending else None
-        return json.dumps([run, self.points, ending], ensure_ascii=False)
+        run = [self.name, self.config, self.points, ending]
+        return json.dumps(run, ensure_ascii=False)
 
 
 class Raises(Notes):
@@ -57,9 +58,9 @@ class Raises(Notes):
         if here == self._where:
             raise self._error
 
-    def start(self, run: TrackedRun) -> str:
+    def start(self, name: str, config: Mapping[str, Any]) -> str:
         self._raise("start")
-        return super().start(run)
+        return super().start(name, config)
 
     def log(self, settled: int, values: Mapping[str, float]) -> None:
         self._raise("log")
@@ -83,9 +84,9 @@ class Hangs(Notes):
             self.entered.set()
             self.go.wait(PATIENCE_S)
 
-    def start(self, run: TrackedRun) -> str:
+    def start(self, name: str, config: Mapping[str, Any]) -> str:
         self._hang("start")
-        return super().start(run)
+        return super().start(name, config)
 
     def log(self, settled: int, values: Mapping[str, float]) -> None:
         self._hang("log")
@@ -102,8 +103,8 @@ class ToFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def start(self, run: TrackedRun) -> str:
-        self._write("start", asdict(run))
+    def start(self, name: str, config: Mapping[str, Any]) -> str:
+        self._write("start", [name, dict(config)])
         return ""
 
     def log(self, settled: int, values: Mapping[str, float]) -> None:

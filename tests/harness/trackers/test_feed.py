@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from harness import is_held
-from harness.trackers.contract import MOST_POINTS, Ending, Feed, Point, TrackedRun
+from harness.trackers.contract import MOST_POINTS, Ending, Feed, Point
 from tests.harness.trackers.notes import PATIENCE_S, Hangs, Notes, Raises
 
-RUN = TrackedRun("a-run", {"seed": 42}, "steps", 9)
+RUN: tuple[str, dict[str, int]] = ("a-run", {"seed": 42})
 KEY = "wb-Recognisable0123456789abcdefghijklmnop"
 
 
@@ -22,7 +22,7 @@ def fed(tracker: Notes, points: int, end_s: float = PATIENCE_S) -> tuple[Feed, l
     """A feed that was started, given some points and its end; and what it had to say."""
     said: list[str] = []
     feed = Feed("mine", tracker, said.append, end_s)
-    feed.start(RUN)
+    feed.start(*RUN)
     for number in range(1, points + 1):
         feed.log(at(number))
     return feed, said
@@ -33,7 +33,7 @@ def test_everything_reaches_the_tracker_in_order_on_one_thread() -> None:
     feed, said = fed(tracker, 50)
     feed.finish(Ending(50, {"macro/element": 0.5}, complete=True))
     feed.wait()
-    assert tracker.run == RUN
+    assert (tracker.name, tracker.config) == RUN
     assert [settled for settled, _ in tracker.points] == [*range(1, 51)]
     assert tracker.ending == Ending(50, {"macro/element": 0.5}, complete=True)
     assert tracker.threads == {"tracker of a run: mine"}
@@ -71,7 +71,7 @@ def test_a_message_has_no_keys_and_stays_one_short_line(monkeypatch: pytest.Monk
 
 def test_where_to_look_is_told_without_what_a_terminal_would_obey() -> None:
     class Chatty(Notes):
-        def start(self, run: TrackedRun) -> str:
+        def start(self, name: str, config: object) -> str:
             return "see\x1b]0;x\x07\nhttps://example.org/run"
 
     feed, said = fed(Chatty(), 0)
@@ -97,7 +97,7 @@ def test_a_tracker_that_hangs_is_left_behind_when_its_time_is_up(where: str) -> 
     assert len(said) == told
 
 
-def test_points_beyond_a_number_are_left_out_the_oldest_first_and_the_end_is_not() -> None:
+def test_points_beyond_a_number_are_left_out_and_the_end_is_not() -> None:
     tracker = Hangs("log")
     feed, said = fed(tracker, 1)
     assert tracker.entered.wait(PATIENCE_S)
@@ -106,14 +106,16 @@ def test_points_beyond_a_number_are_left_out_the_oldest_first_and_the_end_is_not
     feed.finish(Ending(MOST_POINTS + 51, complete=True))
     tracker.go.set()
     feed.wait()
-    settled = [number for number, _ in tracker.points]
-    assert settled == [1, *range(52, MOST_POINTS + 52)]
+    assert [number for number, _ in tracker.points] == [*range(1, MOST_POINTS + 2)]
     assert tracker.ending == Ending(MOST_POINTS + 51, complete=True)
-    assert said == ["tracker mine: it is slow; 50 points of the run's course were left out"]
+    assert said == []
 
 
-def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone() -> None:
+def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = 0.0
+    monkeypatch.setattr("harness.trackers.contract.time.monotonic", lambda: now)
 
     class Slow(Notes):
         def log(self, settled: int, values: object) -> None:
@@ -121,35 +123,28 @@ def test_a_slow_tracker_gets_the_result_once_half_of_its_time_is_gone() -> None:
             super().log(settled, {})
             now += 4.0
 
-    tracker, said = Slow(), []  # type: ignore[var-annotated]
-    feed = Feed("mine", tracker, said.append, 30.0, clock=lambda: now)
+    tracker = Slow()
+    feed = Feed("mine", tracker, lambda line: None, 30.0)
     for number in range(1, 21):
         feed.log(at(number))
     feed.finish(Ending(20, complete=True))
-    feed.start(RUN)
-    feed.wait()
+    feed._work(*RUN)
     assert [settled for settled, _ in tracker.points] == [1, 2, 3, 4]
     assert tracker.ending == Ending(20, complete=True)
-    assert said == ["tracker mine: it is slow; 16 points of the run's course were left out"]
 
 
-def test_numbers_are_worked_out_once_for_all_and_not_where_points_are_handed_over() -> None:
+def test_numbers_are_computed_on_the_thread_of_the_tracker() -> None:
     worked: list[str] = []
 
     def work() -> dict[str, float]:
         worked.append(threading.current_thread().name)
         return {"macro/element": 0.5}
 
-    point = Point(1, work)
-    feed, _ = fed(first := Notes(), 0)
-    feed.log(point)
+    feed, _ = fed(tracker := Notes(), 0)
+    feed.log(Point(1, work))
     feed.finish(Ending(1))
     feed.wait()
-    other, _ = fed(second := Notes(), 0)
-    other.log(point)
-    other.finish(Ending(1))
-    other.wait()
-    assert first.points == second.points == [(1, {"macro/element": 0.5})]
+    assert tracker.points == [(1, {"macro/element": 0.5})]
     assert worked == ["tracker of a run: mine"]
 
 

@@ -49,7 +49,7 @@ def lexical(*args: str, out: str = "run") -> Called:
 
 
 def test_wandb_gets_points_tables_and_the_summary_of_one_run(wandb: Any) -> None:
-    done = lexical("--track", "wandb:team/project", "--track-texts")
+    done = lexical("--track", "wandb:team/project")
     assert done.code == 0 and "tracker wandb:team/project: https://wandb.ai/me/p/runs/x" in done.err
     [run] = wandb.RUNS
     given = run.given
@@ -57,13 +57,12 @@ def test_wandb_gets_points_tables_and_the_summary_of_one_run(wandb: Any) -> None
     assert given["id"] == given["name"] == "run" and given["resume"] == "allow"
     assert given["config"]["model"] == "lexical"
     assert run.metrics == [("settled", None), ("*", "settled")]
-    *points, results, texts = run.logged
+    *points, results = run.logged
     total = len(last_lines("run"))
     assert [point["settled"] for point in points] == [*range(10, total, 10), total]
     value = number(summary("run"), "element")
     assert points[-1]["macro/element"] == run.summary["macro/element"] == value
     assert results["results"].columns[:3] == ["split", "measure", "average"]
-    assert len(texts["texts"].data) == summary("run")["rows"]["asked"]
     assert run.exit_code == 0
 
 
@@ -137,7 +136,7 @@ def test_ids_are_what_wandb_takes_and_differ_where_names_do(name: str) -> None:
 
 
 def test_trackio_gets_points_by_step_and_tables(trackio: Any) -> None:
-    done = lexical("--track", "trackio:mine", "--track-texts")
+    done = lexical("--track", "trackio:mine")
     assert done.code == 0
     assert 'tracker trackio:mine: look at it with: trackio show --project "mine"' in done.err
     [run] = trackio.RUNS
@@ -147,7 +146,7 @@ def test_trackio_gets_points_by_step_and_tables(trackio: Any) -> None:
     *points, (last, tables) = run.logged
     total = len(last_lines("run"))
     assert [step for step, _ in points] == [*range(10, total, 10), total] and last == total
-    assert tables.keys() == {"results", "texts"}
+    assert tables.keys() == {"results"}
     assert run.finished
 
 

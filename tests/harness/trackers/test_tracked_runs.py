@@ -23,7 +23,6 @@ from adapters.registry import Entry
 from harness.errors import UserError
 from harness.runs import open_run
 from harness.trackers.config import TRACKERS
-from harness.trackers.contract import TrackedRun
 from tests import numbers
 from tests.harness.batches.deferring import Provider
 from tests.harness.batches.deferring import session as batch_session
@@ -78,18 +77,18 @@ def test_points_have_the_measures_of_the_units_settled_so_far() -> None:
         assert values["micro/step_success"] == pytest.approx(micro)
         # Half of a task says nothing of its success.
         assert ("tasks/task_success" in values) is (settled == len(lines))
-    assert tracker.run is not None
-    assert (tracker.run.name, tracker.run.units) == ("run", "steps")
-    assert (tracker.run.total, tracker.run.settled) == (len(lines), 0)
+    assert tracker.name == "run"
     assert len(tracker.threads) == 1 and threading.current_thread().name not in tracker.threads
 
 
 def test_the_end_is_the_summary() -> None:
     ending = tracked(limit=6).ending
-    assert ending is not None and ending.results is not None and ending.complete
+    assert ending is not None and ending.complete
     found = summary("run")
-    assert ending.results.columns == ("split", "measure", "average", "value", "low", "high", "n")
-    told = {row[:3]: row[3:] for row in ending.results.rows}
+    columns = ("split", "measure", "average", "value", "low", "high", "n")
+    assert all(tuple(row) == columns for row in ending.rows)
+    values = [tuple(row.values()) for row in ending.rows]
+    told = {row[:3]: row[3:] for row in values}
     splits = [one["value"] for one in found["counts"] if one["group"] == "split"]
     assert splits
     for split in splits:
@@ -106,8 +105,8 @@ def test_the_end_is_the_summary() -> None:
 
 def test_several_splits_are_told_one_by_one_and_pooled() -> None:
     ending = tracked(split=["test", "dev"]).ending
-    assert ending is not None and ending.results is not None
-    splits = [row[0] for row in ending.results.rows]
+    assert ending is not None
+    splits = [row["split"] for row in ending.rows]
     assert list(dict.fromkeys(splits)) == ["dev", "test", "all splits pooled"]
     total = numbers.number(summary("run"), "element")
     assert ending.values["macro/element"] == total
@@ -116,50 +115,20 @@ def test_several_splits_are_told_one_by_one_and_pooled() -> None:
 def test_measures_are_those_that_the_benchmark_declares() -> None:
     tracker = Notes()
     harness.evaluate("centre", benchmark="sample-grounding", progress="off", track=tracker, out="r")
-    assert tracker.ending is not None and tracker.ending.results is not None
+    assert tracker.ending is not None
     declared = open_run("r").manifest.declaration
     names = {measure.result for measure in (*declared.in_tables, *declared.of_parents)}
-    assert {row[1] for row in tracker.ending.results.rows} == names
+    assert {row["measure"] for row in tracker.ending.rows} == names
     assert "step_success" not in names
 
 
-def test_texts_are_sent_only_if_that_is_asked_for_and_pictures_never() -> None:
-    quiet = tracked(limit=2, out="quiet")
-    goals = {line["goal"] for line in last_lines("quiet")}
-    replies = {one["reply"]["text"] for one in calls("quiet")}
-    assert not any(json.dumps(text)[1:-1] in quiet.everything for text in goals | replies)
-    assert quiet.ending is not None and quiet.ending.texts is None
-    told = tracked(limit=2, out="told", track_texts=True)
-    assert told.ending is not None and told.ending.texts is not None
-    rows = {row[0]: row for row in told.ending.texts.rows}
-    asked = {line["unit_id"]: line for line in last_lines("told") if line["scores"] is not None}
-    assert rows.keys() == asked.keys()
-    last = {one["unit_id"]: one["reply"]["text"] for one in calls("told")}
-    for unit_id, line in asked.items():
-        _, _, _, task, prediction, reply, score = rows[unit_id]
-        assert (task, reply) == (line["goal"], last[unit_id])
-        assert line["prediction"]["action"]["element"] in str(prediction)
-        assert score == line["scores"]["success"]
-    assert "data:image" not in told.everything and "digest" not in told.everything
-
-
-def test_texts_are_capped_and_harmless_on_a_terminal(place: Path) -> None:
-    answer = f"{CLICK_A}\n\x1b[2J" + "x" * 5000
-    with WireServer(replying(answer)) as server:
-        tracker = Notes()
-        harness.evaluate(
-            "openai:m",
-            **SPLIT,
-            base_url=server.base_url("openai"),
-            preflight=False,
-            image_policy="none",
-            limit=1,
-            track=tracker,
-            track_texts=True,
-        )
-    assert tracker.ending is not None and tracker.ending.texts is not None
-    for row in tracker.ending.texts.rows:
-        assert "\x1b" not in str(row[5]) and len(str(row[5])) == 2000
+def test_neither_texts_nor_pictures_are_sent() -> None:
+    sent = tracked(limit=2).everything
+    goals = {line["goal"] for line in last_lines("run")}
+    replies = {one["reply"]["text"] for one in calls("run")}
+    assert goals and replies
+    assert not any(json.dumps(text)[1:-1] in sent for text in goals | replies)
+    assert "data:image" not in sent and "digest" not in sent
 
 
 def files(run: str) -> dict[str, Any]:
@@ -171,7 +140,7 @@ def files(run: str) -> dict[str, Any]:
     manifest = json.loads(found["manifest.json"])
     for session in manifest["sessions"]:
         session["started"] = session["pid"] = None
-        for setting in ("out", "track", "track_texts"):
+        for setting in ("out", "track"):
             session["settings"].pop(setting)
     found["manifest.json"] = {**manifest, "name": None, "created": None}
     found["summary.json"] = {**json.loads(found["summary.json"]), "run": None}
@@ -186,7 +155,7 @@ def files(run: str) -> dict[str, Any]:
 
 def test_the_files_of_a_run_are_the_same_with_and_without_trackers() -> None:
     harness.evaluate("lexical", **SAMPLE, limit=4, out="a")
-    tracked(limit=4, out="b", track=[Notes(), Raises("log", OSError())], track_texts=True)
+    tracked(limit=4, out="b", track=[Notes(), Raises("log", OSError())])
     assert files("a") == files("b")
 
 
@@ -221,7 +190,7 @@ def test_a_mistake_before_the_first_reply_starts_no_tracker() -> None:
         harness.evaluate(
             "openai:m", **SPLIT, base_url=server.base_url("openai"), track=tracker, out="run"
         )
-    assert tracker.run is None and tracker.ending is None
+    assert tracker.name == "" and tracker.ending is None
     assert not Path("run").exists()
 
 
@@ -244,7 +213,7 @@ def test_a_run_that_fails_on_the_way_is_told_as_far_as_it_came() -> None:
     settled = sum(line["settled"] for line in last_lines("run"))
     assert [number for number, _ in tracker.points] == [10, settled]
     assert tracker.ending is not None
-    assert (tracker.ending.settled, tracker.ending.results) == (settled, None)
+    assert (tracker.ending.settled, tracker.ending.rows) == (settled, ())
     assert not tracker.ending.complete
 
 
@@ -324,10 +293,9 @@ def test_a_killed_run_goes_on_as_the_same_tracked_run_and_tells_nothing_twice() 
     assert whats == ["start", *["log"] * (len(first) - 1)] and len(first) > 2
     second = told()[len(first) :]
     assert (second[0][0], second[-1][0]) == ("start", "finish")
-    begun, again = first[0][1], second[0][1]
-    assert again == {**begun, "settled": settled} and begun["settled"] == 0 < settled
+    assert first[0] == second[0] and settled > 0
     numbers = [value[0] for what, value in told() if what == "log"]
-    assert numbers == sorted(set(numbers)) and numbers[-1] == again["total"]
+    assert numbers == sorted(set(numbers)) and numbers[-1] == len(last_lines("run"))
     assert all(value[0] > settled for what, value in second if what == "log")
     assert second[-1][1]["complete"]
 
@@ -336,8 +304,8 @@ def test_a_run_that_was_complete_before_is_told_as_its_result_alone() -> None:
     tracked(limit=2)
     again = tracked(limit=2)
     assert again.points == [] and again.ending is not None
-    assert again.ending.complete and again.ending.values and again.ending.results
-    assert again.run is not None and again.run.settled == again.run.total
+    assert again.ending.complete and again.ending.values and again.ending.rows
+    assert again.name == "run"
 
 
 def test_a_session_that_only_looks_after_batches_is_not_told(place: Path) -> None:
@@ -345,7 +313,7 @@ def test_a_session_that_only_looks_after_batches_is_not_told(place: Path) -> Non
     batch_session(provider, track=Notes())
     idle, last = Notes(), Notes()
     assert not batch_session(provider, track=idle).complete
-    assert idle.run is None and idle.ending is None
+    assert idle.name == "" and idle.ending is None
     while not batch_session(provider, track=last).complete:
         provider.answer()
     assert last.ending is not None and last.ending.complete
@@ -368,8 +336,8 @@ def test_neither_keys_nor_addresses_nor_paths_are_among_the_settings_that_are_se
             track=tracker,
             out=place / "deep" / "run",
         )
-    assert tracker.run is not None and tracker.run.name == "run"
-    config = tracker.run.config
+    config = tracker.config
+    assert tracker.name == "run"
     assert (config["model"], config["distractors"], config["limit"]) == ("openai:m", 20, 1)
     assert config["dataset"]["files"][0]["sha256"] and config["model_info"]["model"] == "m"
     port = url.rpartition(":")[2].partition("/")[0]
@@ -394,13 +362,13 @@ def test_a_name_may_have_a_project_and_files_take_it_as_any_setting(
     known: list[Notes], place: Path
 ) -> None:
     assert "notes    keeps everything" in call("trackers").out
-    Path("run.toml").write_text('track = ["notes", "notes:mine"]\ntrack-texts = true\n')
+    Path("run.toml").write_text('track = ["notes", "notes:mine"]\n')
     done = call("--model", "lexical", "--config", "run.toml", *DEV, "--limit", "1", "-o", "a")
     assert done.code == 0
     assert [one.project for one in known] == ["", "mine"]
-    assert all(one.ending and one.ending.complete and one.ending.texts for one in known)
+    assert all(one.ending and one.ending.complete for one in known)
     session = json.loads(Path("a/manifest.json").read_text())["sessions"][0]["settings"]
-    assert session["track"] == ["notes", "notes:mine"] and session["track_texts"] is True
+    assert session["track"] == ["notes", "notes:mine"]
 
 
 def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes]) -> None:
@@ -414,7 +382,7 @@ def test_whether_a_run_is_tracked_is_no_part_of_its_identity(known: list[Notes])
 def test_a_dry_run_tells_nothing(known: list[Notes]) -> None:
     assert call("--model", "lexical", *DEV, "--dry-run", "--track", "notes").code == 0
     [tracker] = known
-    assert tracker.run is None
+    assert tracker.name == ""
 
 
 @pytest.mark.parametrize(
@@ -422,7 +390,6 @@ def test_a_dry_run_tells_nothing(known: list[Notes]) -> None:
     [
         (("--track", "note"), "--track note: unknown tracker 'note'; did you mean 'notes'?"),
         (("--track", "notes", "--track", "notes"), "--track notes is given twice"),
-        (("--track-texts",), "--track-texts has no effect without --track; add that, or leave it "),
         (("--track", "broken"), "--track broken: it cannot be opened (KeyError: 'no')"),
         (("--track", "odd"), "--track odd: tracker 'odd' is not a tracker: it has no 'start'"),
     ],
@@ -469,7 +436,7 @@ import atexit, threading
 from harness.trackers import tracking
 tracking.END_S = 0.5
 class Stuck:
-    def start(self, run):
+    def start(self, name, config):
         atexit.register(threading.Event().wait)
         threading.Event().wait()
     def log(self, settled, values): ...
@@ -515,9 +482,9 @@ def test_a_session_that_goes_on_counts_what_was_settled_before() -> None:
                 out="run",
             )
     first, second = trackers
-    assert first.ending is not None and not first.ending.complete and first.ending.results
-    assert second.ending is not None and second.ending.complete
-    assert isinstance(second.run, TrackedRun) and second.run.settled == first.ending.settled > 0
+    assert first.ending is not None and not first.ending.complete and first.ending.rows
+    assert second.ending is not None and second.ending.complete and first.ending.settled > 0
+    assert second.name == first.name
     assert min(number for number, _ in second.points) > first.ending.settled
     assert second.points[-1][1]["cost"] == pytest.approx(summary("run")["cost"])
 

@@ -61,10 +61,7 @@ def test_a_format_of_another_package_has_its_own_options(
     ("to", "options"),
     [
         ("hub", {"dataset_id": "me/data"}),
-        (
-            "eee",
-            {"organisation": "Lab", "relationship": "other", "developer": "us", "with_steps": True},
-        ),
+        ("eee", {"organisation": "Lab", "relationship": "other", "developer": "us"}),
         ("inspect", {}),
     ],
 )
@@ -127,7 +124,7 @@ def _command() -> object:
 def test_an_option_of_another_format_is_refused(named: Path) -> None:
     refused = call("export", "a", "--to", "hub", "--with-steps")
     assert refused.code == 2 and not Path("export").exists()
-    assert refused.complaint == "vlm-eval: --with-steps is for --to eee and csv, not hub"
+    assert refused.complaint == "vlm-eval: --with-steps is for --to csv and parquet, not hub"
 
 
 def test_an_option_of_several_formats_is_the_same_in_all() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import subprocess
@@ -18,7 +17,7 @@ from jsonschema import Draft7Validator
 from reports.exports import ExportError, export
 from reports.exports.results import results_of
 from tests.harness.commands.tool import call
-from tests.reports.exports.runs import HOSTILE, made_up, ran
+from tests.reports.exports.runs import HOSTILE, made_up
 from tests.reports.runs import setup, worked, write
 
 SCHEMAS = Path(__file__).parent / "every_eval_ever"
@@ -29,19 +28,17 @@ WHO: dict[str, Any] = {
 }
 
 
-def _validator(name: str) -> Draft7Validator:
-    return Draft7Validator(json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf-8")))
+def _complaints(record: object) -> list[str]:
+    schema = json.loads((SCHEMAS / "eval.schema.json").read_text("utf-8"))
+    return [error.message for error in Draft7Validator(schema).iter_errors(record)]
 
 
-def _exported(out: Path, run: Path, **options: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The valid record of a run and its valid lines."""
-    done = export([run], "eee", out, **{**WHO, **options})
-    record = json.loads(done.files[0].read_bytes())
-    lines = [json.loads(line) for path in done.files[1:] for line in path.read_bytes().splitlines()]
-    assert [error.message for error in _validator("eval").iter_errors(record)] == []
-    of_lines = _validator("instance_level_eval")
-    assert [error.message for line in lines for error in of_lines.iter_errors(line)] == []
-    return record, lines
+def _exported(out: Path, run: Path, **options: Any) -> dict[str, Any]:
+    """The valid record of a run."""
+    (path,) = export([run], "eee", out, **{**WHO, **options}).files
+    record: dict[str, Any] = json.loads(path.read_bytes())
+    assert _complaints(record) == []
+    return record
 
 
 def test_every_kind_of_unit_is_valid_and_has_the_numbers_of_its_report(
@@ -49,7 +46,7 @@ def test_every_kind_of_unit_is_valid_and_has_the_numbers_of_its_report(
 ) -> None:
     from harness.runs import open_run
 
-    record, lines = _exported(tmp_path, run, with_steps=True)
+    record = _exported(tmp_path, run)
     by_id = {one["evaluation_result_id"]: one for one in record["evaluation_results"]}
     assert len(by_id) == len(record["evaluation_results"])
     known = [one for one in results_of(open_run(run)) if one.value is not None]
@@ -63,116 +60,36 @@ def test_every_kind_of_unit_is_valid_and_has_the_numbers_of_its_report(
             interval = score["uncertainty"]["confidence_interval"]
             assert (interval["lower"], interval["upper"]) == (one.interval.low, one.interval.high)
             assert score["uncertainty"]["num_samples"] == one.n
-    # The lines of a split are those whose mean it tells.
-    for split in {line["metadata"]["split"] for line in lines}:
-        of_split = [one for one in lines if one["metadata"]["split"] == split]
-        (id,) = {one["evaluation_result_id"] for one in of_split}
-        _, _, measure, _, line = id.split(":")
-        scores = [one["evaluation"]["score"] for one in of_split]
-        micro = by_id[f"{run.name}:{split}:{measure}:micro:{line}"]["score_details"]["score"]
-        assert sum(scores) / len(scores) == pytest.approx(micro)
 
 
-def test_nothing_of_the_data_is_written_unless_asked_for(tmp_path: Path) -> None:
+def test_nothing_of_the_data_is_written(tmp_path: Path) -> None:
     run = made_up(tmp_path / "r", text="a secret of the test set")
-    record, lines = _exported(tmp_path / "out", run)
-    assert not lines and "detailed_evaluation_results" not in record
-    assert "a secret" not in json.dumps(record)
-    done = export([run], "eee", tmp_path / "steps", with_steps=True, **WHO)
-    assert "a secret" in done.files[1].read_text("utf-8")
-    assert any("do not publish where crawlers" in note for note in done.notes)
-
-
-def test_lines_are_found_from_the_record(tmp_path: Path) -> None:
-    run = made_up(tmp_path / "r")
-    record, lines = _exported(tmp_path / "out", run, with_steps=True)
-    detailed = record["detailed_evaluation_results"]
-    data = (tmp_path / "out" / detailed["file_path"]).read_bytes()
-    assert detailed["checksum"] == hashlib.sha256(data).hexdigest()
-    assert detailed["total_rows"] == len(lines) == 12
-    assert {line["evaluation_id"] for line in lines} == {record["evaluation_id"]}
-    # Whatever a model has written, no reader takes it for the end of a line.
-    assert len(data.decode().splitlines()) == 12
-    assert lines[0]["input"]["raw"] == HOSTILE
+    assert "a secret" not in json.dumps(_exported(tmp_path / "out", run))
 
 
 def test_files_lie_where_the_datastore_has_them_and_names_are_repeatable(tmp_path: Path) -> None:
     run = made_up(tmp_path / "r")
-    one, other = (export([run], "eee", tmp_path / n, with_steps=True, **WHO) for n in ("a", "b"))
-    (record, lines) = one.files
+    one, other = (export([run], "eee", tmp_path / n, **WHO) for n in ("a", "b"))
+    (record,) = one.files
     place = record.relative_to(tmp_path / "a")
     assert place.parts[:-1] == ("data", "marks", "somebody", "r")
-    assert uuid.UUID(record.stem).version == 4 and lines.name == f"{record.stem}_samples.jsonl"
+    assert uuid.UUID(record.stem).version == 4
     assert [a.read_bytes() for a in one.files] == [b.read_bytes() for b in other.files]
     again = made_up(tmp_path / "s")
     assert export([again], "eee", tmp_path / "c", **WHO).files[0].stem != record.stem
 
 
-def test_a_conversation_is_told_once_and_in_order(tmp_path: Path) -> None:
-    run = ran(tmp_path / "r", "-m", "oracle", "-b", "sample", "--split", "dev", "--limit", "1")
-    _, lines = _exported(tmp_path / "out", run, with_steps=True)
-    asked = [line for line in lines if line["messages"]]
-    assert asked
-    for line in asked:
-        roles = [message["role"] for message in line["messages"]]
-        assert roles == ["system", "user", "assistant", "user", "assistant"]
-        assert [message["turn_idx"] for message in line["messages"]] == list(range(5))
-        assert "[picture, " in line["messages"][1]["content"]
-        (answer,) = line["answer_attribution"]
-        assert answer["turn_idx"] == 4 and answer["source"] == "messages[4].content"
-        assert answer["extracted_value"] == line["input"]["reference"][0]
-        assert line["input"]["choices"][0].startswith("A. ")
-        assert line["evaluation"] == {"score": 1.0, "is_correct": True, "num_turns": 2}
-
-
-def test_an_episode_is_told_by_what_was_seen_and_done(
-    runs: Mapping[str, Path], tmp_path: Path
-) -> None:
-    _, lines = _exported(tmp_path, runs["episodes"], with_steps=True)
-    acting = [line for line in lines if line["interaction_type"] == "agentic"]
-    assert acting
-    for line in acting:
-        calls = [tool for one in line["messages"] for tool in one.get("tool_calls", ())]
-        results = [one["tool_call_id"] for one in line["messages"] if one["role"] == "tool"]
-        assert [[call["id"]] for call in calls] == results
-
-
-def test_cached_tokens_are_among_the_input(tmp_path: Path) -> None:
-    _, lines = _exported(tmp_path / "out", made_up(tmp_path / "r"), with_steps=True)
-    assert lines[0]["token_usage"] == {
-        "input_tokens": 50,
-        "output_tokens": 2,
-        "total_tokens": 52,
-        "input_tokens_cache_read": 20,
-        "input_tokens_cache_write": 0,
-        "reasoning_tokens": 0,
-    }
-    assert lines[0]["interaction_type"] == "single_turn" and lines[0]["messages"] is None
-    assert lines[0]["output"]["raw"] == [HOSTILE]
-
-
-def test_rows_without_an_answer_are_lines_only_where_they_count(tmp_path: Path) -> None:
-    left_out = write(tmp_path / "a", worked())
-    counted = write(tmp_path / "b", worked(), setup(invalid="fail"))
-    assert len(_exported(tmp_path / "1", left_out, with_steps=True)[1]) == 6
-    _, lines = _exported(tmp_path / "2", counted, with_steps=True)
-    (invalid,) = [line for line in lines if "invalid" in line["metadata"]]
-    assert len(lines) == 7 and invalid["error"] == "no_positive"
-    assert invalid["evaluation"]["score"] == 0.0
-    assert invalid["evaluation_result_id"].endswith(":strict")
-
-
 def test_splits_are_not_counted_twice_unsaid(tmp_path: Path) -> None:
-    record, _ = _exported(tmp_path / "out", made_up(tmp_path / "r"))
+    record = _exported(tmp_path / "out", made_up(tmp_path / "r"))
     pooled = [r for r in record["evaluation_results"] if "all splits" in r["evaluation_name"]]
     assert pooled and all("pooled" in one["score_details"]["details"] for one in pooled)
-    one_split, _ = _exported(tmp_path / "one", write(tmp_path / "s", worked()))
+    one_split = _exported(tmp_path / "one", write(tmp_path / "s", worked()))
     assert "pooled" not in json.dumps(one_split)
 
 
 def test_what_is_not_whole_is_marked(tmp_path: Path) -> None:
     run = made_up(tmp_path / "r", complete=False)
-    record, _ = _exported(tmp_path / "out", run, unfinished=True)
+    record = _exported(tmp_path / "out", run, unfinished=True)
     assert record["source_metadata"]["additional_details"]["finished"] == "false"
     for one in record["evaluation_results"]:
         assert one["score_details"]["details"]["finished"] == "false"
@@ -180,14 +97,14 @@ def test_what_is_not_whole_is_marked(tmp_path: Path) -> None:
 
 def test_data_from_the_hub_is_named_with_its_commit(tmp_path: Path) -> None:
     origin = {"origin": "hub", "repo": "owner/data", "revision": "c0ffee", "rows": 7}
-    record, _ = _exported(tmp_path / "o", write(tmp_path / "r", worked(), setup(dataset=origin)))
+    record = _exported(tmp_path / "o", write(tmp_path / "r", worked(), setup(dataset=origin)))
     source = record["evaluation_results"][0]["source_data"]
     assert (source["source_type"], source["hf_repo"]) == ("hf_dataset", "owner/data")
     assert source["hf_split"] == "test_website"
     assert source["additional_details"]["revision"] == "c0ffee"
-    local, _ = _exported(tmp_path / "p", write(tmp_path / "s", worked()))
+    local = _exported(tmp_path / "p", write(tmp_path / "s", worked()))
     told = local["evaluation_results"][0]["source_data"]
-    assert told["source_type"] == "other" and "ab" * 32 in told["additional_details"]["sha256"]
+    assert told["source_type"] == "other" and "ab" * 32 in told["additional_details"]["files"]
 
 
 def test_all_that_is_missing_is_asked_for_in_one_line(tmp_path: Path) -> None:
@@ -230,9 +147,9 @@ def test_models_are_named_by_who_has_made_them(
 
 def test_the_time_of_the_record_can_be_given(tmp_path: Path) -> None:
     run = made_up(tmp_path / "r")
-    record, _ = _exported(tmp_path / "a", run, retrieved="2026-11-22T12:00:00+00:00")
+    record = _exported(tmp_path / "a", run, retrieved="2026-11-22T12:00:00+00:00")
     assert record["retrieved_timestamp"] == "1795348800"
-    usual, _ = _exported(tmp_path / "b", run)
+    usual = _exported(tmp_path / "b", run)
     assert int(usual["retrieved_timestamp"]) >= int(usual["evaluation_timestamp"])
     with pytest.raises(ExportError, match="--retrieved is not a time in ISO 8601: yesterday"):
         _exported(tmp_path / "c", run, retrieved="yesterday")
@@ -245,7 +162,7 @@ def test_settings_of_a_hostile_manifest_stay_within_the_schema(tmp_path: Path) -
     done = export([run], "eee", tmp_path / "out", **WHO)
     assert done.files[0].resolve().is_relative_to(tmp_path / "out")
     record = json.loads(done.files[0].read_bytes())
-    assert not list(_validator("eval").iter_errors(record))
+    assert not _complaints(record)
     assert "\x1b" not in json.dumps(record, ensure_ascii=False)
 
 
@@ -276,7 +193,7 @@ def test_the_package_itself_finds_nothing_to_say(runs: Mapping[str, Path], tmp_p
     )
     if installed.returncode:
         pytest.skip(f"every-eval-ever cannot be installed here: {installed.stderr[-300:]}")
-    done = export(runs.values(), "eee", tmp_path / "out", with_steps=True, **WHO)
+    done = export(runs.values(), "eee", tmp_path / "out", **WHO)
     files = [path.relative_to(tmp_path / "out") for path in done.files]
     told = subprocess.run(
         [tool / "every_eval_ever", "validate", *files],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,8 +69,6 @@ def test_numbers_on_a_part_have_ids_of_their_own(tmp_path: Path, how: str) -> No
     assert entries and all(name.endswith("_part") for name in entries)
     notes = entries["test_website_step_success_part"].notes or ""
     assert "PART: " in notes and ("INCOMPLETE" in notes) == (how == "unfinished")
-    proposed = yaml.safe_load((tmp_path / "out/owner--data/eval.yaml").read_text("utf-8"))
-    assert not any(task["id"].endswith("_part") for task in proposed["tasks"])
 
 
 def test_every_kind_of_unit_has_the_numbers_of_its_report(run: Path, tmp_path: Path) -> None:
@@ -98,7 +95,7 @@ def _column(measure: Any) -> str:
 def test_published_files_are_not_named_after_folders(tmp_path: Path) -> None:
     runs = [_whole(tmp_path / name / "run", model={"name": name}) for name in ("one", "two")]
     done = export(runs, "hub", tmp_path / "out")
-    assert [path.name for path in done.files] == ["run.yaml", "run.yaml", "eval.yaml"]
+    assert [path.name for path in done.files] == ["run.yaml", "run.yaml"]
     same = [_whole(tmp_path / name / "run") for name in ("three", "four")]
     with pytest.raises(ExportError, match="one by one"):
         export(same, "hub", tmp_path / "more")
@@ -108,27 +105,11 @@ def test_several_runs_of_a_model_are_files_of_their_own(tmp_path: Path) -> None:
     runs = [_whole(tmp_path / name, distractors=k) for name, k in (("a", 5), ("b", 50))]
     done = export(runs, "hub", tmp_path / "out")
     names = [str(path.relative_to(tmp_path / "out")) for path in done.files]
-    assert names == [
-        "model-1/.eval_results/a.yaml",
-        "model-1/.eval_results/b.yaml",
-        "owner--data/eval.yaml",
-    ]
+    assert names == ["model-1/.eval_results/a.yaml", "model-1/.eval_results/b.yaml"]
     assert done.notes == (f"hf upload ORG/MODEL {tmp_path}/out/model-1 . --create-pr",)
     for name, k in (("a", 5), ("b", 50)):
         text = (tmp_path / "out/model-1/.eval_results" / f"{name}.yaml").read_text("utf-8")
         assert f"distractors={k}," in " ".join(text.split())
-
-
-def test_the_proposal_for_the_data_set_names_every_task(
-    runs: Mapping[str, Path], tmp_path: Path
-) -> None:
-    export([runs["made-up"]], "hub", tmp_path, **REPO)
-    text = (tmp_path / "me--data/eval.yaml").read_text("utf-8")
-    proposed = yaml.safe_load(text)
-    assert list(proposed) == ["name", "description", "evaluation_framework", "tasks"]
-    assert {"id": "left_hit", "split": "left"} in proposed["tasks"]
-    assert len(proposed["tasks"]) == 2 * 4
-    assert text.startswith("# A proposal") and "Per cent" in proposed["description"]
 
 
 def test_the_source_is_named_where_there_is_one(tmp_path: Path) -> None:
@@ -191,7 +172,7 @@ def test_hostile_names_stay_inside_and_in_one_line(tmp_path: Path) -> None:
     done = export([run], "hub", tmp_path / "out", **REPO)
     for path in done.files:
         assert path.resolve().is_relative_to(tmp_path / "out")
-        assert path.parent.parent.name.startswith("x-") or path.name == "eval.yaml"
+        assert path.parent.parent.name.startswith("x-")
     assert all("\x1b" not in (entry.notes or "") for entry in _entries(tmp_path / "out").values())
 
 

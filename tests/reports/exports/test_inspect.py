@@ -109,7 +109,6 @@ def test_rows_that_count_as_failures_score_zero(tmp_path: Path) -> None:
     values = [one.scores["success"].as_float() for one in log.samples or [] if one.scores]
     assert log.results is not None and len(values) == 8
     (success,) = [one for one in log.results.scores if one.name == "success"]
-    assert success.scored_samples == 8 and success.unscored_samples == 0
     assert sum(values) / 8 == pytest.approx(success.metrics["micro"].value) == 5 / 8
 
 
@@ -238,7 +237,6 @@ def test_settings_are_the_arguments_of_the_task(runs: Mapping[str, Path], tmp_pa
     assert (log.eval.task, log.eval.model) == ("sample", "policy/lexical")
     assert log.eval.solver == "seeact-two-rounds"
     assert log.eval.task_args["distractors"] == 20 and log.eval.task_args["limit"] == 6
-    assert log.eval.task_args_passed["limit"] == 6
     assert log.eval.packages == manifest.environment["packages"]
     assert log.eval.created == manifest.created
     git = manifest.environment["git"]

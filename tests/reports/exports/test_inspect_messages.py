@@ -38,7 +38,8 @@ def test_a_reply_is_shown_once_however_the_conversation_goes_on(tmp_path: Path) 
         ("user", "Q2"),
         ("assistant", "R2"),
     ]
-    assert all(not (one.metadata or {}).get("call") for one in sample.messages)
+    calls = [(one.metadata or {}).get("call") for one in sample.messages]
+    assert calls == [None, "round-1", None, None, None]
     assert sample.output.completion == "R2" and sample.turn_count == 2
     assert sample.total_time == 1.0
     ids = [message.id for message in sample.messages]
@@ -110,6 +111,25 @@ def test_thoughts_and_reasons_to_end_are_where_inspect_has_them(tmp_path: Path) 
     assert sample.metadata["status"] == "truncated"
 
 
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        (Finish.STOP, "stop"),
+        (Finish.TOO_LONG, "model_length"),
+        *((one, "content_filter") for one in (Finish.REFUSAL, Finish.CONTENT_FILTER)),
+        (Finish.PROVIDER_REFUSED, "content_filter"),
+    ],
+)
+def test_the_end_of_a_reply_is_in_inspect_s_words_and_in_ours(
+    tmp_path: Path, finish: Finish, stop: str
+) -> None:
+    call = asked("A_0", "only", [said("user", "?")], "", about={"finish": finish})
+    sample = one_step(tmp_path, [call])
+    assert sample.output.stop_reason == stop
+    ours = (sample.messages[-1].metadata or {}).get("finish", "stop")
+    assert ours == str(finish)
+
+
 def test_what_is_done_on_a_page_is_a_tool_call(tmp_path: Path) -> None:
     forms(tmp_path / "run")
     log = exported(tmp_path / "run", tmp_path / "out", with_pictures=True)
@@ -124,9 +144,9 @@ def test_what_is_done_on_a_page_is_a_tool_call(tmp_path: Path) -> None:
     middle, end = (one for one in sample.messages if one.role == "tool")
     assert middle.tool_call_id == typed.tool_calls[0].id
     assert "reward 1, ended: solved" in end.text
-    # What the model was sent next is not shown twice; what it never saw is shown once.
+    # The model was sent what it saw; the end of an episode, which it was not, is told in words.
     assert [type(one) for one in middle.content_list] == [ContentText]
-    assert [type(one) for one in end.content_list] == [ContentText, ContentImage]
+    assert [type(one) for one in end.content_list] == [ContentText]
     failed = samples_of(log)["form-3/1", 1]
     errors = [one.error for one in failed.messages if one.role == "tool" and one.error]
     assert [error.message for error in errors] == [" ".join(EPISODES[7].error.split("\n"))]
@@ -175,7 +195,7 @@ def test_pictures_that_are_gone_are_counted(tmp_path: Path) -> None:
 def test_more_pictures_than_fit_into_memory_are_refused(
     runs: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reports.exports.inspect.pictures.LIMIT", 1_000_000)
+    monkeypatch.setattr("reports.exports.inspect.talk.LIMIT", 1_000_000)
     done = call(
         *("export", runs["steps"], "--to", "inspect", "--with-pictures", "-o", tmp_path / "out")
     )

@@ -1,23 +1,21 @@
-"""Tables for spreadsheets and pandas: plain CSV with one line of column names.
+"""Tables for spreadsheets and pandas: plain CSV with one line of column names, or parquet.
 
-`results.csv` has a row per run, split, measure and average, `runs.csv` a row per run with its
-settings, `steps.csv` a row per unit and repeat as `Run.steps(texts=True)` has them; `run` joins
-them. Texts that a spreadsheet would evaluate begin with an apostrophe.
+`results` has a row per run, split, measure and average, `runs` a row per run with its settings,
+`steps` a row per unit and repeat as `Run.steps(texts=True)` has them; `run` joins them. In CSV,
+texts that a spreadsheet would evaluate begin with an apostrophe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from harness.tables import Data, Grid, render
 from reports.exports import option
 from reports.load import guarding_notes
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from harness.runs import Run
     from reports.exports import Folder
 
@@ -25,13 +23,14 @@ RESULTS = (
     *("run", "model", "benchmark", "split", "measure", "average", "invalid", "headline", "value"),
     *("low", "high", "level", "method", "few", "n", "over", "part", "complete"),
 )
-"""The columns of `results.csv` (docs/export.md)."""
+"""The columns of `results` (docs/export.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CsvExport:
     """Tables for spreadsheets and pandas."""
 
+    form: ClassVar[str] = "csv"
     with_steps: bool = option(
         False,
         "Write every step as well, with texts of tasks, pages and replies: keep such files where "
@@ -41,17 +40,33 @@ class CsvExport:
     def write(self, runs: Mapping[str, Run], folder: Folder) -> Iterable[str]:
         """Write the tables of all runs together."""
         from reports.frames.steps import steps_frame
-        from reports.grid import plain_records
+        from reports.grid import frame_data
 
         results = [row for label, run in runs.items() for row in _results(label, run)]
-        _write(folder, "results.csv", RESULTS, results)
+        self._put(folder, "results", _data(RESULTS, results))
         settings = list(_runs(runs))
         names = dict.fromkeys(name for row in settings for name in row)
-        _write(folder, "runs.csv", tuple(names), settings)
+        self._put(folder, "runs", _data(tuple(names), settings))
         if self.with_steps:
-            frame: pd.DataFrame = steps_frame(runs.values(), texts=True)
-            _write(folder, "steps.csv", tuple(map(str, frame.columns)), plain_records(frame))
+            frame = steps_frame(runs.values(), texts=True)
+            self._put(folder, "steps", frame_data(frame, {}, ()))
             yield from filter(None, [guarding_notes(run.path for run in runs.values())])
+
+    def _put(self, folder: Folder, name: str, data: Data) -> None:
+        from harness.tables.data import to_parquet
+
+        grid, path = Grid("", (), (), data=data), folder.path(f"{name}.{self.form}")
+        if self.form == "parquet":
+            path.write_bytes(to_parquet(grid, note=""))
+        else:
+            path.write_text(render(grid, "csv", note=""), encoding="utf-8", newline="")
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetExport(CsvExport):
+    """The same tables, whose columns have types."""
+
+    form: ClassVar[str] = "parquet"
 
 
 def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
@@ -60,7 +75,7 @@ def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
     parts = parts_of(run)
     config = run.manifest.config
     for one in results_of(run):
-        interval = one.interval
+        ends = ("low", "high", "level", "method", "few")
         yield {
             "run": label,
             "model": run.manifest.model_name,
@@ -71,11 +86,7 @@ def _results(label: str, run: Run) -> Iterator[dict[str, Any]]:
             "invalid": "fail" if one.line == "strict" else "exclude",
             "headline": one.headline,
             "value": one.value,
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
-            "level": interval.level if interval else None,
-            "method": interval.method if interval else None,
-            "few": interval.few if interval else None,
+            **{name: getattr(one.interval, name, None) for name in ends},
             "n": one.n,
             "over": one.over,
             "part": parts.get(one.split) or None,
@@ -94,12 +105,14 @@ def _runs(runs: Mapping[str, Run]) -> Iterator[dict[str, Any]]:
         yield {**fact, "note": guarding_notes([run.path]) or None, **settings}
 
 
-def _write(
-    folder: Folder, name: str, columns: Sequence[str], rows: Iterable[Mapping[Any, Any]]
-) -> None:
-    data = Data(
-        tuple(columns),
-        tuple(tuple(row.get(column) for column in columns) for row in rows),
-    )
-    text = render(Grid("", (), (), data=data), "csv", note="")
-    folder.path(name).write_text(text, encoding="utf-8", newline="")
+def _data(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Data:
+    columns = [_of_one_type([row.get(name) for row in rows]) for name in names]
+    return Data(tuple(names), tuple(zip(*columns, strict=True)))
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Return the values of a column; as texts, if a setting has several types (5 or "auto")."""
+    types = {type(value) for value in values if value is not None}
+    if len(types) < 2 or types == {int, float}:
+        return values
+    return [value if value is None else str(value) for value in values]

@@ -1,4 +1,4 @@
-"""What of a configuration goes to a service."""
+"""Settings as others may read them: no secrets, paths and addresses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.trackers.config import sendable
+from harness.settings import public
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from harness.trackers.config import sendable
         (r"\\server\share\ranks.jsonl", "ranks.jsonl"),
         ("file:///home/alice/x", "[address]"),
         ("http://10.0.0.1:8000/v1", "[address]"),
-        ("proxy = socks5://10.0.0.1", "[address]"),
+        ("proxy = socks5://10.0.0.1", "proxy = [address]"),
         ("top of /home/alice/ranks.jsonl, k=5", "top of ranks.jsonl, k=5"),
         ("v1;policy=full;size=1280x1870;pillow=13.0.0", None),
         ("snapshot, one list", None),
@@ -36,20 +36,23 @@ from harness.trackers.config import sendable
 def test_paths_are_cut_to_their_last_part_and_addresses_left_out(
     given: str, sent: str | None
 ) -> None:
-    assert sendable(given) == (given if sent is None else sent)
+    assert public(given) == (given if sent is None else sent)
 
 
-def test_a_name_with_a_slash_is_a_path_where_there_is_such_a_file(place: Path) -> None:
-    folder = place / "secret-project"
+def test_a_name_with_a_slash_is_a_path_where_there_is_such_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "secret-project"
     folder.mkdir()
     (folder / "prompts.toml").touch()
-    assert sendable(["secret-project/prompts.toml", "hf:secret-project/mine", "Qwen/Qwen3"]) == [
+    assert public(["secret-project/prompts.toml", "hf:secret-project/mine", "Qwen/Qwen3"]) == [
         "prompts.toml",
         "hf:secret-project/mine",
         "Qwen/Qwen3",
     ]
     (folder / "mine").mkdir()
-    assert sendable("hf:secret-project/mine") == "hf:mine"
+    assert public("hf:secret-project/mine") == "hf:mine"
 
 
 def test_settings_that_hold_places_or_secrets_are_left_out_at_any_depth() -> None:
@@ -69,7 +72,7 @@ def test_settings_that_hold_places_or_secrets_are_left_out_at_any_depth() -> Non
         "dataset": {"data": "/home/alice/d", "files": [{"name": "a.parquet", "sha256": "ab"}]},
         "max_tokens": [800, 300],
     }
-    assert sendable(config) == {
+    assert public(config) == {
         "model": "openai:m",
         "roles": {"planner": "gpt-5.4", "planner.max_tokens": 300},
         "adapter_options": {"detail": "low", "extra_body": {"user": {}, "see": ["d", 3]}},
@@ -90,12 +93,12 @@ values = st.recursive(
     folders, st.sampled_from(["", "hf:", "scripted:"]), st.sampled_from(["/", "~/", "./", "../"])
 )
 def test_no_folder_of_a_path_is_left(parts: list[str], prefix: str, root: str) -> None:
-    sent = sendable(prefix + root + "/".join(parts))
+    sent = public(prefix + root + "/".join(parts))
     assert sent == prefix + parts[-1]
 
 
 @given(values)
 def test_any_configuration_can_be_sent_and_stays_json(value: Any) -> None:
-    sent = sendable(value)
+    sent = public(value)
     assert json.loads(json.dumps(sent)) == sent
-    assert sendable(sent) == sent
+    assert public(sent) == sent

@@ -138,3 +138,27 @@ def test_the_note_on_test_data_comes_with_its_texts(
     assert "do not publish" in note
     shipped = export([runs["steps"]], "csv", tmp_path, with_steps=True, overwrite=True)
     assert shipped.notes == ()
+
+
+@pytest.mark.parametrize("table", ["results", "runs", "steps"])
+def test_parquet_has_the_same_rows_with_types(run: Path, tmp_path: Path, table: str) -> None:
+    for form in ("csv", "parquet"):
+        export([run], form, tmp_path, with_steps=True)
+    found = pd.read_parquet(tmp_path / f"{table}.parquet")
+    text = pd.read_csv(tmp_path / f"{table}.csv")
+    assert len(found) == len(text) > 0 and list(found.columns) == list(text.columns)
+    if table == "results":
+        assert found["value"].dtype == float and found["headline"].dtype == bool
+        assert found["value"].tolist() == pytest.approx(text["value"].tolist(), nan_ok=True)
+
+
+def test_a_setting_of_several_types_is_text_in_parquet(tmp_path: Path) -> None:
+    values: list[tuple[object, float]] = [(5, 1), ("many", 0.5), (True, 0)]
+    runs = [
+        write(tmp_path / f"r{n}", worked(), setup(top_k=mixed, temperature=number))
+        for n, (mixed, number) in enumerate(values)
+    ]
+    export(runs, "parquet", tmp_path)
+    frame = pd.read_parquet(tmp_path / "runs.parquet")
+    assert frame["setting.top_k"].tolist() == ["5", "many", "True"]
+    assert frame["setting.temperature"].tolist() == [1.0, 0.5, 0.0]
