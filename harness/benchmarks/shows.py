@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from adapters.contract import AdapterInfo, ImageRule
 from harness.errors import UserError
@@ -26,51 +25,41 @@ class Shows:
     Attributes:
         settings: the completed settings of the run.
         protocol: how is asked.
+        pictures: which pictures a screenshot gives.
         info: the model under test; None where nobody is asked.
         blind: whether a policy answers that sees no pictures.
+        ranks: the ranks of elements, None unless a ranker is used.
+        replies: what another run replied, None unless `--history-from` names one.
     """
 
     settings: Settings
     protocol: AskingProtocol
+    pictures: PicturePolicy = field(default_factory=PicturePolicy)
     info: AdapterInfo | None = None
     blind: bool = False
+    ranks: Ranks | None = None
+    replies: PastReplies | None = None
 
-    def check(self) -> None:
-        """Raise `UserError` for another run or a ranker that cannot be opened."""
-        _ = self.pictures, self.ranks, self.replies
+    @classmethod
+    def opened(
+        cls, settings: Settings, protocol: AskingProtocol, info: AdapterInfo, *, blind: bool
+    ) -> Self:
+        """Open what completed settings name. Raises `UserError` for what cannot be opened."""
+        ranks, replies = None, None
+        if settings.ranker is not None:
+            from harness.rankers import open_ranks
 
-    @cached_property
-    def pictures(self) -> PicturePolicy:
-        """Which pictures a screenshot gives. Raises `UserError`."""
-        text, pixels = self.settings.image_policy or "none", self.settings.pixels
-        if pixels is not None:
-            if not text.startswith("full"):
-                raise UserError("--pixels is the budget of --image-policy full; leave it out")
-            text += ("," if ":" in text else ":") + f"pixels={pixels}"
-        return PicturePolicy.parse(text)
+            ranks = open_ranks(settings.ranker)
+        if settings.history_from is not None:
+            from harness.benchmarks.replies import PastReplies
+
+            replies = PastReplies(Path(settings.history_from), settings.benchmark)
+        return cls(settings, protocol, pictures_of(settings), info, blind, ranks, replies)
 
     @property
     def rule(self) -> ImageRule | None:
         """What the model's provider does to pictures; None if unknown."""
         return self.info.image_rule if self.info else None
-
-    @cached_property
-    def replies(self) -> PastReplies | None:
-        """What another run replied, None unless `--history-from` names one. Raises `UserError`."""
-        if self.settings.history_from is None:
-            return None
-        from harness.benchmarks.replies import PastReplies
-
-        return PastReplies(Path(self.settings.history_from), self.settings.benchmark)
-
-    @cached_property
-    def ranks(self) -> Ranks | None:
-        """The ranks of elements, None unless a ranker is used. Raises `UserError`."""
-        if self.settings.ranker is None:
-            return None
-        from harness.rankers import open_ranks
-
-        return open_ranks(self.settings.ranker)
 
     def vote(self, same: Any) -> Vote | None:
         """How the samples of a dialogue are counted, None for one sample.
@@ -82,3 +71,13 @@ class Shows:
         from harness.protocols.vote import Vote
 
         return Vote(self.settings.samples, self.settings.vote or "majority", same)
+
+
+def pictures_of(settings: Settings) -> PicturePolicy:
+    """Which pictures a screenshot gives, by completed settings. Raises `UserError`."""
+    text, pixels = settings.image_policy or "none", settings.pixels
+    if pixels is not None:
+        if not text.startswith("full"):
+            raise UserError("--pixels is the budget of --image-policy full; leave it out")
+        text += ("," if ":" in text else ":") + f"pixels={pixels}"
+    return PicturePolicy.parse(text)

@@ -65,9 +65,9 @@ def _rows(
 ) -> Iterator[SnapshotRow]:
     assert isinstance(plan.source, StepBenchmark)
     shows = replace(plan.shows, blind=plan.model.policy is not None)
-    preparer = plan.source.preparer(plan.selected.tasks, shows)
+    list_step = plan.source.lister(plan.selected.tasks, shows)
     for row in recorded_steps(plan.dataset).rows():
-        question = preparer.prepare(row)
+        question = list_step(row)
         urls = runner.run(_encoded(store, question))
         first, second = protocol.stored_messages(question.view.step, question.view.choices)
         yield SnapshotRow(

@@ -80,8 +80,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         model = AdapterInfo(
             name="environment", model="environment", provider="environment", stand_in="policy"
         )
-        shows = Shows(self.settings, self.protocol, model, blind=True)
-        shows.check()
+        shows = Shows.opened(self.settings, self.protocol, model, blind=True)
         selected = open_data(self.settings)
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
@@ -96,7 +95,7 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
         success = self.declared.main_of_units.score(self.settings.f1)
         self.rules = Rules(
-            prepare=source.preparer(selected.tasks, shows).prepare,
+            prepare=source.lister(selected.tasks, shows),
             scored=partial(scored, score=scorer_of(self.settings, self.declared)),
             succeeds=lambda scores: scores[success] == 1,
             strict=transition == "strict",

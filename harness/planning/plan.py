@@ -168,8 +168,7 @@ def plan_run(
     if model is None:
         model = open_policy(whole, policy, protocol, source)
     source = benchmark_of(whole)
-    shows = Shows(whole, protocol, model.info, blind=not model.sees)
-    shows.check()
+    shows = Shows.opened(whole, protocol, model.info, blind=not model.sees)
     check_model(whole, protocol, model.info, shows.pictures)
     if asks and not model.on_this_machine:
         model = model.loaded()

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn, Self
 
-from adapters.contract import ImageRule
 from adapters.processes import available_cpus
 from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
@@ -163,13 +162,13 @@ class EpisodeBenchmark(Benchmark):
     def ready(self, part: Dataset[Any], whole: Dataset[Any], shows: Shows) -> Iterator[Ready[Any]]:
         """Nothing is opened before a dialogue acts."""
         for unit in part.entries:
-            question = _question(unit, None, shows.rule)
+            question = _question(unit, None)
             opens = partial(self._open, unit, shows)
             yield replace(question, opens=opens, glimpse=self._blank)
 
     def recall(self, unit: EpisodeRecord, *, scene: bool = True) -> Ready[Any]:
         """Observations and pictures are those on record."""
-        return _question(unit, unit.pictures, None)
+        return _question(unit, unit.pictures)
 
     @cached_property
     def _worlds(self) -> list[Worlds]:
@@ -202,9 +201,7 @@ def _sources(protocol: AskingProtocol) -> tuple[Source, ...]:
     return sources if sources == ("ranker",) else ("all", "ranker")
 
 
-def _question(
-    record: EpisodeRecord, recorded: tuple[Any, ...] | None, rule: ImageRule | None
-) -> Ready[EpisodeView]:
+def _question(record: EpisodeRecord, past: tuple[Any, ...] | None) -> Ready[EpisodeView]:
     detail = record.detail
     if isinstance(detail, dict):
         raise UserError(f"a benchmark of kind '{record.kind}' cannot be asked about here")
@@ -214,7 +211,6 @@ def _question(
         record.split,
         detail.asked,
         record.parents,
-        recorded,
-        rule,
+        past,
     )
     return Ready(record, episode, Secret(detail.gold))

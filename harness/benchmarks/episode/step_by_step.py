@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Self
 
-from adapters.contract import ImageRule
 from adapters.conversation import Picture
 from harness.benchmarks.episode import EpisodeSettings
 from harness.benchmarks.episode.task import EpisodeTask
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import PastScene
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.step.listing import list_step
 from harness.dialogue import (
     SCREENSHOT,
     Act,
@@ -54,7 +53,6 @@ class EpisodeView(View):
     """An episode as a dialogue sees it.
 
     past: pictures of an episode on record; None where its pictures are still to be planned.
-    rule: what the model's provider does to pictures; None if unknown.
     shown: the pictures that were shown so far.
     """
 
@@ -64,7 +62,6 @@ class EpisodeView(View):
     task: EpisodeTask
     parents: Mapping[str, str] = field(default_factory=dict)
     past: tuple[Picture, ...] | None = None
-    rule: ImageRule | None = None
     shown: list[Picture] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -99,7 +96,6 @@ class StepByStep:
         episode.shown.clear()
         limit = EpisodeSettings.of(self.shows.settings).max_steps or episode.task.max_steps
         observation, seen = _seen((yield Act(None, BEGIN)))
-        preparer = self._preparer(episode.rule)
         before: tuple[Earlier, ...] = ()
         idle, end = 0, ""
         last, flags = Prediction(Status.ANSWERED), set[str]()
@@ -111,7 +107,7 @@ class StepByStep:
                 break
             number += 1
             page, parsed = _page(observation)
-            question = self._question(preparer, episode, number, seen, page, observation, before)
+            question = self._question(episode, number, seen, page, observation, before)
             said, now = list[_Asked](), Earlier()
             if question.view.choices or self.shows.protocol.needs.point:
                 about = question.view.latest(self.shows.protocol.history_shown.actions)
@@ -158,7 +154,6 @@ class StepByStep:
 
     def _question(
         self,
-        preparer: Preparer,
         episode: EpisodeView,
         number: int,
         seen: Seen,
@@ -167,7 +162,7 @@ class StepByStep:
         before: tuple[Earlier, ...],
     ) -> Ready[StepView]:
         """The question about an observation: a step without a right answer."""
-        shows = seen.screenshot and episode.past is None
+        pictured = seen.screenshot and episode.past is None
         candidates = tuple(one for one in page.candidates if one.id in page.in_view)
         row: Row = Unit(
             kind=STEP,
@@ -187,11 +182,11 @@ class StepByStep:
                 f"step-{number}",
                 history=tuple(one.words for one in before),
                 html=page.html,
-                screenshot=observation.blobs[SCREENSHOT] if shows else None,
+                screenshot=observation.blobs[SCREENSHOT] if pictured else None,
                 negatives=candidates or page.candidates,
             ),
         )
-        question = preparer.prepare(row)
+        question = list_step(row, self.shows, attributes=self.attributes)
         window = Window(seen.url, seen.title, seen.tabs, seen.tab)
         step = replace(question.view.step, before=before, page_size=seen.viewport, window=window)
         if episode.past is not None and self.shows.protocol.needs.pictures == "page":
@@ -224,17 +219,6 @@ class StepByStep:
             segment = _segment(parsed, action.element, self.attributes)
         value = str(action.arguments.get("value", ""))
         return plain, Earlier(operation, value, share, segment=segment, words=words)
-
-    def _preparer(self, rule: ImageRule | None) -> Preparer:
-        shows = self.shows
-        return Preparer(
-            shows.settings,
-            shows.protocol,
-            shows.pictures,
-            rule,
-            ranks=shows.ranks,
-            attributes=self.attributes,
-        )
 
 
 def _seen(observation: object) -> tuple[Observation, Seen]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,11 +16,13 @@ from harness.benchmarks.index import StoredStep
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.benchmarks.shows import Shows
-from harness.benchmarks.step.listing import unlisted
-from harness.benchmarks.step.questions import (
-    Preparer,
+from harness.benchmarks.step.listing import (
     blank,
+    list_step,
+    list_steps,
+    offered,
     recorded_question,
+    unlisted,
     unreadable,
 )
 from harness.candidates import check_distractors
@@ -28,7 +30,7 @@ from harness.errors import DataError, UserError
 from harness.notes import TEST_DATA_NOTE
 from harness.pictures import plan
 from harness.protocols import AskingProtocol
-from harness.records import UNREADABLE
+from harness.records import UNREADABLE, Row
 from harness.runs import StepUnit
 from harness.runs.steps import StepDetail
 from harness.views import StepView
@@ -36,6 +38,7 @@ from parsers import MIND2WEB, Counts, Declaration, Prediction, ScoringRules, sco
 from parsers.records import F1Variant, Scores
 
 if TYPE_CHECKING:
+    from harness.benchmarks.step.history import EarlierSteps, FinishedTurns
     from harness.benchmarks.step.predictions import StepPredictions
     from harness.settings import Settings
 
@@ -106,45 +109,39 @@ class StepBenchmark(Benchmark):
         Raises `DataError` if earlier turns that a memory needs are not ranked, or another run has
         no reply about an earlier step.
         """
-        selected = self._covered(recorded_steps(part), recorded_steps(whole), shows)
-        return self.preparer(whole, shows).questions(selected)
+        selected = recorded_steps(part)
+        earlier, turns = self._around(selected, recorded_steps(whole), shows)
+        return list_steps(selected, shows, earlier, turns)
 
-    def _covered(self, selected: StepDataset, whole: StepDataset, shows: Shows) -> StepDataset:
-        if shows.ranks is not None and shows.protocol.needs.turns:
-            from harness.benchmarks.step.history import entries_before
+    def lister(self, whole: Dataset[Any], shows: Shows) -> Callable[[Row], Ready[StepView]]:
+        """Return a function that lists a row. `whole` holds all rows of the tasks."""
+        tasks = recorded_steps(whole)
+        earlier, turns = self._around(tasks, tasks, shows)
+        return partial(list_step, shows=shows, earlier=earlier, turns=turns)
 
-            earlier = entries_before(selected.entries, whole.entries)
-            _check_ranked(shows, earlier, "earlier")
+    def _around(
+        self, selected: StepDataset, tasks: StepDataset, shows: Shows
+    ) -> tuple[EarlierSteps | None, FinishedTurns | None]:
+        """The earlier steps and turns that the protocol shows, checked for selected steps."""
+        needs, memory = shows.protocol.needs, shows.protocol.history_shown
+        if not (needs.turns or needs.before or needs.segments or shows.replies) and memory.plain:
+            return None, None
+        from harness.benchmarks.step import history
+
+        if shows.ranks is not None and needs.turns:
+            _check_ranked(shows, history.entries_before(selected.entries, tasks.entries), "earlier")
         if shows.replies is not None:
-            from harness.benchmarks.step.history import before_selected
-
-            shows.replies.check(before_selected(selected, whole))
-        return selected
-
-    def preparer(self, whole: Dataset[Any], shows: Shows) -> Preparer:
-        """Return the preparer of rows. `whole` holds all rows of the tasks, for earlier actions."""
-        tasks, protocol, needs = recorded_steps(whole), shows.protocol, shows.protocol.needs
-        earlier, memory = None, protocol.history_shown
+            shows.replies.check(history.before_selected(selected, tasks))
+        earlier, turns = None, None
         if needs.before or needs.segments or not memory.plain or shows.replies is not None:
-            from harness.benchmarks.step.history import EarlierSteps
-
             plans = partial(plan, shows.pictures, boxes=(), rule=shows.rule)
             pictured = not memory.plain and shows.pictures.name != "none"
-            earlier = EarlierSteps(
+            earlier = history.EarlierSteps(
                 tasks, needs.segments, plans if pictured else None, memory, shows.replies
             )
-        return Preparer(
-            shows.settings,
-            protocol,
-            shows.pictures,
-            shows.rule,
-            ranks=shows.ranks,
-            # Such a policy reads choices even where models are not shown them.
-            texts=needs.texts or shows.blind,
-            earlier=earlier,
-            tokens=shows.info.text_tokens if shows.info else None,
-            conversations=tasks if needs.turns else None,
-        )
+        if needs.turns:
+            turns = history.FinishedTurns(tasks, partial(offered, shows=shows))
+        return earlier, turns
 
     def recall(self, unit: StepUnit, *, scene: bool = True) -> Ready[StepView]:
         """The scene knows the recorded texts only."""

@@ -1,12 +1,22 @@
-"""A recorded step as listed: its line with the choices, and the `Step` that a protocol sees."""
+"""Recorded steps as a model is asked about them: from a row to its line, view and pictures.
+
+`list_step` does the page work of a step from top to bottom: it reads the page, chooses and renders
+candidates and plans pictures. It decodes no picture and asks no model.
+"""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from harness.benchmarks.step.scene import RecordedScene
+from adapters.conversation import Picture
+from harness.benchmarks.index import StoredStep
+from harness.benchmarks.ready import Ready
+from harness.benchmarks.recorded import StepDataset
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import (
     CandidateOptions,
     ChoiceFacts,
@@ -19,14 +29,26 @@ from harness.candidates import (
     page_of,
     render,
 )
-from harness.errors import UserError
-from harness.page import Box, Page, PageError
-from harness.protocols import AskingProtocol
+from harness.errors import DataError, UserError
+from harness.page import MIND2WEB_ATTRIBUTES, Attributes, Page, PageError
+from harness.pictures import (
+    PictureError,
+    Screenshot,
+    check_picture,
+    plan,
+    read_size,
+    stored_picture,
+)
+from harness.policies import Secret
 from harness.records import (
     NO_POSITIVE,
     NO_SCREENSHOT,
+    UNREADABLE,
     Choice,
+    Earlier,
     Row,
+    RowDetail,
+    Scene,
     SeenAction,
     Step,
     StoredQuestion,
@@ -34,11 +56,265 @@ from harness.records import (
 from harness.runs import StepDetail, StepUnit
 from harness.runs.steps import info_of
 from harness.settings import Settings
-from parsers.records import Gold, PastAction, Turn
+from harness.views import StepView
+from parsers.records import Gold, PastAction, Prediction, Status, Turn
 
 if TYPE_CHECKING:
-    from harness.benchmarks.step.history import Offered
-    from harness.rankers import Ranks
+    from harness.benchmarks.step.history import EarlierSteps, FinishedTurns, Offered
+
+NOT_OFFERED = Prediction(Status.NOT_OFFERED)
+"""The outcome of a step whose acceptable elements a ranker does not offer."""
+POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
+
+
+def list_steps(
+    steps: StepDataset, shows: Shows, earlier: EarlierSteps | None, turns: FinishedTurns | None
+) -> Iterator[Ready[StepView]]:
+    """List the rows of a data set, in file order, one at a time; see `list_step`.
+
+    A row that cannot be read becomes an invalid unit where such rows are to be skipped.
+
+    Raises:
+        DataError: a file is damaged, or a row cannot be read.
+    """
+    skip = shows.settings.skip_bad_rows
+    for entry, row in steps.decoded():
+        try:
+            if isinstance(row, DataError):
+                raise row
+            listed = list_step(row, shows, earlier=earlier, turns=turns)
+            if skip:
+                _check_pictures(row)
+        except DataError as error:
+            if not skip:
+                hint = "--skip-bad-rows counts such rows as invalid"
+                raise DataError(f"{error}; {hint}") from error
+            unit = unreadable(blank(entry) if isinstance(row, DataError) else row, str(error))
+            listed = Ready(unit, StepView(step_of(unit), ()), Secret(unit.detail.gold))
+        yield listed
+
+
+def list_step(
+    row: Row,
+    shows: Shows,
+    *,
+    earlier: EarlierSteps | None = None,
+    turns: FinishedTurns | None = None,
+    attributes: Attributes = MIND2WEB_ATTRIBUTES,
+) -> Ready[StepView]:
+    """List the candidates of a row and make the view of it.
+
+    Args:
+        row: the row.
+        shows: what is shown of it.
+        earlier: the steps before it, for protocols that look at more than their actions.
+        turns: the finished turns of conversations, for protocols that show them.
+        attributes: what AutoWebGLM's form shows of elements.
+
+    Raises:
+        DataError: the page or a picture cannot be read; the message names the row.
+        UserError: there are more candidates than letters.
+    """
+    settings, protocol, needs = shows.settings, shows.protocol, shows.protocol.needs
+    stored, where = row.detail.stored, row.source or row.unit_id
+    pictures: tuple[Picture, ...] = ()
+    page: Page | None = None
+    try:
+        screenshot = read_size(row.detail.screenshot) if row.detail.screenshot else None
+        if stored is not None:
+            pictures = tuple(map(stored_picture, stored.pictures))
+    except PictureError as error:
+        raise DataError(f"{where}: {error}") from error
+
+    # The candidates, as they are listed.
+    if stored is not None:
+        chosen, choices = _as_stored(row, stored, settings), stored.choices
+        facts = choice_facts(_page(row, chosen), chosen, choices)
+    else:
+        page = page_of(row)
+        chosen = chosen_of(row, page, shows)
+        try:
+            letters = protocol.letters(len(chosen.ids)).choices
+        except ValueError as error:
+            raise UserError(
+                f"{where}: {len(chosen.ids)} candidates are too many: {error}"
+            ) from error
+        form, choice_tokens = protocol.choice_form
+        choices = render(
+            row,
+            page,
+            chosen,
+            form=form,
+            choice_tokens=choice_tokens,
+            letters=letters,
+            # A policy without pictures reads texts even where models are not shown them.
+            texts=needs.texts or shows.blind,
+            descriptions=needs.descriptions,
+            ranked=settings.candidates == "ranker",
+        )
+        # Some candidate of a whole page always encloses the correct element: nothing to count.
+        page_facts = settings.candidates != "all"
+        facts = choice_facts(page, chosen, choices) if page_facts else ChoiceFacts()
+
+    # The line, as far as it is known before anything is asked.
+    right = replace(row.detail, positives=accepted(row, options_of(settings))).gold
+    unit = unlisted(row, replace(right, shown=chosen.shown))
+    target = next((one.box for one in choices if one.id == chosen.shown), None)
+    if page is not None and screenshot is not None and needs.pictures == "page":
+        # Crops are planned later, when the protocol asks the scene for them.
+        boxes = [choice.box for choice in choices]
+        pictures = plan(shows.pictures, screenshot, boxes, shows.rule, target)
+    detail = replace(
+        unit.detail,
+        choices=choices,
+        none_letter=protocol.letters(len(choices)).none,
+        same_text=facts.same_text,
+        related=facts.related,
+        short=facts.short,
+    )
+    if screenshot is not None:
+        unit = replace(unit, digests={**unit.digests, "screenshot": screenshot.digest})
+        detail = replace(detail, page_size=(screenshot.width, screenshot.height))
+    unit = replace(unit, invalid=_invalid(row, chosen, settings), detail=detail, pictures=pictures)
+
+    # The view: the step, with what is shown of the page and of what was before.
+    scene: Scene | None = None
+    if page is not None and needs.scene:
+        # Only oracle policies may know where the correct element is.
+        known = target if shows.pictures.oracle else None
+        scene = PageScene(page, choices, shows.pictures, screenshot, shows.rule, known, attributes)
+    tokens = shows.info.text_tokens if shows.info else None
+    step = replace(step_of(unit), stored=stored, scene=scene, tokens=tokens)
+    sources = _sources(row, pictures, screenshot)
+    if earlier is not None:
+        before = earlier.before(step.info)
+        step = replace(step, before=before)
+        if earlier.replies is not None:
+            step = replace(step, history=told(step.history, before))
+        sources |= earlier.sources(step.info)
+        earlier.seen(row)
+    if turns is not None and (finished := turns.before(step.info)):
+        step = replace(step, turns=finished)
+        detail = replace(unit.detail, turns=tuple(map(turn_record, finished)))
+        unit = replace(unit, detail=detail)
+
+    gold = unit.detail.gold
+    missed = unit.invalid is None and gold.shown is None and settings.missed != "ask"
+    secret = Secret(replace(gold, shown=None), gold.shown)
+    return Ready(unit, StepView(step, choices), secret, sources, NOT_OFFERED if missed else None)
+
+
+def options_of(settings: Settings) -> CandidateOptions:
+    """The options of the selection of candidates."""
+    return CandidateOptions(
+        positives=settings.positives,
+        shown=settings.shown,
+        exclude_related=settings.exclude_related,
+        exclude_same_text=settings.exclude_same_text,
+        order=settings.order,
+    )
+
+
+def chosen_of(row: Row, page: Page, shows: Shows) -> Chosen:
+    """The candidates of a row that are offered."""
+    settings, options = shows.settings, options_of(shows.settings)
+    if settings.candidates == "all":
+        return everything(row, page, options)
+    if settings.candidates == "ranker":
+        if shows.ranks is None or settings.top_k is None:
+            raise ValueError("candidates of a ranker need its ranks")
+        return first_of(row, page, shows.ranks.of(row, page), settings.top_k, options)
+    return choose(row, page, seed=settings.seed, distractors=settings.distractors, options=options)
+
+
+def offered(row: Row, shows: Shows) -> Offered:
+    """What `SeenAction` has of a row's elements: those offered as candidates of this run, but
+    drawn by no seed, as what was done before is known."""
+    page, options = page_of(row), options_of(shows.settings)
+    every = everything(row, page, options)
+    ranked = shows.settings.candidates == "ranker"
+    ids = chosen_of(row, page, shows).ids if ranked else every.ids
+    right = {candidate.id for candidate in accepted(row, options)}
+    positives = tuple(node_id for node_id in every.ids if node_id in right)
+    candidates = tuple((one, place if ranked else None) for place, one in enumerate(ids))
+    return positives, candidates, every.ids
+
+
+def _as_stored(row: Row, stored: StoredQuestion, settings: Settings) -> Chosen:
+    right = row.detail.gold.elements
+    shown = next((choice.id for choice in stored.choices if choice.id in right), None)
+    return Chosen(tuple(choice.id for choice in stored.choices), shown, settings.distractors)
+
+
+def _invalid(row: Row, chosen: Chosen, settings: Settings) -> str | None:
+    if row.detail.counts:
+        return row.invalid
+    if chosen.lost:
+        return POSITIVE_NOT_ON_PAGE
+    may_miss = settings.candidates == "ranker" and accepted(row, options_of(settings))
+    if chosen.shown is None and not may_miss:
+        return NO_POSITIVE
+    if row.invalid == NO_SCREENSHOT and settings.lost_rows:
+        return None
+    return row.invalid
+
+
+def _page(row: Row, chosen: Chosen) -> Page | None:
+    """Return the page if it can be read and has all choices under their ids (rabbit's has not)."""
+    try:
+        page = Page.parse(row.detail.html)
+    except PageError:
+        return None
+    return page if all(node in page for node in chosen.ids) else None
+
+
+def _check_pictures(row: Row) -> None:
+    stored = row.detail.stored.pictures if row.detail.stored is not None else ()
+    for data in stored or ((row.detail.screenshot,) if row.detail.screenshot else ()):
+        try:
+            check_picture(data)
+        except PictureError as error:
+            raise DataError(f"{row.source or row.unit_id}: {error}") from error
+
+
+def _sources(
+    row: Row, pictures: Sequence[Picture], screenshot: Screenshot | None
+) -> dict[str, bytes]:
+    if row.detail.stored is not None:
+        return {
+            p.digest: data for p, data in zip(pictures, row.detail.stored.pictures, strict=True)
+        }
+    return (
+        {screenshot.digest: row.detail.screenshot} if screenshot and row.detail.screenshot else {}
+    )
+
+
+def told(history: tuple[str, ...], before: Sequence[Earlier]) -> tuple[str, ...]:
+    """Return the actions in words, those of `before` where they are known."""
+    words = {one.index: one.words for one in before if one.words}
+    return tuple(words.get(number, line) for number, line in enumerate(history))
+
+
+def blank(entry: StoredStep) -> Row:
+    """Return a row with its narrow columns only; its operation is a placeholder."""
+    return entry.with_detail(RowDetail(entry.detail.action_uid), source=str(entry.detail))
+
+
+def unreadable(row: Row, reason: str) -> StepUnit:
+    """Return the unit of a row that cannot be read."""
+    return replace(unlisted(row), invalid=UNREADABLE, error=reason)
+
+
+def recorded_question(record: StepUnit, *, scene: bool) -> Ready[StepView]:
+    """The question of a step on record; with a `scene`, that knows the recorded texts."""
+    choices = record.detail.choices
+    step = step_of(record)
+    if scene:
+        step = replace(step, scene=RecordedScene(choices))
+    gold, said = record.detail.gold, record.prediction
+    missed = said is not None and said.status is Status.NOT_OFFERED
+    secret, known = Secret(gold, gold.shown), NOT_OFFERED if missed else None
+    return Ready(record, StepView(step, choices), secret, known=known)
 
 
 def unlisted(row: Row, gold: Gold | None = None) -> StepUnit:
@@ -93,135 +369,3 @@ def step_of(record: StepUnit) -> Step:
         page_size=detail.page_size,
         turns=tuple(map(turn_of_record, detail.turns or ())),
     )
-
-
-POSITIVE_NOT_ON_PAGE = "positive_not_on_page"
-
-
-class Lister:
-    """Lists the candidates of rows under the settings of a run.
-
-    ranks: scores of candidates; needed where a ranker chooses them.
-    texts: whether anybody reads the texts of choices.
-    """
-
-    def __init__(
-        self, settings: Settings, protocol: AskingProtocol, ranks: Ranks | None, *, texts: bool
-    ) -> None:
-        self._settings = settings
-        self._protocol = protocol
-        self._ranks = ranks
-        self._texts = texts
-        self.options = CandidateOptions(
-            positives=settings.positives,
-            shown=settings.shown,
-            exclude_related=settings.exclude_related,
-            exclude_same_text=settings.exclude_same_text,
-            order=settings.order,
-        )
-
-    def listed(self, row: Row, page: Page) -> StepUnit:
-        """List the candidates of a row. Raises `UserError` if they are too many to be lettered."""
-        settings, needs = self._settings, self._protocol.needs
-        chosen = self._chosen(row, page)
-        try:
-            letters = self._protocol.letters(len(chosen.ids)).choices
-        except ValueError as error:
-            where = row.source or row.unit_id
-            raise UserError(
-                f"{where}: {len(chosen.ids)} candidates are too many: {error}"
-            ) from error
-        form, choice_tokens = self._protocol.choice_form
-        choices = render(
-            row,
-            page,
-            chosen,
-            form=form,
-            choice_tokens=choice_tokens,
-            letters=letters,
-            texts=self._texts,
-            descriptions=needs.descriptions,
-            ranked=settings.candidates == "ranker",
-        )
-        # Some candidate of a whole page always encloses the correct element: nothing to count.
-        page_facts = settings.candidates != "all"
-        facts = choice_facts(page, chosen, choices) if page_facts else ChoiceFacts()
-        return self._unit(row, choices, chosen, facts)
-
-    def as_stored(self, row: Row, stored: StoredQuestion) -> StepUnit:
-        """List the choices of a stored question."""
-        right = row.detail.gold.elements
-        shown = next((choice.id for choice in stored.choices if choice.id in right), None)
-        ids = tuple(choice.id for choice in stored.choices)
-        chosen = Chosen(ids, shown, self._settings.distractors)
-        facts = choice_facts(_page(row, chosen), chosen, stored.choices)
-        return self._unit(row, stored.choices, chosen, facts)
-
-    def _unit(
-        self, row: Row, choices: tuple[Choice, ...], chosen: Chosen, facts: ChoiceFacts
-    ) -> StepUnit:
-        gold = replace(row.detail, positives=accepted(row, self.options)).gold
-        unit = unlisted(row, replace(gold, shown=chosen.shown))
-        detail = replace(
-            unit.detail,
-            choices=choices,
-            none_letter=self._protocol.letters(len(choices)).none,
-            same_text=facts.same_text,
-            related=facts.related,
-            short=facts.short,
-        )
-        return replace(unit, invalid=self._invalid(row, chosen), detail=detail)
-
-    def _invalid(self, row: Row, chosen: Chosen) -> str | None:
-        if row.detail.counts:
-            return row.invalid
-        if chosen.lost:
-            return POSITIVE_NOT_ON_PAGE
-        may_miss = self._settings.candidates == "ranker" and accepted(row, self.options)
-        if chosen.shown is None and not may_miss:
-            return NO_POSITIVE
-        if row.invalid == NO_SCREENSHOT and self._settings.lost_rows:
-            return None
-        return row.invalid
-
-    def _chosen(self, row: Row, page: Page) -> Chosen:
-        settings = self._settings
-        if settings.candidates == "all":
-            return everything(row, page, self.options)
-        if settings.candidates == "ranker":
-            assert self._ranks is not None and settings.top_k is not None
-            return first_of(row, page, self._ranks.of(row, page), settings.top_k, self.options)
-        return choose(
-            row,
-            page,
-            seed=settings.seed,
-            distractors=settings.distractors,
-            options=self.options,
-        )
-
-    def offered(self, row: Row) -> Offered:
-        """What `SeenAction` has of a row's elements: those offered as candidates of this run, but
-        drawn by no seed, as what was done before is known."""
-        page = page_of(row)
-        every = everything(row, page, self.options)
-        ranked = self._settings.candidates == "ranker"
-        ids = self._chosen(row, page).ids if ranked else every.ids
-        right = {candidate.id for candidate in accepted(row, self.options)}
-        positives = tuple(node_id for node_id in every.ids if node_id in right)
-        candidates = tuple((one, place if ranked else None) for place, one in enumerate(ids))
-        return positives, candidates, every.ids
-
-
-def target_of(unit: StepUnit) -> Box | None:
-    """Where the listed positive is on the page; None if that is unknown or none is listed."""
-    detail = unit.detail
-    return next((c.box for c in detail.choices if c.id == detail.gold.shown), None)
-
-
-def _page(row: Row, chosen: Chosen) -> Page | None:
-    """Return the page if it can be read and has all choices under their ids (rabbit's has not)."""
-    try:
-        page = Page.parse(row.detail.html)
-    except PageError:
-        return None
-    return page if all(node in page for node in chosen.ids) else None

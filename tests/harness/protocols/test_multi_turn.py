@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from harness.benchmarks import open_steps
 from harness.benchmarks.conversation.memory import piece
 from harness.benchmarks.conversation.multi_turn import MultiTurn
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.history import FinishedTurns
+from harness.benchmarks.step.listing import list_step, offered
 from harness.dialogue import Ask, Embed, hold
 from harness.errors import UserError
 from harness.pictures import PicturePolicy
@@ -149,8 +152,9 @@ def delivery(name: str) -> Ready[StepView]:
     settings = Settings(candidates="ranker", top_k=5, missed="ask")
     texts = PicturePolicy.parse("none")
     ranks = open_ranks("lexical")
-    prepare = Preparer(settings, protocol(name), texts, ranks=ranks, conversations=steps).prepare
-    return prepare(steps.row(typed.unit_id))
+    shows = Shows(settings, protocol(name), texts, ranks=ranks)
+    turns = FinishedTurns(steps, partial(offered, shows=shows))
+    return list_step(steps.row(typed.unit_id), shows, turns=turns)
 
 
 @pytest.mark.parametrize("name", NAMES)

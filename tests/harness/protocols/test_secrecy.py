@@ -10,8 +10,8 @@ import pytest
 from adapters.conversation import Conversation
 from harness.benchmarks import open_steps
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.step.questions import Preparer
-from harness.pictures import PicturePolicy
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.listing import list_step
 from harness.protocols.seeact import TwoRounds
 from harness.records import Row
 from harness.sample import files
@@ -29,8 +29,8 @@ def rows() -> tuple[Row, ...]:
     return tuple(open_steps("sample", splits=["dev"]).rows())
 
 
-def preparer() -> Preparer:
-    return Preparer(Settings(), PROTOCOL, PicturePolicy())
+def ready(row: Row) -> Ready[StepView]:
+    return list_step(row, Shows(Settings(), PROTOCOL))
 
 
 def conversations(question: Ready[StepView]) -> list[Conversation]:
@@ -53,10 +53,9 @@ def representations() -> dict[str, list[str]]:
 
 def test_the_recorded_action_and_those_after_it_are_never_shown(rows: tuple[Row, ...]) -> None:
     recorded = representations()
-    prepare = preparer()
     checked = 0
     for row in rows:
-        question = prepare.prepare(row)
+        question = ready(row)
         if not question.view.choices:
             continue
         past = recorded[row.parents["task"]][: row.position]
@@ -69,9 +68,8 @@ def test_the_recorded_action_and_those_after_it_are_never_shown(rows: tuple[Row,
 
 
 def test_no_word_of_the_data_set_marks_the_answer(rows: tuple[Row, ...]) -> None:
-    prepare = preparer()
     for row in rows:
-        question = prepare.prepare(row)
+        question = ready(row)
         if question.view.choices:
             sent = "\n".join(texts(conversations(question)[-1]))
             assert not any(marker in sent for marker in MARKERS)
@@ -80,12 +78,11 @@ def test_no_word_of_the_data_set_marks_the_answer(rows: tuple[Row, ...]) -> None
 
 
 def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row, ...]) -> None:
-    prepare = preparer()
     for row in rows:
         other = changed(
             row, operation="TYPE" if row.detail.operation == "SELECT" else "SELECT", value="another"
         )
-        asked, swapped = prepare.prepare(row), prepare.prepare(other)
+        asked, swapped = ready(row), ready(other)
         assert swapped.secret.gold != asked.secret.gold
         if asked.view.choices:
             assert conversations(swapped) == conversations(asked)
@@ -93,10 +90,9 @@ def test_another_operation_and_value_give_the_same_conversations(rows: tuple[Row
 
 def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]) -> None:
     """With everything listed either way, the labels decide nothing of what is sent."""
-    prepare = preparer()
     compared = 0
     for row in rows:
-        asked = prepare.prepare(row)
+        asked = ready(row)
         if asked.secret.shown is None or len(row.detail.positives) != 1 or row.invalid:
             continue
         listed = {choice.id for choice in asked.view.choices}
@@ -105,7 +101,7 @@ def test_another_right_choice_gives_the_same_conversations(rows: tuple[Row, ...]
         exchanged = changed(
             row, positives=(negatives[0],), negatives=(*negatives[1:], *row.detail.positives)
         )
-        one, two = prepare.prepare(first), prepare.prepare(exchanged)
+        one, two = ready(first), ready(exchanged)
         assert one.secret.shown != two.secret.shown
         assert conversations(one) == conversations(two)
         compared += 1

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from adapters.contract import Request
 from harness.benchmarks import open_steps
+from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.history import EarlierSteps, segment_of
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.step.listing import list_step
 from harness.pictures import PicturePolicy
 from harness.protocols.autowebglm import AutoWebGLM
 from harness.rankers import open_ranks
@@ -83,12 +84,11 @@ def test_previous_commands_are_of_steps_before_and_of_no_other() -> None:
     settings = Settings(candidates="ranker", top_k=20)
     policy = PicturePolicy.parse("none")
     ranks = open_ranks("lexical")
-    prepare = Preparer(
-        settings, protocol, policy, ranks=ranks, earlier=EarlierSteps(data, segments=True)
-    ).prepare
+    shows = Shows(settings, protocol, policy, ranks=ranks)
+    earlier = EarlierSteps(data, segments=True)
 
     def asked(row: Row) -> str:
-        question = prepare(row)
+        question = list_step(row, shows, earlier=earlier)
         (ask,), _ = talk(
             protocol.dialogue(StepView(question.view.step, question.view.choices)), [""]
         )

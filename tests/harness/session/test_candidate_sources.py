@@ -11,7 +11,8 @@ import pytest
 
 from harness.benchmarks import open_steps
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.listing import list_step
 from harness.candidates import page_of
 from harness.errors import DataError
 from harness.page import Page
@@ -57,8 +58,7 @@ def prepared(
     chosen = Settings(**choosing)  # type: ignore[arg-type]
     none = PicturePolicy("none")
     texts = protocol.needs.texts
-    preparer = Preparer(chosen, protocol, none, ranks=ranks, texts=texts)
-    return preparer.prepare(row)
+    return list_step(row, Shows(chosen, protocol, none, blind=texts, ranks=ranks))
 
 
 def ranked(row: Row, place: int, top_k: int, **more: object) -> Ready[StepView]:

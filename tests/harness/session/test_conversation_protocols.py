@@ -6,6 +6,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from typing import Any
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.history import FinishedTurns
+from harness.benchmarks.step.listing import list_step, offered
 from harness.pictures import PicturePolicy
 from harness.protocols import open_protocol
 from harness.rankers import open_ranks
@@ -199,13 +202,14 @@ def test_a_memory_says_nothing_of_the_current_step(name: str, data: Path) -> Non
     """What is asked is the same, whichever element of the current page is right."""
     protocol = open_protocol(name)
     dataset, of_later_turns = rows(data)
-    prepare = Preparer(
+    shows = Shows(
         Settings(candidates="ranker", top_k=12),
         protocol,
         PicturePolicy.parse("none"),
         ranks=open_ranks("lexical"),
-        conversations=dataset,
-    ).prepare
+    )
+    turns = FinishedTurns(dataset, partial(offered, shows=shows))
+    prepare = partial(list_step, shows=shows, turns=turns)
     assert len(of_later_turns) > 4
     for row in of_later_turns:
         one, other = prepare(row), prepare(swapped(row))

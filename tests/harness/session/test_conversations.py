@@ -6,13 +6,16 @@ import json
 import pickle
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.benchmarks import StepDataset, open_steps
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.shows import Shows
+from harness.benchmarks.step.history import FinishedTurns
+from harness.benchmarks.step.listing import list_steps, offered
 from harness.benchmarks.step.results import wrong_steps
 from harness.candidates import page_of
 from harness.pictures import PicturePolicy
@@ -41,10 +44,9 @@ def steps_of(dataset: StepDataset, whole: StepDataset | None = None, top_k: int 
     protocol: TwoRounds = type("Remembering", (TwoRounds,), {"needs": Needs(turns=True)})()
     settings = Settings(candidates="ranker", ranker="lexical", top_k=top_k, missed="ask")
     ranks = open_ranks("lexical")
-    preparer = Preparer(
-        settings, protocol, PicturePolicy("none"), ranks=ranks, conversations=whole or dataset
-    )
-    return [question.view.step for question in preparer.questions(dataset)]
+    shows = Shows(settings, protocol, PicturePolicy("none"), ranks=ranks)
+    turns = FinishedTurns(whole or dataset, partial(offered, shows=shows))
+    return [listed.view.step for listed in list_steps(dataset, shows, None, turns)]
 
 
 def by_turn(released: Released) -> dict[tuple[str, int], dict[str, Any]]:

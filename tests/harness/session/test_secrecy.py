@@ -17,7 +17,7 @@ from adapters.embedding import Embedded
 from harness.benchmarks import Benchmark, Items, benchmark, open_steps
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
-from harness.benchmarks.step.questions import Preparer
+from harness.benchmarks.step.listing import list_step
 from harness.dialogue import Act, Call, Dialogue, Embed, Observation, Result, hold_turns
 from harness.page import Candidate
 from harness.pictures import PicturePolicy
@@ -62,7 +62,7 @@ def told(row: Row, protocol: AskingProtocol) -> list[tuple[str, str]]:
     choosing = Settings(candidates=source, top_k=20 if ranked else None)
     policy = PicturePolicy.parse("none" if needs.pictures == "none" else needs.picture_policy)
     ranks = open_ranks("lexical") if ranked else None
-    return sent_about(protocol, Preparer(choosing, protocol, policy, ranks=ranks).prepare(row))
+    return sent_about(protocol, list_step(row, Shows(choosing, protocol, policy, ranks=ranks)))
 
 
 def sent_about(protocol: AskingProtocol, question: Ready[StepView]) -> list[tuple[str, str]]:
@@ -123,7 +123,7 @@ def test_the_same_is_asked_of_every_family_whatever_is_right(family: str) -> Non
         if not any(issubclass(source.View, one.View) for one in PROTOCOLS.all(name)):
             continue
         protocol = open_protocol(name, View=source.View)
-        shows = Shows(Settings(benchmark=family, image_policy="full"), protocol)
+        shows = Shows(Settings(benchmark=family), protocol, PicturePolicy("full"))
         for unit, other in itertools.pairwise(whole.entries):
             swapped = replace(unit, detail=replace(unit.detail, gold=other.detail.gold))
             sent = asked_about(source, unit, whole, shows)
