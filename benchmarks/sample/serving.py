@@ -1,4 +1,4 @@
-"""The sites of the sample: files that answer requests in a browser, or on a port of one's own."""
+"""The sites of the sample: their files answer requests in a browser, or on a port."""
 
 from __future__ import annotations
 
