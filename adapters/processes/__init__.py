@@ -35,6 +35,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -207,91 +208,68 @@ class Pool:
             attempts: number of children that may end over a message before `ask` gives up.
             environment: see `Child`.
         """
-        self._entry, self._environment = entry, environment
+        self._start = partial(Child, entry, environment=environment)
         self._first, self._attempts = first, attempts
-        self._leases = [Lease(self) for _ in range(count)]
+        self._closed = False
+        self._lock = threading.Lock()  # guards starting and ending, never work
+        self._children: set[Child] = set()
         # Last in, first out: a running child is preferred to starting another.
-        self._idle: queue.LifoQueue[Lease] = queue.LifoQueue()
-        for lease in self._leases:
-            lease.give_back()
+        self._idle: queue.LifoQueue[Child | None] = queue.LifoQueue()
+        for _ in range(count):
+            self._idle.put(None)
         self.threads = ThreadPoolExecutor(count, thread_name_prefix=name)
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Ids of the running processes."""
-        children = [lease._child for lease in self._leases]
-        return tuple(child.pid for child in children if child and child.running)
+        with self._lock:
+            return tuple(child.pid for child in self._children if child.running)
 
     def ask(self, message: object) -> Any:
         """Send a message to an idle child and return its answer; blocks, so call it on `threads`.
 
         Raises `ChildEnded` if all attempts ended a child, or after `close`.
         """
-        lease = self.lend()
+        child = self._idle.get()
         try:
-            for _ in range(self._attempts - 1):
-                with suppress(ChildEnded):
-                    return lease.ask(message)
-            return lease.ask(message)
+            for left in reversed(range(self._attempts)):
+                try:
+                    child = self._running(child)
+                    child.send(message)
+                    return child.receive()
+                except ChildEnded:
+                    if not left:
+                        raise
         finally:
-            lease.give_back()
+            self._idle.put(child)
 
-    def lend(self) -> Lease:
-        """Lend a child for several messages; blocks until one is idle."""
-        return self._idle.get()
+    def _running(self, child: Child | None) -> Child:
+        """Return a child that runs, a new one if this one has ended."""
+        with self._lock:
+            if self._closed:
+                raise ChildEnded("the pool of processes is closed")
+            if child is not None and child.running:
+                return child
+            if child is not None:
+                child.close()
+                self._children.discard(child)
+            child = self._start()
+            self._children.add(child)
+        if self._first is not None:
+            child.send(self._first)
+        return child
+
+    def end(self) -> None:
+        """Kill the children, whatever they do; waiters for an answer get `ChildEnded`."""
+        with self._lock:
+            for child in self._children:
+                child.end()
 
     def close(self) -> None:
-        """Kill the children, whether they are busy or not. May be repeated."""
-        for lease in self._leases:
-            lease.end(for_good=True)
+        """Kill the children, and start no others. May be repeated."""
+        self._closed = True
+        self.end()
         self.threads.shutdown(wait=True)
-        for lease in self._leases:
-            if lease._child is not None:
-                lease._child.close()
-
-
-class Lease:
-    """A child of a pool that belongs to one user until it is given back."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._child: Child | None = None
-        self._over = False
-        self._lock = threading.Lock()  # guards starting and ending, never work
-
-    def ask(self, message: object) -> Any:
-        """Send a message and return the answer; blocks.
-
-        Raises `ChildEnded` if that ended the child, or after the pool was closed. The next message
-        is sent to a new one.
-        """
-        child = self._running()
-        try:
-            child.send(message)
-            return child.receive()
-        except ChildEnded:
+        children, self._children = self._children, set()
+        for child in children:
             child.close()
-            raise
-
-    def end(self, *, for_good: bool = False) -> None:
-        """Kill the child, whatever it is doing; waiters for its answer get `ChildEnded`."""
-        with self._lock:
-            self._over |= for_good
-            if self._child is not None:
-                self._child.end()
-
-    def give_back(self) -> None:
-        """Lend the child to others. Nothing may be done with the lease afterwards."""
-        self._pool._idle.put(self)
-
-    def _running(self) -> Child:
-        with self._lock:
-            if self._over:
-                raise ChildEnded("the pool of processes is closed")
-            if self._child is None or not self._child.running:
-                if self._child is not None:
-                    self._child.close()
-                self._child = Child(self._pool._entry, environment=self._pool._environment)
-                if self._pool._first is not None:
-                    self._child.send(self._pool._first)
-            return self._child

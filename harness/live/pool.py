@@ -102,37 +102,42 @@ class Worlds:
         # Workers are killed, and cannot remove their own files and those of their browsers.
         self._files = ExitStack()
         folder = self._files.enter_context(scratch())
-        self._pool = Pool(
-            self._world.program,
-            count,
-            name="worlds",
-            first=(entry, dict(options)) if own else dict(options),
-            environment={"TMPDIR": str(folder)},
-        )
-        self._free = asyncio.Semaphore(count)
+        self._workers = [
+            Pool(
+                self._world.program,
+                1,
+                name="worlds",
+                first=(entry, dict(options)) if own else dict(options),
+                environment={"TMPDIR": str(folder)},
+            )
+            for _ in range(count)
+        ]
+        # Last in, first out: a running worker is preferred to starting another.
+        self._free: asyncio.LifoQueue[Pool] = asyncio.LifoQueue()
+        for worker in self._workers:
+            self._free.put_nowait(worker)
 
     @property
     def pids(self) -> tuple[int, ...]:
         """Return the ids of the running worker processes."""
-        return self._pool.pids
+        return tuple(pid for worker in self._workers for pid in worker.pids)
 
     async def open(self, episode: Mapping[str, Any]) -> Episode:
         """Wait for a free worker and lend it to an episode."""
-        await self._free.acquire()
-        return Episode(self, dict(episode))
+        return Episode(self, await self._free.get(), dict(episode))
 
     async def close(self) -> None:
         """Kill the workers, busy or not. May be repeated."""
-        await asyncio.to_thread(self._pool.close)
+        await asyncio.gather(*(asyncio.to_thread(worker.close) for worker in self._workers))
         await asyncio.to_thread(self._files.close)
 
 
 class Episode:
     """An episode in a worker: an `Environment`."""
 
-    def __init__(self, worlds: Worlds, episode: Mapping[str, Any]) -> None:
+    def __init__(self, worlds: Worlds, worker: Pool, episode: Mapping[str, Any]) -> None:
         self._worlds = worlds
-        self._lease = worlds._pool.lend()
+        self._worker = worker
         self._episode = episode
         self._limits = worlds._limits
         self._left_s = self._limits.episode_s
@@ -154,8 +159,7 @@ class Episode:
         """Give the worker back. May be repeated."""
         if not self._closed:
             self._closed = True
-            self._lease.give_back()
-            self._worlds._free.release()
+            self._worlds._free.put_nowait(self._worker)
 
     async def _timed(self, message: tuple[str, Any]) -> Observation:
         loop = asyncio.get_running_loop()
@@ -168,8 +172,8 @@ class Episode:
         return Observation(content, blobs)
 
     async def _ask(self, message: object, limit_s: float, what: str) -> Any:
-        threads = self._worlds._pool.threads
-        future = asyncio.get_running_loop().run_in_executor(threads, self._answer, message)
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._worker.threads, self._answer, message)
         try:
             async with asyncio.timeout(limit_s):
                 kind, answer = await asyncio.shield(future)
@@ -178,7 +182,7 @@ class Episode:
         except BaseException as error:
             # A worker cannot be interrupted: after a limit or a cancellation, no other episode may
             # use it.
-            self._lease.end()
+            self._worker.end()
             await asyncio.wait([future])
             if not future.cancelled():
                 future.exception()
@@ -188,10 +192,10 @@ class Episode:
                 raise Fault("connection", f"the environment failed: {error}") from None
             raise
         if kind == "fatal":
-            self._lease.end()
+            self._worker.end()
             raise Fatal(answer)
         if kind == "failed":
-            self._lease.end()
+            self._worker.end()
             raise Fault("connection", f"the environment failed: {answer}")
         return answer
 
@@ -202,7 +206,7 @@ class Episode:
             ChildEnded: the worker has ended.
             ValueError: the answer is malformed.
         """
-        return self._worlds._world.read(self._lease.ask(message))
+        return self._worlds._world.read(self._worker.ask(message))
 
 
 def serve(receive: Receive, send: Send) -> None:

@@ -197,7 +197,7 @@ class Sweep:
         own = standings.pop(run.directory)
         others = math.fsum(one.spent + one.reserved for one in standings.values())
         limit = math.floor((self.max_cost - others) * 1e4) / 1e4
-        if limit <= own.spent + own.reserved:
+        if limit <= own.spent and not own.reserved:
             raise UserError("--max-cost is spent; the same line with a higher one goes on")
         return limit
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from harness.errors import UserError
+from harness.sweep.command import Sweep
+from harness.sweep.standing import Standing
 from tests.harness.commands.tool import call, calls, replying
 from tests.servers import WireServer
 
@@ -67,6 +72,38 @@ def test_the_limit_is_never_exceeded_and_more_money_goes_on(share: float) -> Non
         rich = call(*words, "100")
         assert rich.code == 0, rich.err
         assert spent("o") == pytest.approx(cost)
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "limit"),
+    [
+        ((0, 0), [(0, 0)], 10),
+        ((1, 0), [(3, 0), (2, 1.5)], 3.5),
+        # Batches of both are at their provider: each gets its own back, whatever is left.
+        ((0, 4), [(0, 6)], 4),
+        ((2, 1), [(7, 1)], 2),
+        ((0, 0), [(0, 9.99995)], None),
+        ((4, 0), [(6, 0)], None),
+    ],
+)
+def test_a_run_may_spend_what_the_others_have_left(
+    monkeypatch: pytest.MonkeyPatch,
+    own: tuple[float, float],
+    others: list[tuple[float, float]],
+    limit: float | None,
+) -> None:
+    known = {
+        Path(str(number)): Standing("incomplete", 0, spent, reserved)
+        for number, (spent, reserved) in enumerate([own, *others])
+    }
+    monkeypatch.setattr("harness.sweep.command.standing_of", known.__getitem__)
+    runs: list[Any] = [SimpleNamespace(directory=path) for path in known]
+    sweep = Sweep(runs, Path(), 10.0)
+    if limit is None:
+        with pytest.raises(UserError, match="--max-cost is spent"):
+            sweep._limit(runs[0])
+    else:
+        assert sweep._limit(runs[0]) == limit
 
 
 def test_a_run_that_is_not_started_for_lack_of_money_says_so() -> None:
