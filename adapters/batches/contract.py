@@ -310,6 +310,3 @@ class Fields:
     def each(self, name: str) -> list[Fields]:
         """Return the objects in a list."""
         return [Fields(one) for one in self.get(name, list) or () if isinstance(one, dict)]
-
-    def __contains__(self, name: str) -> bool:
-        return self._plain.get(name) is not None

@@ -7,16 +7,15 @@ import time
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+import httpx2
 
 from adapters.api import ApiAdapter
 from adapters.batches.contract import Fields, Gone, Lines, QueueFull, RemoteBatch, Torn
 from adapters.contract import Fatal, Fault
 from adapters.conversation import Finish
 from adapters.faults import Failure, judge
-
-if TYPE_CHECKING:
-    import httpx2
 
 MAX_PAGES = 100
 """Pages of a listing that are looked through: a server may say for ever that there are more."""
@@ -127,9 +126,8 @@ class SdkLines(HostedLines):
         self._client = client
 
     def _call(self, method: str, path: str, **more: Any) -> Awaitable[httpx2.Response]:
-        from httpx2 import Response
-
-        called: Awaitable[Response] = getattr(self._client, method)(path, cast_to=Response, **more)
+        call = getattr(self._client, method)
+        called: Awaitable[httpx2.Response] = call(path, cast_to=httpx2.Response, **more)
         return called
 
     async def _pages(self, path: str, after: str, **query: object) -> AsyncIterator[list[Fields]]:

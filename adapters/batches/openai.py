@@ -152,7 +152,8 @@ def _file_name(token: str) -> str:
 
 
 def _words(error: Fields) -> str:
-    where = f"line {error.count('line')}: " if "line" in error else ""
+    line = error.get("line", int)
+    where = "" if line is None else f"line {line}: "
     return f"{where}{error.text('message') or error.text('code') or 'no reason given'}"
 
 
