@@ -1,8 +1,7 @@
 """The actions of agents for BrowserGym as strings: one function call.
 
-Elements are named by their `bid`, points by pixels of the page. `FUNCTIONS` are those that recorded
-pages know; `choose` among them is ours and names a listed candidate by its letter. `HIGH_LEVEL` are
-those of a live page. Nothing in an action is ever evaluated (`parsers.calls`).
+Elements are named by their `bid`, points by pixels of the page. Nothing in an action is ever
+evaluated (`parsers.calls`).
 """
 
 from __future__ import annotations
@@ -21,8 +20,11 @@ _BID = Argument("bid", "element")
 _BUTTON = Argument(
     "button", "choice", ("left", "middle", "right"), required=False, compared="ignored"
 )
-FUNCTIONS = ActionSpace(
-    "browsergym",
+_KEY, _URL = Argument("key", "text"), Argument("url", "text")
+_DELTAS = Argument("delta_x", "number"), Argument("delta_y", "number")
+_TO = Argument("to_x", "number"), Argument("to_y", "number")
+HIGH_LEVEL = ActionSpace(
+    "high-level",
     (
         ActionKind("click", (_BID, _BUTTON)),
         ActionKind("fill", (_BID, Argument("value", "text", compared="folded"))),
@@ -30,30 +32,9 @@ FUNCTIONS = ActionSpace(
         ActionKind("hover", (_BID,)),
         ActionKind("press", (_BID, Argument("key_comb", "text"))),
         ActionKind("mouse_click", (Argument("point", "point"), _BUTTON)),
-        ActionKind(
-            "choose",
-            (
-                Argument("letter", "text"),
-                Argument("operation", "text", required=False),
-                Argument("value", "text", required=False, compared="folded"),
-            ),
-        ),
         ActionKind("noop", (Argument("wait_ms", "number", required=False, compared="ignored"),)),
         ActionKind("send_msg_to_user", (Argument("text", "text", compared="ignored"),)),
         ActionKind("report_infeasible", (Argument("reason", "text", compared="ignored"),)),
-    ),
-)
-STOPS = frozenset({"send_msg_to_user", "report_infeasible"})
-"""The actions that end an episode."""
-
-_KEY, _URL = Argument("key", "text"), Argument("url", "text")
-_DELTAS = Argument("delta_x", "number"), Argument("delta_y", "number")
-_TO = Argument("to_x", "number"), Argument("to_y", "number")
-_ALSO_HERE = frozenset({*(kind.name for kind in FUNCTIONS.actions)} - {"choose"})
-HIGH_LEVEL = ActionSpace(
-    "high-level",
-    (
-        *(kind for kind in FUNCTIONS.actions if kind.name in _ALSO_HERE),
         ActionKind("scroll", _DELTAS),
         ActionKind("mouse_move", (Argument("point", "point"),)),
         ActionKind("mouse_drag_and_drop", (Argument("point", "point"), *_TO)),
@@ -67,6 +48,8 @@ HIGH_LEVEL = ActionSpace(
         ActionKind("tab_close"),
     ),
 )
+STOPS = frozenset({"send_msg_to_user", "report_infeasible"})
+"""The actions that end an episode."""
 _SPELLINGS = {"from_x": "x", "from_y": "y"}
 _TAGGED = re.compile(r"<action>(.*?)(?:</action>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -81,7 +64,7 @@ def answer_in(text: str) -> str:
     return found[-1] if found else text
 
 
-def read(text: str, space: ActionSpace = FUNCTIONS, finish: str = "stop") -> Prediction:
+def read(text: str, space: ActionSpace = HIGH_LEVEL, finish: str = "stop") -> Prediction:
     """Return the action in a string, a call of a function of the space, not yet checked against it.
 
     There may be words and comments around the call. Calls that differ are `ambiguous`, a text
@@ -103,7 +86,7 @@ def read(text: str, space: ActionSpace = FUNCTIONS, finish: str = "stop") -> Pre
     return Prediction(Status.ANSWERED, action, ("repaired",) if calls[0].repaired else ())
 
 
-def spell(action: Action, space: ActionSpace = FUNCTIONS) -> str:
+def spell(action: Action, space: ActionSpace = HIGH_LEVEL) -> str:
     """Write the call that does an action, as `read` reads it back.
 
     >>> spell(Action("fill", "12", arguments={"value": "Ohio's"})), spell(Action("noop"))

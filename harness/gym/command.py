@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from math import fsum
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 
 from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError
-from harness.gym.episode import TAKEN, OnInvalid, Transition
+from harness.gym.recorded import TAKEN, OnInvalid, RecordedEnv, Transition
 from harness.policies import Policy, chance_for, policies_for, policy_named
 from harness.printing import say, terminal
 from harness.runs import StepUnit
 from harness.views import StepView
 from parsers.counting import prefix
-
-if TYPE_CHECKING:
-    from harness.gym.recorded import RecordedEnv
 
 
 @click.command(cls=SettingsCommand)
@@ -45,11 +42,10 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
     \b
     vlm-eval play --model lexical --benchmark sample --split dev
 
-    The scores equal those of `vlm-eval run` with the same settings; a point counts for the
-    smallest candidate under it (--scoring-option point_rule=smallest). Your own agent plays in
-    Python: docs/environment.md. Needs the extra gym.
+    The scores equal those of `vlm-eval run --protocol action-strings` with the same settings; a
+    point counts for the smallest candidate under it (--scoring-option point_rule=smallest). Your
+    own agent plays in Python: docs/environment.md. Needs the extra gym.
     """
-    from harness.gym.recorded import RecordedEnv
     from harness.session.brief import print_result
     from harness.session.report import result_grid
     from harness.session.summary import results_of
@@ -62,46 +58,33 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
             f"'{name}' is not a baseline for recorded steps ({', '.join(known)}); evaluate a model "
             "with vlm-eval run, or let it play in Python: docs/environment.md"
         )
-    environment = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
-    episodes = list(episodes_of(environment, policy_named(name, StepView)))
+    env = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
+    episodes = list(episodes_of(env, policy_named(name, StepView)))
     if transition == "teacher":
-        records = [record for records in episodes for record in records]
-        rest = (records, environment.settings, environment.declared)
-        found = results_of(*rest, environment.task_rows)
-        print_result(terminal(), result_grid(*rest, found, environment.task_rows))
-    say(summary(environment, episodes))
+        records = [record for episode in episodes for record in episode]
+        rest = (records, env.settings, env.declared)
+        found = results_of(*rest, env.task_rows)
+        print_result(terminal(), result_grid(*rest, found, env.task_rows))
+    won = [[not env.failed(one) for one in episode if env.counts(one)] for episode in episodes]
+    counted = [one for one in won if one]
+    mean = fsum(map(prefix, counted)) / (len(counted) or 1)
+    say(
+        f"{sum(map(all, counted))} of {len(counted)} episodes successful; "
+        f"mean number of steps before the first failure: {mean:.2f}"
+    )
     return 0
 
 
-def episodes_of(environment: RecordedEnv, policy: Policy) -> Iterator[list[StepUnit]]:
+def episodes_of(env: RecordedEnv, policy: Policy) -> Iterator[list[StepUnit]]:
     """Play every episode, in the order of the data, and yield its steps in the form of a run's.
 
     A policy gets the same input as in a run with the same settings, and draws the same choices.
     """
-    seed = environment.settings.seed
-    for index in range(len(environment.episodes)):
-        environment.reset(options={"index": index})
-        while (question := environment.question) is not None:
-            view = question.view.latest(environment.protocol.history_shown.actions)
+    for index in range(len(env.episodes)):
+        env.reset(options={"index": index})
+        while (question := env.question) is not None:
             secret = question.secret if policy.needs_gold else None
-            chance = chance_for(seed, 0, question.unit_id, "policy")
-            environment.step(environment.action_of(policy.predict(view, chance, secret)))
-        yield environment.records
-
-
-def summary(environment: RecordedEnv, episodes: Iterable[Sequence[StepUnit]]) -> str:
-    """Write a line on whole episodes: successes, and steps before the first failure.
-
-    Episodes without a counting step are left out.
-    """
-    rules = environment.rules
-    each = [
-        [not rules.failed(record) for record in records if rules.counts(record)]
-        for records in episodes
-    ]
-    counted = [won for won in each if won]
-    mean = fsum(map(prefix, counted)) / (len(counted) or 1)
-    return (
-        f"{sum(map(all, counted))} of {len(counted)} episodes successful; "
-        f"mean number of steps before the first failure: {mean:.2f}"
-    )
+            chance = chance_for(env.settings.seed, 0, question.unit_id, "policy")
+            view = question.view.latest(env.protocol.history_shown.actions)
+            env.answer(policy.predict(view, chance, secret))
+        yield env.records

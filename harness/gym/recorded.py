@@ -5,30 +5,51 @@ The effect of a wrong action was not recorded: the next page is always the recor
 
 from __future__ import annotations
 
+import json
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from adapters.contract import AdapterInfo
 from harness.benchmarks import StoredStep, recorded_steps, step_benchmark
+from harness.benchmarks.opening import check_asks
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.scoring import scored, scorer_of
 from harness.benchmarks.shows import Shows
-from harness.errors import UserError
-from harness.gym.actions import PLACE, ActionStrings, read_action
-from harness.gym.episode import Episode, OnInvalid, Rules, Transition, check_one_of, completed
-from harness.gym.observing import Pixels, Unicode, observation_space, observe, screenshot_of
+from harness.benchmarks.step.scene import PageScene
+from harness.errors import UserError, suggestion
+from harness.gym.actions import Played, read_action
+from harness.gym.observing import OBSERVED, Anything, observe, screenshot_of
+from harness.page import Page
 from harness.planning.data import open_data
+from harness.planning.resolve import refuse_without_effect
 from harness.policies import Oracle
-from harness.protocols.asking import written_as
-from harness.records import Row
 from harness.runs import StepUnit
+from harness.settings import SETTINGS, Settings, read_settings
 from harness.views import StepView
 from parsers.records import Prediction
+
+Transition = Literal["teacher", "strict"]
+OnInvalid = Literal["skip", "score_zero"]
+_ELSEWHERE = {
+    # The player decides on prompts and the number of calls, and `on_invalid` on the averages.
+    *("protocol", "protocol_options", "prompts", "none", "history", "image_policy", "pixels"),
+    *("first_of_many", "value_style", "repeats", "samples", "vote", "shuffles"),
+    *("invalid", "unattempted", "exclude_statuses"),
+}
+TAKEN = tuple(
+    name
+    for name, setting in SETTINGS.items()
+    if setting.group in ("Data", "Question", "Scoring") and name not in _ELSEWHERE
+)
+"""The settings that an environment takes."""
 
 
 class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
@@ -39,20 +60,17 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
             benchmarks' evaluations; `strict` ends the episode at the first wrong step.
         on_invalid: steps without a right answer have no question. `skip` leaves them out,
             `score_zero` counts them as failed.
-        episode: the level whose members are episodes (`task`); default: the level that the
-            benchmark never splits.
         reveal_gold: True to give the right answer in infos, as `oracle`.
         render_mode: `rgb_array`, or None.
-        settings: the settings of `vlm-eval run` in `options.TAKEN`, with the same names and
-            defaults (`benchmark`, `split`, `data`, `candidates`, `distractors`, `seed`, ...),
+        settings: the settings of `vlm-eval run` in `TAKEN`, with the same names and defaults,
             except `point_rule`: a click on a point counts for the smallest candidate under it.
 
     Attributes:
         episodes: ids of the episodes, in the order of the data.
         settings: the completed settings.
         declared: the benchmark's declaration of results.
-        task_rows: see `harness.planning.plan.Selected`.
-        rules: the rules of counting and scoring.
+        task_rows: see `harness.planning.data.Selected`.
+        question: the current question with its right answer, for policies; None after the last.
 
     Raises `UserError` for settings that exclude each other, `DataError` for unreadable data: at
     once, or when an episode reaches it.
@@ -65,48 +83,37 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         *,
         transition: Transition = "teacher",
         on_invalid: OnInvalid = "skip",
-        episode: str | None = None,
         reveal_gold: bool = False,
         render_mode: str | None = None,
         **settings: object,
     ) -> None:
-        check_one_of("transition", transition, get_args(Transition))
-        check_one_of("on_invalid", on_invalid, get_args(OnInvalid))
-        check_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
-        zero = on_invalid == "score_zero"
-        self.settings = completed(settings, zero=zero)
-        self.protocol = ActionStrings()
+        _check_one_of("transition", transition, get_args(Transition))
+        _check_one_of("on_invalid", on_invalid, get_args(OnInvalid))
+        _check_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        self._strict, self._zero = transition == "strict", on_invalid == "score_zero"
+        self.protocol = Played()
+        self.settings = _completed(settings, self.protocol, zero=self._zero)
         source = step_benchmark(self.settings.benchmark).of_run(self.settings)
-        model = AdapterInfo(
-            name="environment", model="environment", provider="environment", stand_in="policy"
-        )
+        model = AdapterInfo("environment", "environment", "environment", stand_in="policy")
         shows = Shows.opened(self.settings, self.protocol, model, blind=True)
         selected = open_data(self.settings)
         source.check(selected.part, shows)
         self._data = recorded_steps(selected.part)
         self.declared = source.declared
+        self._score = scorer_of(self.settings, self.declared)
         self.task_rows = selected.task_rows
-        level = self._data.whole if episode is None else episode
-        names = [one.name for one in self.declared.levels]
-        check_one_of("episode", level, names[: names.index(self._data.whole) + 1])
-        self._turn = self.declared.innermost.name
-        self._groups = _grouped(self._data.entries, level, self._turn)
-        self._several = level != self._turn
+        self._turn_level, level = self.declared.innermost.name, self._data.whole
+        self._groups = _grouped(self._data.entries, level, self._turn_level)
+        self._several = level != self._turn_level
         self.episodes = tuple(group[0].parents[level] for group in self._groups)
-        success = self.declared.main_of_units.score(self.settings.f1)
-        self.rules = Rules(
-            prepare=source.lister(selected.tasks, shows),
-            scored=partial(scored, score=scorer_of(self.settings, self.declared)),
-            succeeds=lambda scores: scores[success] == 1,
-            strict=transition == "strict",
-            zero=zero,
-        )
+        self._listed = source.lister(selected.tasks, shows)
+        self._success = self.declared.main_of_units.score(self.settings.f1)
         self._reveals = reveal_gold
         self.render_mode = render_mode
-        self.observation_space = observation_space()
-        self.action_space = Unicode()
-        self._episode: Episode | None = None
-        self._over = True
+        self.observation_space = spaces.Dict({name: Anything() for name in OBSERVED})
+        self.action_space = Anything()
+        self._begun, self._over = False, True
+        self.question: Ready[StepView] | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -118,137 +125,181 @@ class RecordedEnv(gymnasium.Env[dict[str, Any], str]):
         """
         super().reset(seed=seed)
         place = self._chosen(options or {})
-        self._name = self.episodes[place]
-        self._episode = Episode(self._rows(self._groups[place]), self.rules)
-        self._over = False
+        self._name, group = self.episodes[place], self._groups[place]
+        part = replace(self._data, entries=tuple(sorted(group, key=_stored)))
+        rows = {row.unit_id: row for row in part.rows()}
+        self._left = deque((one.parents[self._turn_level], rows[one.unit_id]) for one in group)
+        self._records: dict[str, list[StepUnit]] = {}
+        self._unreached: set[str] = set()
+        self._instructions: dict[str, str] = {}
+        self._begun, self._over = True, False
+        self._advance()
         return self._observation(), self._info()
 
     def step(self, action: str) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Answer the shown step. No action raises an exception.
 
-        An episode without questions ends with the first action.
-
-        Raises `ResetNeeded` when the episode is over, `DataError` for unreadable data.
+        An episode without questions ends with the first action. Raises `ResetNeeded` when the
+        episode is over, `DataError` for unreadable data.
         """
-        if self._episode is None or self._over:
+        if self._over:
             raise ResetNeeded("the episode is over: call reset() to begin another one")
-        episode, question = self._episode, self._episode.question
-        if question is None:
+        if self.question is None:
             self._over = True
             return self._observation(), 0.0, True, False, self._info()
         text = action if isinstance(action, str) else ""
-        parsed = read_action(text, question.view, episode.row, episode.page, self.declared.actions)
-        turn, record = episode.turn, episode.answer(parsed)
-        self._over = episode.question is None
-        observation = self._observation(text, parsed.error)
-        return observation, self._reward(record), self._over, False, self._info(turn, record)
+        found, error, stops = read_action(text, self._row, self._page, self.declared.actions)
+        turn, record = self._turn, self.answer(found, stops=stops)
+        observation = self._observation(text, error)
+        reward = float(not self.failed(record))
+        if self._strict:
+            reward = float(self._over and self._won(self.records) is True)
+        return observation, reward, self._over, False, self._info(turn, record)
 
-    def render(self) -> Pixels | None:
+    def answer(self, prediction: Prediction, *, stops: bool = False) -> StepUnit:
+        """Score a prediction about the question, in the benchmark's actions, and go on.
+
+        `stops` ends the episode. Returns the step in the form of a run's.
+        """
+        if self.question is None:
+            raise ValueError("there is no question")
+        asked = replace(self.question.unit, prediction=prediction, settled=True, asked=True)
+        record = scored(asked, self._score)
+        self._put_behind(record, ends=stops)
+        self._advance()
+        self._over = self.question is None
+        return record
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
         """Return the full screenshot of the shown step; None without a `render_mode`."""
-        if self.render_mode is None or self._episode is None:
-            return None
-        return screenshot_of(self._episode.row)
-
-    @property
-    def question(self) -> Ready[StepView] | None:
-        """The current question with its right answer, for policies; None after the last."""
-        return self._episode.question if self._episode else None
+        return screenshot_of(self._row) if self.render_mode and self._begun else None
 
     @property
     def records(self) -> list[StepUnit]:
         """The finished steps of this episode, in the form of a run's."""
-        return self._episode.behind if self._episode else []
+        return [record for records in self._records.values() for record in records]
 
-    def action_of(self, prediction: Prediction) -> str:
-        """Write the action of a prediction about `question`; ValueError without a question."""
-        if self.question is None:
-            raise ValueError("there is no question")
-        view = self.question.view
-        return written_as(self.protocol, view, prediction, self.declared.actions)[PLACE]
+    def counts(self, record: StepUnit) -> bool:
+        """Return True if a step counts, answered or not."""
+        return record.scores is not None or self._zero
+
+    def failed(self, record: StepUnit) -> bool:
+        """Return True if a step counts as failed."""
+        won = record.scores is not None and record.scores[self._success] == 1
+        return self.counts(record) and not won
+
+    def _won(self, records: Iterable[StepUnit]) -> bool | None:
+        """Return True if all counting steps succeeded; None if none counts."""
+        counted = [record for record in records if self.counts(record)]
+        return not any(map(self.failed, counted)) if counted else None
+
+    def _advance(self) -> None:
+        """Show the next step with a question, and finish the steps before it."""
+        self.question = None
+        while self._left and self.question is None:
+            self._turn, self._row = self._left.popleft()
+            self._shown = self._listed(self._row)
+            record = self._shown.unit
+            self._instructions[self._turn] = record.goal
+            if record.invalid is None and self._shown.known is None:
+                self.question = self._shown
+            else:
+                passed = replace(record, prediction=self._shown.known, settled=True)
+                self._put_behind(scored(passed, self._score))
+
+    def _put_behind(self, record: StepUnit, *, ends: bool = False) -> None:
+        self._records.setdefault(self._turn, []).append(record)
+        if ends or (self._strict and self.failed(record)):
+            self._unreached = {turn for turn, _ in self._left}
+            self._left.clear()
+
+    @property
+    def _page(self) -> Page:
+        scene = self._shown.view.step.scene
+        assert isinstance(scene, PageScene)
+        return scene.page
 
     def _chosen(self, options: Mapping[str, Any]) -> int:
         """Return the position of the episode to begin."""
-        chosen = {name: value for name, value in options.items() if value is not None}
-        if not chosen:
+        if not options:
             return int(self.np_random.integers(len(self.episodes)))
-        if len(chosen) > 1 or not chosen.keys() <= {"task_id", "index"}:
-            raise UserError(f"reset takes task_id or index as options, not {', '.join(chosen)}")
-        ((name, value),) = chosen.items()
-        if name == "task_id":
-            check_one_of(name, value, self.episodes)
-            return self.episodes.index(value)
-        if not isinstance(value, int) or not 0 <= value < len(self.episodes):
-            raise UserError(f"index={value!r}: there are episodes 0 to {len(self.episodes) - 1}")
-        return value
-
-    def _rows(self, entries: Sequence[StoredStep]) -> Iterable[tuple[str, Row]]:
-        """Read the rows of an episode with their turns, in order. Raises `DataError`."""
-        part = replace(self._data, entries=tuple(sorted(entries, key=_stored)))
-        rows = {row.unit_id: row for row in part.rows()}
-        return [(entry.parents[self._turn], rows[entry.unit_id]) for entry in entries]
+        if len(options) > 1 or not options.keys() <= {"task_id", "index"}:
+            raise UserError(f"reset takes task_id or index as options, not {', '.join(options)}")
+        ((name, value),) = options.items()
+        known = self.episodes if name == "task_id" else range(len(self.episodes))
+        if isinstance(value, bool) or value not in known:
+            listed = suggestion(str(value), map(str, known))
+            raise UserError(f"{name}={value!r}: {listed}")
+        return known.index(value)
 
     def _observation(self, action: str = "", error: str = "") -> dict[str, Any]:
-        assert self._episode is not None
-        return observe(
-            self._episode.row,
-            self._episode.shown,
-            self._episode.page,
-            instructions=tuple(self._episode.instructions.values()),
-            last_action=action,
-            last_action_error=error,
-        )
-
-    def _reward(self, record: StepUnit) -> float:
-        assert self._episode is not None
-        if self.rules.strict:
-            return float(self._over and self._episode.succeeded() is True)
-        return float(not self.rules.failed(record))
+        said = tuple(self._instructions.values())
+        seen = observe(self._row, self._shown, self._page, said)
+        return {**seen, "last_action": action, "last_action_error": error}
 
     def _info(self, turn: str = "", record: StepUnit | None = None) -> dict[str, Any]:
         """Describe the shown step, with the scores of the `record` before it."""
-        episode = self._episode
-        assert episode is not None
-        row = episode.row
+        row = self._row
         info: dict[str, Any] = {
             "task_id": self._name,
             "action_uid": row.detail.action_uid,
             "website": row.parents["website"],
             "domain": row.labels["domain"],
             "subdomain": row.labels["subdomain"],
-            "is_valid": episode.shown.unit.invalid is None,
-            "skipped_steps": sum(record.scores is None for record in episode.behind),
+            "is_valid": self._shown.unit.invalid is None,
+            "skipped_steps": sum(record.scores is None for record in self.records),
         }
-        if self._several:
-            info["turn_index"] = list(episode.instructions).index(episode.turn)
-            before = episode.records.get(episode.turn, ())
-            info["turn_start"] = not any(record.asked for record in before)
-        if self._reveals and episode.question is not None:
-            info["oracle"] = self._oracle(episode.question)
+        if self._reveals and self.question is not None:
+            info["oracle"] = self._oracle(self.question)
         if record is not None and record.scores is not None:
             f1 = self.declared["operation_f1"].score(self.settings.f1)
             info["last_action_uid"] = record.detail.action_uid
-            info["element_acc"] = record.scores["element"]
-            info["op_f1"] = record.scores[f1]
-            info["step_success"] = not self.rules.failed(record)
-        turns = episode.turns()
-        if self._several and turn and (self._over or turn != episode.turn):
-            info["turn_success"] = turns[turn]
-        if self._over and (success := episode.succeeded()) is not None:
-            info["task_success"] = success
-            if self._several:
-                counted = [won for won in turns.values() if won is not None]
+            info["element_acc"], info["op_f1"] = record.scores["element"], record.scores[f1]
+            info["step_success"] = not self.failed(record)
+        if self._over and (won := self._won(self.records)) is not None:
+            info["task_success"] = won
+        if self._several:
+            turns = {name: self._won(of) for name, of in self._records.items()}
+            turns |= dict.fromkeys(self._unreached - turns.keys(), False)
+            info["turn_index"] = list(self._instructions).index(self._turn)
+            if turn and (self._over or turn != self._turn):
+                info["turn_success"] = turns[turn]
+            if counted := [one for one in turns.values() if self._over and one is not None]:
                 info["turn_success_rate"] = sum(counted) / len(counted)
         return info
 
     def _oracle(self, question: Ready[StepView]) -> dict[str, Any]:
         gold = question.secret.gold
-        prediction = Oracle().predict(question.view, None, question.secret)
-        return {
-            "elements": list(gold.elements),
-            "operation": gold.operation,
-            "value": gold.value,
-            "action": self.action_of(prediction),
-        }
+        said = Oracle().predict(question.view, None, question.secret)
+        call = {"TYPE": "fill", "SELECT": "select_option"}.get(gold.operation, "click")
+        given = [said.element, gold.value] if call != "click" else [said.element]
+        arguments = ", ".join(json.dumps(one, ensure_ascii=False) for one in given)
+        known = {"elements": list(gold.elements), "operation": gold.operation, "value": gold.value}
+        return {**known, "action": f"{call}({arguments})"}
+
+
+def _completed(chosen: Mapping[str, object], protocol: Played, *, zero: bool) -> Settings:
+    """Complete the settings of an environment by their defaults.
+
+    Raises `UserError` for settings that an environment does not take, or that exclude each other.
+    """
+    try:
+        read = read_settings({"point_rule": "smallest", **chosen})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    if others := read.given.difference(TAKEN):
+        raise UserError(f"{sorted(others)[0]} has no effect on an environment; leave it out")
+    source = step_benchmark(read.benchmark)
+    settings = source.given(replace(read, invalid="fail" if zero else "exclude"))
+    check_asks(source, protocol)
+    refuse_without_effect(settings.given, source.lacks(settings, protocol, is_policy=True))
+    return replace(settings, **source.completed(settings, protocol))
+
+
+def _check_one_of(name: str, value: object, known: Sequence[object]) -> None:
+    """Raise `UserError` for an unknown value."""
+    if value not in known:
+        raise UserError(f"{name}={value!r}: {suggestion(str(value), map(str, known))}")
 
 
 def _stored(entry: StoredStep) -> tuple[str, int, int]:

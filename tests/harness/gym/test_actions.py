@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.gym.actions import ActionStrings
 from harness.gym.recorded import RecordedEnv
-from harness.records import Choice
-from harness.views import StepView
-from parsers.records import Prediction, Status
 from tests.harness.gym.made_up import made, recorded
 
 
@@ -31,8 +25,7 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> RecordedEnv:
         "fill(3, 'a red lamp')",
         "fill(value='a red lamp', bid='3')",
         "  fill('3',\n 'a red lamp')  # the search field",
-        "choose('B', 'TYPE', 'a red lamp')",
-        "choose('b', 'type', 'a red lamp')",
+        "<action>\nfill('3', 'a red lamp')\n</action>",
         "The field for words is free.\n```\nfill('3', 'a red lamp')\n```",
         "<think>click('7')?</think>fill('3', 'a red lamp')",
     ],
@@ -53,7 +46,6 @@ def test_ways_to_write_an_action(env: RecordedEnv, action: str) -> None:
         ("select_option('3', 'a red lamp')", 1.0, 0.75),
         ("noop()", 0.0, 0.0),
         ("noop(1000)", 0.0, 0.0),
-        ("choose('F', 'TYPE', 'a red lamp')", 0.0, 1.0),
     ],
 )
 def test_wrong_actions_without_an_error(
@@ -68,22 +60,23 @@ def test_wrong_actions_without_an_error(
 @pytest.mark.parametrize(
     ("action", "said"),
     [
-        ("", "no action could be read: write one call"),
-        ("I would rather not.", "no action could be read"),
-        ("fill('3', __import__('os').system('true'))", "no action could be read"),
-        ("exec('import os')", '"exec" is not an action here; there are click, fill'),
-        ("drag('3', '4')", '"drag" is not an action here'),
+        ("", 'write one call, such as click("12")'),
+        ("I would rather not.", "write one call"),
+        ("fill('3', __import__('os').system('true'))", "write one call"),
+        ("exec('import os')", "not an action on recorded pages: \"exec('import os')\""),
+        ("drag('3', '4')", "not an action on recorded pages"),
+        ("choose('B')", "not an action on recorded pages"),
+        ("scroll(0, 200)", "not an action on recorded pages"),
         ("click('3'); click('4')", "several different calls"),
-        ("click('99')", "not on this page, or not listed: \"click('99')\""),
-        ("choose('Z')", "not on this page, or not listed"),
+        ("click('99')", "not on this page: \"click('99')\""),
         ("click()", "click takes (bid, button)"),
         ("fill('3')", "fill takes (bid, value)"),
         ("fill('3', 5)", "fill takes (bid, value)"),
         ("click('3', force=True)", "click takes (bid, button)"),
         ("mouse_click('a', 'b')", "mouse_click takes"),
         ("mouse_click(1" + "0" * 400 + ", 2)", "mouse_click takes"),
-        ("click(" + "(" * 5000 + "'3'" + ")" * 5000 + ")", "no action could be read"),
-        ("click('" + "3" * 30_000 + "')", "no action could be read"),
+        ("click(" + "(" * 5000 + "'3'" + ")" * 5000 + ")", "write one call"),
+        ("click('" + "3" * 30_000 + "')", "write one call"),
     ],
 )
 def test_what_cannot_be_done_is_told_and_scores_nothing(
@@ -102,7 +95,7 @@ def test_what_cannot_be_done_is_told_and_scores_nothing(
 @given(
     action=st.one_of(
         st.text(),
-        st.builds("{}({})".format, st.sampled_from(["click", "fill", "choose", "x"]), st.text()),
+        st.builds("{}({})".format, st.sampled_from(["click", "fill", "goto", "x"]), st.text()),
         st.integers(),
         st.none(),
         st.binary(),
@@ -114,24 +107,3 @@ def test_no_action_raises(env: RecordedEnv, action: object) -> None:
     assert seen in env.observation_space
     assert terminated
     assert reward == 0.0
-
-
-def test_what_is_spelled_is_read_back(env: RecordedEnv, tmp_path: Path) -> None:
-    for value in ("a red lamp", 'say "hi"', "it's\nhere", "", "\\", "Zürich ✓"):
-        said = Prediction.of(Status.ANSWERED, element="3", operation="TYPE", value=value)
-        env.reset()
-        env.step(env.action_of(said))
-        assert env.records[-1].prediction is not None
-        assert (env.records[-1].prediction.element, env.records[-1].prediction.value) == (
-            "3",
-            value,
-        )
-
-
-def test_more_candidates_than_letters_have_none() -> None:
-    protocol = ActionStrings()
-    assert protocol.letters(701).choices[-1] == "ZY"
-    assert protocol.letters(702).choices == ("",) * 702
-    choices = [Choice("", str(number), "a", "") for number in range(702)]
-    said = Prediction.of(Status.ANSWERED, element="7", operation="CLICK")
-    assert protocol.write(StepView(None, choices), said)  # type: ignore[arg-type]

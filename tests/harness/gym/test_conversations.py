@@ -37,13 +37,12 @@ def test_an_episode_is_a_conversation_and_shows_what_was_said_so_far() -> None:
     (conversation,) = env.episodes
     expected = turns(conversation)
     seen, info = env.reset()
-    for number, (turn, steps) in enumerate(expected.items()):
+    for number, steps in enumerate(expected.values()):
         for place, (uid, instruction) in enumerate(steps):
             said = [message["message"] for message in seen["chat_messages"]]
             assert said == [of[0][1] for of in list(expected.values())[: number + 1]]
             assert (seen["goal"], info["action_uid"]) == (instruction, uid)
-            assert (info["turn_index"], info["turn_start"]) == (number, place == 0)
-            assert turn in seen["url"]
+            assert info["turn_index"] == number
             seen, reward, terminated, _, info = env.step(info["oracle"]["action"])
             assert reward == 1.0
             assert info.get("turn_success") == (True if place == len(steps) - 1 else None)
@@ -69,12 +68,3 @@ def test_a_turn_with_an_error_fails_and_so_do_those_not_reached(transition: Any)
     else:
         assert won == [True, False]
         assert info["turn_success_rate"] == 1 / len(lengths)
-
-
-def test_a_turn_can_be_an_episode() -> None:
-    env = RecordedEnv(**SAMPLE, limit=1, episode="task")
-    whole = RecordedEnv(**SAMPLE, limit=1)
-    assert list(env.episodes) == list(turns(whole.episodes[0]))
-    seen, info = env.reset(options={"index": 1})
-    assert (seen["step_index"], len(seen["chat_messages"])) == (0, 1)
-    assert "turn_index" not in info

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.gym.recorded import RecordedEnv
-from parsers.browsergym import FUNCTIONS
+from harness.protocols.action_strings import ON_RECORDED_PAGES
+from parsers.browsergym import STOPS
 from tests.harness.commands.tool import call
 from tests.servers import Answer, Ask, WireServer
 
@@ -62,9 +63,9 @@ def test_the_line_of_a_baseline_is_the_one_on_the_page() -> None:
 
 
 def test_the_page_names_all_that_is_seen_told_and_taken() -> None:
-    env = RecordedEnv(benchmark="mt-sample", split="dev", limit=1, episode="conversation")
+    env = RecordedEnv(benchmark="mt-sample", split="dev", limit=1)
     seen, info = env.reset()
-    named = set(seen) | set(info) | {kind.name + "(" for kind in FUNCTIONS.actions}
+    named = set(seen) | set(info) | {name + "(" for name in (*ON_RECORDED_PAGES, *STOPS)}
     over = False
     while not over:
         _, _, over, _, info = env.step("noop()")
