@@ -54,6 +54,7 @@ class Benchmark(ABC):
 
     Attributes:
         pictures: True if its units have pictures to show.
+        whole_pictures: True if answers are places on them, so that all of each has to be shown.
         View: what protocols and policies are shown of a unit (`harness.views`); they name the class
             that they answer, too. By default an `ItemView` of the detail's `asked`.
         Detail: the type of the details of units on their lines, a dataclass that JSON can hold; by
@@ -87,6 +88,7 @@ class Benchmark(ABC):
     View: ClassVar[Any] = ItemView
     Detail: ClassVar[Any] = None
     pictures: ClassVar[bool] = False
+    whole_pictures: ClassVar[bool] = False
     after: ClassVar[tuple[str, ...]] = ()
     settable: ClassVar[tuple[str, ...]] = ()
     own_python: ClassVar[bool] = False
@@ -207,8 +209,19 @@ class Benchmark(ABC):
                 ) from error
 
     def illustrated(self, unit: Unit[Any], data: Sequence[bytes], shows: Shows) -> Ready[Any]:
-        """Return a unit that comes ready with its encoded pictures, as they are shown."""
+        """Return a unit that comes ready with its encoded pictures, as they are shown.
+
+        Raises `DataError` for a picture of another size than the unit's detail says.
+        """
         sizes = [read_size(encoded) for encoded in data]
+        told = getattr(unit.detail, "size", None)
+        for size in sizes:
+            if told is not None and (size.width, size.height) != told:
+                raise DataError(
+                    f"{unit.source or unit.unit_id}: its picture has {size.width} x {size.height} "
+                    f"pixels, and its row says {told[0]} x {told[1]}: is the picture another one, "
+                    "or made smaller?"
+                )
         pictures = tuple(
             picture for size in sizes for picture in plan(shows.pictures, size, (), shows.rule)
         )
@@ -318,10 +331,10 @@ class Benchmark(ABC):
                 )
             return {"image_policy": "none"}
         policy = settings.image_policy or protocol.needs.picture_policy
-        if policy.partition(":")[0] not in ("full", "none"):
+        if policy.partition(":")[0] not in ("full", *(() if self.whole_pictures else ("none",))):
+            how = "whole (full)" if self.whole_pictures else "unchanged (full) or not at all (none)"
             raise UserError(
-                f"--image-policy {policy}: a picture of {settings.benchmark} is shown unchanged "
-                "(full) or not at all (none)"
+                f"--image-policy {policy}: a picture of {settings.benchmark} is shown {how}"
             )
         return {"image_policy": policy}
 
@@ -390,7 +403,3 @@ class Benchmark(ABC):
     def offered(self, shows: Shows) -> str:
         """Where the candidates come from, for the user; "" where there are none."""
         return ""
-
-    def listed(self, units: Dataset[Any]) -> Iterator[Unit[Any]]:
-        """The units of a selection, for a list. Raises `DataError` for a damaged file."""
-        return iter(units.entries)

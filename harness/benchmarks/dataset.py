@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self, TypeVar
 
@@ -104,6 +104,10 @@ class Dataset(Generic[D]):
         """Leave out some units, such as those that already have a result."""
         left_out = frozenset(unit_ids)
         return replace(self, entries=tuple(e for e in self.entries if e.unit_id not in left_out))
+
+    def listed(self) -> Iterator[Unit[Any]]:
+        """The units as a list shows them, in order. Raises `DataError` for a damaged file."""
+        return iter(self.entries)
 
     @property
     @abstractmethod

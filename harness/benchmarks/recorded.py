@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from adapters.decoding import decoder_of
-from harness.benchmarks.contract import Dataset
+from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import Address, Layout, StoredStep
 from harness.data_files import DataFile, fingerprint
 from harness.errors import DataError
 from harness.page import Candidate, decode_candidates
 from harness.parquet import Record
-from harness.records import NO_POSITIVE, NO_SCREENSHOT, Row, RowDetail
-from parsers.records import OPERATIONS, Operation
+from harness.records import NO_POSITIVE, NO_SCREENSHOT, UNREADABLE, Row, RowDetail
+from harness.runs import StepDetail, StepUnit
+from parsers.records import OPERATIONS, Gold, Operation
 
 if TYPE_CHECKING:
     pass
@@ -62,6 +64,14 @@ class StepDataset(Dataset[Address]):
         for _, entries in groupby(self.entries, lambda entry: entry.detail.group):
             for entry, record in self._group(list(entries)):
                 yield entry, self._decoded(entry, record)
+
+    def listed(self) -> Iterator[StepUnit]:
+        """Rows are decoded one at a time; one that cannot be read is an invalid unit."""
+        for entry, row in self.decoded():
+            if isinstance(row, DataError):
+                yield unreadable(blank(entry), str(row))
+            else:
+                yield unlisted(row)
 
     def row(self, step_id: str) -> Row:
         """Return one row, at the cost of reading its row group up to that row.
@@ -111,6 +121,34 @@ class StepDataset(Dataset[Address]):
             return self.layout.decode(record, entry)
         except DataError as error:
             return error
+
+
+def unlisted(row: Row, gold: Gold | None = None) -> StepUnit:
+    """Return a decoded step as a line has it, without choices, pictures and outcome."""
+    detail = row.detail
+    gold = gold or detail.gold
+    return row.with_detail(
+        StepDetail(
+            action_uid=detail.action_uid,
+            history=detail.history,
+            page_size=None,
+            positives=len(detail.positives),
+            negatives=len(detail.negatives),
+            gold=gold,
+        ),
+        labels={**row.labels, "operation": gold.operation},
+        digests={"html": hashlib.sha256(detail.html.encode()).hexdigest()},
+    )
+
+
+def unreadable(row: Row, reason: str) -> StepUnit:
+    """Return the unit of a row that cannot be read."""
+    return replace(unlisted(row), invalid=UNREADABLE, error=reason)
+
+
+def blank(entry: StoredStep) -> Row:
+    """Return a row with its narrow columns only; its operation is a placeholder."""
+    return entry.with_detail(RowDetail(entry.detail.action_uid), source=str(entry.detail))
 
 
 def recorded_steps(dataset: Dataset[Any]) -> StepDataset:

@@ -98,13 +98,12 @@ def list_steps(**_: Any) -> int:
 
     `vlm-eval show TASK:3` shows the third step of a task as a model would see it.
     """
-    from harness.benchmarks import benchmark
     from harness.planning.data import open_data
 
     dataset = open_data(read_options(distractors=0)).part
     for notice in dataset.notices:
         say(notice, err=True)
-    for line in unit_lines(benchmark(dataset.benchmark).listed(dataset)):
+    for line in unit_lines(dataset.listed()):
         say(line)
     return 0
 

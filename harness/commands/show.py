@@ -69,7 +69,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     known = {e.unit_id: (dataset.parent_of(e), e.place) for e in dataset.entries}
     found = _matching(known, step, dataset.unit)
     if len(found) > 1:
-        _refuse(plan.source.listed(dataset.without(known.keys() - found)), step, dataset.unit)
+        _refuse(dataset.without(known.keys() - found).listed(), step, dataset.unit)
     (question,) = plan.questions_of(plan.only(found).dataset)
     if question.opens is not None:
         raise UserError(

@@ -16,9 +16,8 @@ from typing import Any
 import msgspec
 
 from adapters.conversation import Picture
-from harness.benchmarks.contract import Scorer
+from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
-from harness.benchmarks.pictured import PictureBenchmark
 from harness.benchmarks.prediction_file import Predictions, with_prediction
 from harness.benchmarks.shows import Shows
 from harness.errors import UserError
@@ -41,7 +40,7 @@ UNREAD = (Status.PARSE_ERROR, Status.NO_ELEMENT, Status.AMBIGUOUS, Status.EMPTY)
 
 
 @dataclass(frozen=True)
-class PlaceBenchmark(PictureBenchmark):
+class PlaceBenchmark(Benchmark):
     """Pictures, each shown whole with an instruction that means a place on it.
 
     Attributes:
@@ -54,6 +53,7 @@ class PlaceBenchmark(PictureBenchmark):
     View = PlaceView
     Detail = GroundingDetail
     protocol = "grounding"
+    pictures = whole_pictures = True
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Raise `UserError` for more items without an instruction than are published so."""

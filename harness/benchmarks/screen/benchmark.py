@@ -16,7 +16,6 @@ from adapters.contract import ImageRule
 from harness.benchmarks.contract import Benchmark, Scorer
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.items import Items
-from harness.benchmarks.pictured import PictureBenchmark
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.replies import PastReplies
 from harness.benchmarks.shows import Shows
@@ -52,12 +51,13 @@ _OPPOSITE_SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class ScreenBenchmark(PictureBenchmark):
+class ScreenBenchmark(Benchmark):
     """Recorded steps on screens, each shown whole."""
 
     View = ScreenView
     Detail = ScreenDetail
     protocol = "screen-agent"
+    pictures = whole_pictures = True
     # Half of the smallest target that Android recommends, 48 dp, at 2.5 pixels per dp.
     near = 60.0
 

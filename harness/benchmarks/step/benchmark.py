@@ -17,16 +17,13 @@ from harness.benchmarks.ready import Ready
 from harness.benchmarks.recorded import StepDataset, recorded_steps
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.listing import (
-    blank,
     list_step,
     list_steps,
     offered,
     recorded_question,
-    unlisted,
-    unreadable,
 )
 from harness.candidates import check_distractors
-from harness.errors import DataError, UserError
+from harness.errors import UserError
 from harness.notes import TEST_DATA_NOTE
 from harness.pictures import plan
 from harness.protocols import AskingProtocol
@@ -273,14 +270,6 @@ class StepBenchmark(Benchmark):
         if settings.candidates == "all":
             return "every candidate of the page"
         return f"{settings.distractors} distractors, seed {settings.seed}"
-
-    def listed(self, units: Dataset[Any]) -> Iterator[StepUnit]:
-        """Rows are decoded one at a time."""
-        for entry, row in recorded_steps(units).decoded():
-            if isinstance(row, DataError):
-                yield unreadable(blank(entry), str(row))
-            else:
-                yield unlisted(row)
 
 
 def _check_ranked(shows: Shows, entries: Iterable[StoredStep], which: str = "selected") -> None:

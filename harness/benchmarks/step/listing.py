@@ -6,15 +6,13 @@ candidates and plans pictures. It decodes no picture and asks no model.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from adapters.conversation import Picture
-from harness.benchmarks.index import StoredStep
 from harness.benchmarks.ready import Ready
-from harness.benchmarks.recorded import StepDataset
+from harness.benchmarks.recorded import StepDataset, blank, unlisted, unreadable
 from harness.benchmarks.shows import Shows
 from harness.benchmarks.step.scene import PageScene, RecordedScene
 from harness.candidates import (
@@ -43,21 +41,19 @@ from harness.policies import Secret
 from harness.records import (
     NO_POSITIVE,
     NO_SCREENSHOT,
-    UNREADABLE,
     Choice,
     Earlier,
     Row,
-    RowDetail,
     Scene,
     SeenAction,
     Step,
     StoredQuestion,
 )
-from harness.runs import StepDetail, StepUnit
+from harness.runs import StepUnit
 from harness.runs.steps import info_of
 from harness.settings import Settings
 from harness.views import StepView
-from parsers.records import Gold, PastAction, Prediction, Status, Turn
+from parsers.records import PastAction, Prediction, Status, Turn
 
 if TYPE_CHECKING:
     from harness.benchmarks.step.history import EarlierSteps, FinishedTurns, Offered
@@ -295,16 +291,6 @@ def told(history: tuple[str, ...], before: Sequence[Earlier]) -> tuple[str, ...]
     return tuple(words.get(number, line) for number, line in enumerate(history))
 
 
-def blank(entry: StoredStep) -> Row:
-    """Return a row with its narrow columns only; its operation is a placeholder."""
-    return entry.with_detail(RowDetail(entry.detail.action_uid), source=str(entry.detail))
-
-
-def unreadable(row: Row, reason: str) -> StepUnit:
-    """Return the unit of a row that cannot be read."""
-    return replace(unlisted(row), invalid=UNREADABLE, error=reason)
-
-
 def recorded_question(record: StepUnit, *, scene: bool) -> Ready[StepView]:
     """The question of a step on record; with a `scene`, that knows the recorded texts."""
     choices = record.detail.choices
@@ -315,24 +301,6 @@ def recorded_question(record: StepUnit, *, scene: bool) -> Ready[StepView]:
     missed = said is not None and said.status is Status.NOT_OFFERED
     secret, known = Secret(gold, gold.shown), NOT_OFFERED if missed else None
     return Ready(record, StepView(step, choices), secret, known=known)
-
-
-def unlisted(row: Row, gold: Gold | None = None) -> StepUnit:
-    """Return a decoded step as a line has it, without choices, pictures and outcome."""
-    detail = row.detail
-    gold = gold or detail.gold
-    return row.with_detail(
-        StepDetail(
-            action_uid=detail.action_uid,
-            history=detail.history,
-            page_size=None,
-            positives=len(detail.positives),
-            negatives=len(detail.negatives),
-            gold=gold,
-        ),
-        labels={**row.labels, "operation": gold.operation},
-        digests={"html": hashlib.sha256(detail.html.encode()).hexdigest()},
-    )
 
 
 def _plain(action: PastAction) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import msgspec
 
 from harness.benchmarks import Dataset, recorded_steps
 from harness.benchmarks.prediction_file import Predictions, with_prediction
-from harness.benchmarks.step.listing import unlisted
+from harness.benchmarks.recorded import unlisted
 from harness.candidates import everything, page_of
 from harness.errors import UserError
 from harness.page import Page, PageError

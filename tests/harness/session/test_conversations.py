@@ -229,7 +229,7 @@ def test_ranks_that_miss_an_action_are_named_in_one_line(listed: Released) -> No
     }
     del ranks[first]
     Path("scores.pkl").write_bytes(pickle.dumps({"ranks": ranks}))
-    assert call("rank", "convert", "scores.pkl", "-o", "ranks.parquet").code == 0
+    assert call("rankers", "convert", "scores.pkl", "-o", "ranks.parquet").code == 0
     few = (*ONE[:-1], "ranks.parquet", "--protocol", "mt-mindact", "--model", "oracle", "-o", "a")
     refused = call(*few)
     assert (refused.code, first in refused.complaint) == (2, True)
