@@ -31,11 +31,9 @@ and factories are called with what the kind hands over:
     commands     nothing                                 make_context (a click.Command)
     reports      nothing                                 errors, analyses (a KindReports)
     exports      options by name                         write
-    wrappers     settings                                settings, options, around
-    starts       settings                                takes, begin
     observers    settings, given, say                    begun, finished, close
 
-Wrappers, starts and observers have the name of the setting that asks for them. One group names
+Observers have the name of the setting that asks for them. One group names
 classes that are taken as they are:
 
     settings     a LeafSettings: becomes a base class of a run's settings

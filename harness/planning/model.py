@@ -23,7 +23,7 @@ from adapters import (
 from adapters.contract import Generation, UnknownOption
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
-from adapters.registry import Registry
+from adapters.registry import Registry, load
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
 from harness.errors import UserError, WithoutEffect
@@ -221,23 +221,15 @@ class Wrapper(Protocol):
         """Wrap the loaded adapter."""
 
 
-WRAPPERS: Registry[Wrapper] = Registry(
-    "wrapper", "vlm_eval.wrappers", has=("settings", "options", "around")
-)
-"""Wrappers by the setting that asks for them; `plain` is the address that runs record of one."""
-WRAPPERS.add(
-    "with_server",
-    "harness.serve.adapter:Served",
-    "a model behind a server that is started for the run",
-    plain=("serve",),
-)
+SERVE = "serve"
+"""The address that runs record of a model behind a server that was started for the run."""
 
 
 def _wrapper(settings: Settings) -> Wrapper | None:
-    for name in WRAPPERS.names():
-        if getattr(settings, name, None) or settings.base_url in WRAPPERS.plain(name):
-            return WRAPPERS.make(name, settings=settings)
-    return None
+    if not getattr(settings, "with_server", None) and settings.base_url != SERVE:
+        return None
+    wrapper: Wrapper = load("harness.serve.adapter:Served")(settings=settings)
+    return wrapper
 
 
 def with_wrapper(settings: Settings) -> Settings:

@@ -1,14 +1,11 @@
-"""Ways to start a run other than from nothing or from where it stopped, by the setting that asks.
-
-A start is made with the settings as given. It is imported only if its setting is given.
-"""
+"""Ways to start a run other than from nothing or from where it stopped: `--redo`, `--repair`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from adapters.registry import Registry, UnknownName
+from adapters.registry import UnknownName, load
 from harness.errors import UserError
 from harness.runs import Setup, StepKey
 from harness.settings import Settings
@@ -39,20 +36,20 @@ class Start:
         """Prepare the directory of the run, before anything is asked. Raises `RunError`."""
 
 
-STARTS: Registry[Start] = Registry("start", "vlm_eval.starts", has=("takes", "begin"))
-"""Starts by the setting that asks for them; `plain` names further settings that do."""
-STARTS.add("redo", "harness.redo.redo:Redo", "asks steps of a run again", plain=("redo_from",))
-STARTS.add("repair", "harness.redo.repair:Repair", "sets damaged lines of a run aside")
-
-
 def starts_of(settings: Settings) -> Sequence[Start]:
     """Open the starts that settings ask for. Raises `UserError`, `RunError`."""
-    opened = []
-    for name in STARTS.names():
-        if any(getattr(settings, asking, None) for asking in (name, *STARTS.plain(name))):
-            try:
-                opened.append(STARTS.make(name, settings=settings))
-            except UnknownName as error:
-                raise UserError(str(error)) from error
-            settings = opened[-1].settings
+    opened = list[Start]()
+    if getattr(settings, "redo", None) or getattr(settings, "redo_from", None):
+        opened.append(_opened("harness.redo.redo:Redo", settings))
+        settings = opened[-1].settings
+    if getattr(settings, "repair", False):
+        opened.append(_opened("harness.redo.repair:Repair", settings))
     return opened
+
+
+def _opened(name: str, settings: Settings) -> Start:
+    try:
+        start: Start = load(name)(settings=settings)
+    except UnknownName as error:
+        raise UserError(str(error)) from error
+    return start
