@@ -49,13 +49,12 @@ class _Run(SettingsCommand):
 @config_option(several=True)
 @setting_options(names_of(*GROUPS), **{name: {"multiple": True} for name in SEVERAL})
 @click.option("--dry-run", is_flag=True, help="Count calls, tokens and cost; ask nothing.")
-@click.option("--status", is_flag=True, help="Print how far the runs are; ask nothing.")
+@click.option("--status", is_flag=True, help="Print how far it is; ask nothing.")
 @json_option(", with --dry-run the estimate; full: the whole summary.json with the run's directory")
 @click.option("--details", is_flag=True, help="Print every average, bound and count.")
 def run(dry_run: bool, status: bool, as_json: str | None, details: bool, **_: Any) -> int:
     """Evaluate a model, or a policy. The same command goes on with an interrupted run. With -m or
-    -b given several times, every model is asked about every benchmark, in a folder of sweeps/; in a
-    file for --config, lists of values multiply likewise.
+    -b given several times, or lists in --config, every combination is a run in a folder of sweeps/.
 
     \b
       vlm-eval --model gpt-5.4 --limit 20 --max-cost 5

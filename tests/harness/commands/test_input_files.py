@@ -203,7 +203,13 @@ def test_a_pipe_that_gives_nothing_or_too_much_is_told(
     thread.join()
 
 
-def test_options_of_several_runs_do_not_come_out_of_a_pipe(folder: Path) -> None:
-    fed(folder / "pipe", b"limit = 1\n")
+@pytest.mark.parametrize("text", [b"limit = 1\n", b"limit = 1\nseed = [1]\n"])
+def test_options_of_several_runs_may_come_out_of_a_pipe(folder: Path, text: bytes) -> None:
+    fed(folder / "pipe", text)
     found = call(*ORACLE, "-m", "random", "--config", str(folder / "pipe"))
-    assert (found.code, "give --config a file" in found.err) == (2, True), found.err
+    assert found.code == 0, found.err
+    assert re.findall(r"^(\w+(?: runs)?) +\d+ ", found.out, re.MULTILINE) == [
+        "oracle",
+        "random",
+        "all runs",
+    ]
