@@ -27,9 +27,13 @@ from reports.view.points import page_of
 
 RATE = "rate"
 """The metric of measures of parents, such as task success, which have no averages."""
-GENERATION = ("temperature", "top_p", "seed", "reasoning_tokens")
-"""Parameters of generation that inspect_ai has, and `RECORDED` what a run calls them."""
-RECORDED = ("temperature", "top_p", "model_seed", "thinking_budget")
+GENERATION = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "model_seed",
+    "reasoning_tokens": "thinking_budget",
+}
+"""The settings of a run by inspect_ai's names of parameters of generation."""
 
 
 def log_of(run: Run, *, with_pictures: bool) -> tuple[il.EvalLog, str]:
@@ -97,7 +101,7 @@ def _spec(run: Run, records: Sequence[Unit[Any]], id: str) -> il.EvalSpec:
     named = f"{provider}/" if provider and model else ""
     commit, dirty = str(git.get("commit") or ""), bool(git.get("dirty"))
     revision = il.EvalRevision(type="git", origin="", commit=commit, dirty=dirty)
-    parameters = dict(zip(GENERATION, map(arguments.get, RECORDED), strict=True))
+    parameters = {name: arguments.get(setting) for name, setting in GENERATION.items()}
     repeats = 1 + max((one.repeat for one in records), default=0)
     chosen = _known(_mapping(manifest.config, "roles")).items()
     roles = {k: str(name).replace(":", "/", 1) for k, name in chosen if "." not in k}
