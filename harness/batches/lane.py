@@ -155,7 +155,7 @@ class Spool:
 
     async def _spool(self, id: str, request: Request, tokens: int) -> None:
         upper = self.pricing.upper_cost(replace(request, tier="batch"))
-        # What came back is read first; then there may be money for the first call as well.
+        # Without money for the first call, results are read first: they free some.
         wanted = upper + (0.0 if self._is_ready else self.first)
         if self.full or not self.budget.fits(wanted):
             if self.full is None:
@@ -258,7 +258,7 @@ class Spool:
             self._equal[beginning(call.id)] = call.id
 
     def _answered(self, id: str, reply: Reply, attempt: int) -> Answered[Reply]:
-        # What an equal call was billed for costs nothing once more.
+        # The reply to an equal call was billed once.
         cost = self.pricing.cost(reply) if id in self._held else 0.0
         self._release(id, self._held.get(id, 0.0) if cost is None else cost)
         return Answered(reply, attempt, cost)

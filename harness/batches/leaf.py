@@ -1,4 +1,4 @@
-"""What the rest of the harness reaches of batches, and `vlm-eval batches`."""
+"""Functions that the rest of the harness calls by name, and `vlm-eval batches`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def planned(plan: Plan) -> Deferring:
     """Return how the model of a plan is asked in batches. Raises `Fatal` for one that is not."""
     adapter = plan.model.adapter
     if not isinstance(adapter, Deferrable):
-        # What stands in for a model that is not loaded declares its facts only.
+        # The stand-in for a model that is not loaded has its declaration only.
         adapter = MODELS.keyless(plan.settings.model, **options_of(plan.settings))
     if not isinstance(adapter, Deferrable):
         raise Fatal(f"{plan.model.info.name} has a tier batch, but does not say how it is asked")

@@ -38,7 +38,7 @@ LONGEST_CANCEL_S = 1800.0
 
 @dataclass
 class Passes:
-    """The batches of a run, and the passes over its units in which they are sent and read."""
+    """The batches of a run, and passes over its units that read results and send requests."""
 
     plan: Plan
     directory: RunDirectory
@@ -71,13 +71,13 @@ class Passes:
             if came or not (passed or idle):
                 try:
                     await self._pass(engine, session)
-                    # What came back has cost less than was set aside.
+                    # The replies have cost less than was set aside.
                     while spool.full and spool.budget.fits(spool.wanted):
                         await self._pass(engine, session)
                 except CostLimitReached as reached:
                     if not remote.open:
                         raise
-                    # The calls at once; what comes back may have cost less than was set aside.
+                    # Calls at once ended here; replies to come may cost less than is set aside.
                     self.say(str(reached))
                     return
                 passed, wait_s = True, FIRST_WAIT_S

@@ -1,4 +1,4 @@
-"""What a run's own files say of its batches at a provider; `harness.batches` writes them."""
+"""A run's batches at a provider, as its own files record them; `harness.batches` writes them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def waiting_at(path: Path) -> Waiting | None:
 
 
 def unrecorded_at(path: Path) -> float:
-    """Return US dollars spent on requests that came to nothing. Raises `RunError`."""
+    """Return US dollars spent on failed requests. Raises `RunError`."""
     return math.fsum(head.lost for head in _heads(path))
 
 
