@@ -30,8 +30,8 @@ CASES: dict[str, tuple[tuple[str, ...], str]] = {
         "run on this machine",
     ),
     "local option of a policy": (
-        (*ORACLE, "--adapter-option", "kv_reuse=no"),
-        "--adapter-option kv_reuse=no has no effect on the policy",
+        (*ORACLE, "--adapter-option", "trust_remote_code=yes"),
+        "--adapter-option trust_remote_code=yes has no effect on the policy",
     ),
     "batch size": (
         (*ORACLE, "--adapter-option", "batch_size=0"),

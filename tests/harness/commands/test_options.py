@@ -73,7 +73,10 @@ def test_the_line_goes_before_the_file_key_by_key(place: Path) -> None:
     ("words", "said"),
     [
         (("--dtype", "float32"), "no such option: --dtype; give --adapter-option dtype=VALUE"),
-        (("--no-kv-reuse",), "no such option: --no-kv-reuse; give --adapter-option kv_reuse"),
+        (
+            ("--no-trust-remote-code",),
+            "no such option: --no-trust-remote-code; give --adapter-option trust_remote_code",
+        ),
         (("--scoring-option", "step_rul=f1"), "unknown key 'step_rul'; did you mean 'step_rule'?"),
         (("--scoring-option", "step_rule=f2"), "step_rule: expected one of f1, exact, not 'f2'"),
         (("--scoring-option", "bag"), "expected key=value, not 'bag'"),
@@ -111,5 +114,5 @@ def test_help_lists_the_keys_of_an_option_and_of_a_protocol_and_a_model(place: P
     assert "[default: f1]" in listed.out
     protocol = call("protocols", "coordinates").out
     assert "coordinates  One of absolute, unit" in " ".join(protocol.split("\n")).replace("   ", "")
-    assert "kv_reuse" in call("models", "hf").out
+    assert "trust_remote_code" in call("models", "hf").out
     assert "did you mean" in call("protocols", "coordinate").complaint
