@@ -51,12 +51,12 @@ from harness.records import (
 )
 from harness.runs import StepUnit
 from harness.runs.steps import info_of
-from harness.settings import Settings
 from harness.views import StepView
 from parsers.records import PastAction, Prediction, Status, Turn
 
 if TYPE_CHECKING:
     from harness.benchmarks.step.history import EarlierSteps, FinishedTurns, Offered
+    from harness.settings import Settings
 
 NOT_OFFERED = Prediction(Status.NOT_OFFERED)
 """The outcome of a step whose acceptable elements a ranker does not offer."""
