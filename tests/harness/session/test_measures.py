@@ -165,7 +165,7 @@ def test_the_table_has_the_declared_columns_words_and_averages() -> None:
 @pytest.mark.usefixtures("places")
 def test_the_summary_is_told_in_the_declared_words() -> None:
     manifest = Manifest(
-        schema=6, name="r", created="", config={}, declaration=DECLARED, reading=READING
+        schema=7, name="r", created="", config={}, declaration=DECLARED, reading=READING
     )
     found = results_of(rows(), settings(), DECLARED)
     summary = summarise(rows(), settings(), manifest, found)
