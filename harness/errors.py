@@ -34,7 +34,14 @@ class WithoutEffect(UserError):
 
 
 class DataError(UserError):
-    """Data that is missing, unreadable or not of the expected form."""
+    """Data that is missing, unreadable or not of the expected form.
+
+    problems: all that is wrong with the data, a line each, where more is known than the first.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class RunError(UserError):

@@ -162,11 +162,6 @@ class Benchmark(ABC):
         """Return True if the benchmark recognises a folder as its data."""
         return False
 
-    def problems(self, data: Path | None) -> Sequence[str]:
-        """Return what is wrong with the user's data, each problem once, for `vlm-eval data check`;
-        () for what `open` finds by itself. Raises `DataError` for data that cannot be read."""
-        return ()
-
     def check_installed(self) -> None:
         """Raise `UserError` if scoring needs a missing package; called before any call."""
         return

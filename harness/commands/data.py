@@ -56,9 +56,12 @@ def check(file: Path | None, **_: Any) -> int:
             for some in splits:
                 sound &= _check(source, replace(settings, benchmark=source.name, splits=some))
         except DataError as error:
-            if len(found) == 1:
+            if len(found) == 1 and not error.problems:
                 raise
-            say(f"{source.name}: error: {error}")
+            for problem in error.problems:
+                say(f"error: {problem}")
+            if not error.problems:
+                say(f"{source.name}: error: {error}")
             sound = False
     return 0 if sound else 2
 
@@ -69,11 +72,6 @@ def _check(source: Benchmark, settings: Settings) -> bool:
     from harness.benchmarks.check import check_rows, check_steps
     from harness.planning.data import open_data
 
-    problems = source.problems(Path(settings.data) if settings.data else None)
-    if problems:
-        for problem in problems:
-            say(f"error: {problem}")
-        return False
     if isinstance(source, SimpleBenchmark):
         data = Path(settings.data) if settings.data else None
         checked = check_steps(source, data, settings.splits or None)

@@ -138,7 +138,7 @@ class QuestionItems(QuestionBenchmark):
         schema, items, pictures, files, assumed = self._read(data, splits)
         problem = next((item.problem for item in items if item.problem), None)
         if problem is not None:
-            raise DataError(problem[1])
+            raise DataError(problem[1], grouped(items))
         metrics = [name for name in METRICS if any(item.asked.metric == name for item in items)]
         with reading(SCHEMA):
             declared = declaration(
@@ -160,10 +160,6 @@ class QuestionItems(QuestionBenchmark):
             remarks=list(_remarks(items)),
         )
         return replace(opened, declared=declared)
-
-    def problems(self, data: Path | None) -> list[str]:
-        """Return every problem once, with the number of items that have it and the first one."""
-        return grouped(self._read(data, None).items)
 
     def score(self, prediction: Prediction, detail: QuestionDetail) -> Scores:
         """Return the score, also as that of the question's metric; None where no answer is

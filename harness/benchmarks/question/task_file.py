@@ -103,11 +103,11 @@ class TaskFile:
 
 
 class Refused(DataError):
-    """A task that cannot be read. `problems` are all that it has, a line each."""
+    """A task that cannot be read."""
 
     def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = [" ".join(one.split())[:_LONGEST_LINE] for one in dict.fromkeys(problems)]
-        super().__init__("; ".join(self.problems))
+        lines = [" ".join(one.split())[:_LONGEST_LINE] for one in dict.fromkeys(problems)]
+        super().__init__("; ".join(lines), lines)
 
 
 def is_name(text: str) -> bool:

@@ -73,10 +73,12 @@ def test_every_bad_row_of_another_tool_is_listed_once_by_problem(tmp_path: Path)
     (tmp_path / "q.tsv").write_text("\n".join(["index\timage\tquestion\tanswer", *rows]))
     schema = 'name = "s"\nquestions = "q.tsv"\npreset = "vlmevalkit"\nmetric = "exact"\n'
     (tmp_path / "questions.toml").write_text(schema)
-    assert QuestionItems().problems(tmp_path) == [
+    with pytest.raises(DataError) as raised:
+        QuestionItems().open(data=tmp_path)
+    assert raised.value.problems == (
         "q.tsv, line 2: 1 has neither image nor image_path (3 items)",
         "q.tsv, line 4: the image '9' is no index of a row with a picture",
-    ]
+    )
 
 
 def test_chat_messages_of_inspect_are_read(tmp_path: Path) -> None:
