@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -123,14 +123,15 @@ Records = Sequence[Unit[Any]]
 def bounds_of(source: Benchmark, records: Records, settings: Settings) -> Bounds | None:
     """What chance, in expectation, and the oracle get of every unit, the same in each repeat.
 
-    None for a benchmark that says nothing of chance. Ceilings are of measures in tables.
+    Both are of the same scores. None for a benchmark that says nothing of chance.
     """
     distinct = {_key(record, settings): record for record in reversed(records)}
     expected = source.chance(list(distinct.values()), source.score)
     chance = dict(zip(distinct, expected, strict=False))
     if not chance:
         return None
-    ceiling = _ceiling(source, distinct, settings)
+    names = {name for scores in chance.values() for name in scores}
+    ceiling = _ceiling(source, distinct, settings, names)
 
     def repeated(known: Mapping[BoundKey, Scores]) -> dict[tuple[int, str, str], Scores]:
         keyed = ((record, _key(record, settings)) for record in records)
@@ -153,7 +154,10 @@ def _key(record: Unit[Any], settings: Settings) -> BoundKey:
 
 
 def _ceiling(
-    source: Benchmark, distinct: Mapping[BoundKey, Unit[Any]], settings: Settings
+    source: Benchmark,
+    distinct: Mapping[BoundKey, Unit[Any]],
+    settings: Settings,
+    names: Collection[str],
 ) -> dict[BoundKey, Scores] | None:
     """The scores of the oracle as the protocol reads it; None where it cannot be asked."""
     valid = {key: record for key, record in distinct.items() if record.invalid is None}
@@ -161,7 +165,6 @@ def _ceiling(
         protocol = open_with(replace(settings, prompts=None))
     except UserError:
         return None
-    shown = {name for one in source.declared.in_tables for name in one.scores}
     found: dict[BoundKey, Scores] = {}
     for key, record in valid.items():
         try:
@@ -172,5 +175,5 @@ def _ceiling(
         except Exception:
             # A protocol of a plugin may need more than the record; a table is still printed.
             return None
-        found[key] = {name: value for name, value in scores.items() if name in shown}
+        found[key] = {name: value for name, value in scores.items() if name in names}
     return found
