@@ -95,8 +95,8 @@ def read_options(factory: Any, options: Mapping[str, object]) -> dict[str, objec
 def read_option(name: str, value: object, kind: Any) -> Any:
     """Read one value as a type. Types other than those above leave it unchanged.
 
-    >>> read_option("devices", "cuda:0, cpu", tuple[str, ...]), read_option("fast", "no", bool)
-    (('cuda:0', 'cpu'), False)
+    >>> read_option("x", "no", bool), read_option("devices", "cuda:0, cpu", tuple[str, ...])
+    (False, ('cuda:0', 'cpu'))
     """
     members = [_bare(member) for member in _members(kind)]
     if isinstance(value, str) and str not in members:

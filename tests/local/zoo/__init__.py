@@ -31,8 +31,11 @@ def needs_more(name: str) -> bool:
     return here < Version("5.23" if name in NEW else "5.21" if name == "gemma4" else "5.20")
 
 
+ALL = {**WHOLE, **TILED, **NEW}
 FAMILIES: Mapping[str, Family] = {
-    name: family for name, family in {**WHOLE, **TILED, **NEW}.items() if not needs_more(name)
+    name: family for name, family in ALL.items() if not needs_more(name)
 }
+NOT_HERE = ALL.keys() - FAMILIES.keys()
+"""Families that need another transformers than the one that is installed."""
 
-__all__ = ["FAMILIES", "REFUSED", "Family", "build"]
+__all__ = ["FAMILIES", "NOT_HERE", "REFUSED", "Family", "build"]
