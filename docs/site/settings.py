@@ -1,6 +1,6 @@
 """The settings of a run as types for Python callers and as a page, written from their declarations.
 
-    python -m notebooks.settings
+    python -m docs.site.settings
 
 writes `harness/session/run_options.py` and `docs/reference/settings.md`.
 """
@@ -20,7 +20,7 @@ from harness.session.observers import OBSERVERS
 from harness.settings import GROUPS, SETTINGS, Setting
 from harness.settings.values import alternatives, bounds, choices, is_path
 
-HOUSE = Path(__file__).resolve().parents[1]
+HOUSE = Path(__file__).resolve().parents[2]
 TYPES = HOUSE / "harness" / "session" / "run_options.py"
 PAGE = HOUSE / "docs" / "reference" / "settings.md"
 
@@ -28,7 +28,7 @@ OBJECTS = {"benchmark": "Benchmark", "protocol": "AskingProtocol"}
 """Types of the objects that `harness.evaluate` also takes for a setting."""
 
 HEAD = '''\
-"""The settings of `harness.evaluate` as a type. Written by `python -m notebooks.settings`."""
+"""The settings of `harness.evaluate` as a type. Written by `python -m docs.site.settings`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RunOptions(TypedDict, total=False):
 INTRO = """\
 # Settings
 
-Every setting of `vlm-eval run`, written from its declaration by `python -m notebooks.settings`. A
+Every setting of `vlm-eval run`, written from its declaration by `python -m docs.site.settings`. A
 setting has the same name as an option (`--max-cost`), in a file (`max-cost`) and as an argument of
 `harness.evaluate` (`max_cost`; `--from` is `redo_from`). The command line takes rarer ones as
 `KEY=VALUE` of one option (`--scoring-option step_rule=exact`, `--only website=united`); files and
