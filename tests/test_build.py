@@ -27,7 +27,7 @@ from hatch_build import long_description
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("adapters", "harness", "parsers", "reports")
-STAYS = (".ci/", ".pre-commit-config.yaml", "mkdocs.yml", "pages/")
+STAYS = (".ci/", ".pre-commit-config.yaml", "mkdocs.yml")
 """What is under version control and not in the sdist."""
 PLANTED = (
     "harness/.env",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from notebooks.pages import NORMALISED, PAGES, SHELL, SOURCES, execute, page, replaced, sources
+from docs.site.tutorials import NORMALISED, PAGES, SHELL, SOURCES, execute, page, replaced, sources
 from parsers.records import Status
 from tests.programs import command
 from tests.reports.runs import call, setup, step, worked, write
@@ -35,7 +35,7 @@ def test_a_tutorial_runs_and_its_page_says_what_came_out(source: Path, tmp_path:
     with command(tmp_path / "bin" / "vlm-eval"):
         notebook = execute(source, folder, command=str(tmp_path / "bin"))
     text, pictures = page(notebook, source.stem)
-    how = f"python -m notebooks.pages {source.stem} writes the page anew"
+    how = f"python -m docs.site.tutorials {source.stem} writes the page anew"
     assert text == (PAGES / f"{source.stem}.md").read_text("utf-8"), how
     stored = {path.name: path.read_bytes() for path in PAGES.glob(f"{source.stem}-[0-9]*")}
     assert stored.keys() == pictures.keys()
@@ -59,6 +59,11 @@ def test_every_page_has_its_notebook_and_names_nothing_of_a_machine() -> None:
         assert not re.search(r"(?<![\w.<~])/(?:tmp|home|root|usr|opt|var|work)/|[A-Z]:\\\\", text)
         assert "\x1b" not in text
         assert all(alt for alt, _ in re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text))
+
+
+def test_the_folder_of_notebooks_holds_nothing_else() -> None:
+    files = [path for path in SOURCES.rglob("*") if path.is_file()]
+    assert sorted(path for path in files if ".ipynb_checkpoints" not in path.parts) == sources()
 
 
 @pytest.mark.parametrize("source", sources(), ids=lambda source: source.stem)

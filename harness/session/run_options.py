@@ -1,4 +1,4 @@
-"""The settings of `harness.evaluate` as a type. Written by `python -m notebooks.settings`."""
+"""The settings of `harness.evaluate` as a type. Written by `python -m docs.site.settings`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("docs", "notebooks", "tests", "benchmarks", "adapters", "harness", "parsers", "reports")
+FOLDERS = ("docs", "tests", "benchmarks", "adapters", "harness", "parsers", "reports")
 GITHUB = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 

@@ -99,3 +99,12 @@ def test_the_commands_of_a_page_are_taken(page: Path) -> None:
 def test_a_page_is_short(page: Path) -> None:
     text = re.sub(r"^( *)```.*?^\1```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     assert len(text.split()) <= LONGEST
+
+
+@pytest.mark.skipif(not PAGES, reason="the documents are in a checkout only")
+def test_the_readme_is_read_in_three_minutes_and_its_comments_are_not_cut_off() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert len(text.split()) <= 600
+    (first, *_) = [token.content for token in tokens(ROOT / "README.md") if token.type == "fence"]
+    assert [line for line in first.splitlines() if "#" in line and not line.startswith("#")] == []
+    assert max(map(len, first.splitlines())) <= 100

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from notebooks.records import PAGE, page
+from docs.site.records import PAGE, page
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run python -m notebooks.records"
+    assert PAGE.read_text("utf-8") == page(), "run python -m docs.site.records"

@@ -74,7 +74,7 @@ def built(site: Path, page: str) -> Path:
 
 def test_every_document_has_its_place_in_the_navigation() -> None:
     names = (path.relative_to(ROOT).as_posix() for path in documents())
-    elsewhere = ("tests/", "notebooks/", "benchmarks/")
+    elsewhere = ("tests/", "benchmarks/")
     assert sorted(PAGES) == sorted(name for name in names if not name.startswith(elsewhere))
 
 

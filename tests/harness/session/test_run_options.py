@@ -8,11 +8,11 @@ from typing import Any, assert_type
 import pytest
 
 import harness
+from docs.site.settings import TYPES, python_name, types
 from harness.errors import UserError
 from harness.runs.scores import RunScores, scores_of
 from harness.session.run_options import RunOptions
 from harness.settings import LEAVES, SETTINGS, field_of, read_settings
-from notebooks.settings import PAGE, TYPES, page, python_name, types
 from parsers.declaration import Declaration, Measure
 from tests.harness.commands.tool import call
 from tests.numbers import row
@@ -20,10 +20,8 @@ from tests.numbers import row
 TASKS: dict[str, Any] = {"benchmark": "sample", "split": "dev", "limit": 2, "progress": "off"}
 
 
-@pytest.mark.parametrize(("path", "made"), [(TYPES, types), (PAGE, page)])
-def test_what_is_written_from_the_declarations_is_up_to_date(path: Path, made: object) -> None:
-    assert callable(made)
-    assert path.read_text("utf-8") == made(), "python -m notebooks.settings writes it anew"
+def test_the_types_are_up_to_date_with_the_declarations() -> None:
+    assert TYPES.read_text("utf-8") == types(), "python -m docs.site.settings writes it anew"
 
 
 def test_every_setting_is_there_with_its_help_and_those_of_leaves_too() -> None:

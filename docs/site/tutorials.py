@@ -1,7 +1,7 @@
 """Tutorials: notebooks that are executed, and the pages of docs/tutorials that are made of them.
 
-    python -m notebooks.pages                # all of notebooks/tutorials
-    python -m notebooks.pages grounding ...  # these
+    python -m docs.site.tutorials                # every notebook of notebooks/
+    python -m docs.site.tutorials grounding ...  # these
 
 A notebook is stored without outputs. It runs from top to bottom in an empty folder, with the kernel
 of this Python, and a cell that raises ends it. On the page
@@ -28,8 +28,8 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-HOUSE = Path(__file__).resolve().parents[1]
-SOURCES = HOUSE / "notebooks" / "tutorials"
+HOUSE = Path(__file__).resolve().parents[2]
+SOURCES = HOUSE / "notebooks"
 PAGES = HOUSE / "docs" / "tutorials"
 
 SHELL = "%%bash\n"
@@ -37,7 +37,7 @@ CHECK = "check"
 """Tag of cells that are executed and not shown."""
 
 LINKS = (
-    (re.compile(r"\]\(\.\./\.\./docs/"), "](../"),
+    (re.compile(r"\]\(\.\./docs/"), "](../"),
     (re.compile(r"\]\(([\w-]+)\.ipynb"), r"](\1.md"),
 )
 """Links from a notebook as links from its page."""
@@ -124,8 +124,9 @@ def page(notebook: Any, name: str) -> tuple[str, dict[str, bytes]]:
                 file = f"{name}-{len(pictures) + 1}.{PICTURES[kind]}"
                 pictures[file] = base64.b64decode(content)
                 parts.append(f"![{cell.metadata['alt']}]({file})")
-    made = f"notebooks/tutorials/{name}.ipynb"
-    parts.insert(0, f"<!-- Made of {made} by `python -m notebooks.pages`: edit the notebook. -->")
+    made = f"notebooks/{name}.ipynb"
+    how = "`python -m docs.site.tutorials`"
+    parts.insert(0, f"<!-- Made of {made} by {how}: edit the notebook. -->")
     parts.append(f"*This page is the notebook `{made}` and what comes out when it runs.*")
     return "\n\n".join(parts) + "\n", pictures
 

@@ -1,6 +1,6 @@
 """What a record holds, as a page written from the types and their docstrings.
 
-    python -m notebooks.records
+    python -m docs.site.records
 
 writes `docs/reference/records.md`.
 """
@@ -23,13 +23,13 @@ from harness.views import ItemView, StepView
 from parsers.actions import Action
 from parsers.records import Gold, Prediction
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "records.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "records.md"
 
 INTRO = """\
 # What a record holds
 
 The fields of what a run writes and of what a protocol, a scorer or a judge is given, written from
-their types by `python -m notebooks.records`. A line of `steps.jsonl` is a unit, a line of
+their types by `python -m docs.site.records`. A line of `steps.jsonl` is a unit, a line of
 `calls.jsonl` a call; fields with their default value may be left out of a line.
 [Extending](../extending.md) has examples, [runs in pandas](../runs-in-pandas.md) the columns of
 frames.

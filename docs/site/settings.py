@@ -1,8 +1,8 @@
-"""The settings of a run as types for Python callers and as a page, written from their declarations.
+"""The settings of a run as types for Python callers, written from their declarations.
 
-    python -m notebooks.settings
+    python -m docs.site.settings
 
-writes `harness/session/run_options.py` and `docs/reference/settings.md`.
+writes `harness/session/run_options.py`, which the reference shows as `harness.RunOptions`.
 """
 
 from __future__ import annotations
@@ -12,23 +12,20 @@ import keyword
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from harness.session.observers import OBSERVERS
-from harness.settings import GROUPS, SETTINGS, Setting
-from harness.settings.values import alternatives, bounds, choices, is_path
+from harness.settings import SETTINGS, Setting
+from harness.settings.values import alternatives, is_path
 
-HOUSE = Path(__file__).resolve().parents[1]
-TYPES = HOUSE / "harness" / "session" / "run_options.py"
-PAGE = HOUSE / "docs" / "reference" / "settings.md"
+TYPES = Path(__file__).resolve().parents[2] / "harness" / "session" / "run_options.py"
 
 OBJECTS = {"benchmark": "Benchmark", "protocol": "AskingProtocol"}
 """Types of the objects that `harness.evaluate` also takes for a setting."""
 
 HEAD = '''\
-"""The settings of `harness.evaluate` as a type. Written by `python -m notebooks.settings`."""
+"""The settings of `harness.evaluate` as a type. Written by `python -m docs.site.settings`."""
 
 from __future__ import annotations
 
@@ -48,21 +45,6 @@ class RunOptions(TypedDict, total=False):
     Each has the default of its option of `vlm-eval run`.
     """
 '''
-
-INTRO = """\
-# Settings
-
-Every setting of `vlm-eval run`, written from its declaration by `python -m notebooks.settings`. A
-setting has the same name as an option (`--max-cost`), in a file (`max-cost`) and as an argument of
-`harness.evaluate` (`max_cost`; `--from` is `redo_from`). The command line takes rarer ones as
-`KEY=VALUE` of one option (`--scoring-option step_rule=exact`, `--only website=united`); files and
-Python name them like all others (`step-rule`, `step_rule`). *Session* settings, as all under
-Running, change no result and may differ when a run is resumed.
-[Configuration](../configuration.md) has more on files, roles, token limits, prices and prompts.
-"""
-
-KINDS = {"int": "N", "float": "X"}
-"""Words for values, as in the help."""
 
 
 def python_name(setting: Setting) -> str:
@@ -137,54 +119,5 @@ def _docstring(text: str) -> str:
     )
 
 
-def page() -> str:
-    """Return the page with a table for each group of settings."""
-    return INTRO + "".join(_tables())
-
-
-def _tables() -> Iterator[str]:
-    for group in GROUPS:
-        yield f"\n## {group}\n| setting | values | default | meaning |\n|---|---|---|---|\n"
-        for setting in SETTINGS.values():
-            if setting.group == group:
-                yield f"| {' | '.join(map(_cell, _row(setting)))} |\n"
-
-
-def _row(setting: Setting) -> tuple[str, str, str, str]:
-    option = f"{setting.under} {setting.key}" if setting.under else setting.option
-    names = [f"`{option}`", *([f"`{setting.short}`"] if setting.short else [])]
-    session = "*Session.* " if setting.about == "session" and setting.group != "Running" else ""
-    return ", ".join(names), _values(setting), _default(setting), session + setting.help
-
-
-def _values(setting: Setting) -> str:
-    if setting.is_switch:
-        return "switch"
-    if listed := choices(setting.type):
-        return ", ".join(f"`{value}`" for value in listed)
-    kind = str(alternatives(setting.type)[0].__name__)
-    word = setting.metavar or ("PATH" if is_path(setting.type) else KINDS.get(kind, "TEXT"))
-    least, most = bounds(setting.type)
-    limits = [f"at least {least:g}"] if least else []
-    limits += [f"at most {most:g}"] if most else []
-    return ", ".join([f"`{word}`", *limits])
-
-
-def _default(setting: Setting) -> str:
-    if setting.is_switch and setting.default is not None:
-        return "on" if setting.default else "off"
-    return f"`{setting.default}`" if setting.default not in (None, (), "") else ""
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def main() -> None:
-    """Write both files."""
-    TYPES.write_text(types(), "utf-8")
-    PAGE.write_text(page(), "utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    TYPES.write_text(types(), "utf-8")
