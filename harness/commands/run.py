@@ -212,7 +212,7 @@ def heading(plan: Plan) -> Iterator[str]:
         ("model", plan.model.info.name),
         ("data", f"{settings.benchmark} ({splits}): {units}"),
         *([("choices", offered)] if offered else []),
-        ("asked", f"{settings.protocol}{times}, pictures: {plan.pictures.text}{told}"),
+        ("asked", f"{settings.protocol}{times}, picture: {plan.pictures.text}{told}"),
         *([("roles", ", ".join(roles))] if roles else []),
         *(line for start in plan.starts for line in start.heading.items()),
         ("run", str(plan.directory)),

@@ -24,6 +24,7 @@ from harness.settings import written
 
 if TYPE_CHECKING:
     from adapters import Embedded, Picture
+    from harness.benchmarks import Benchmark
     from harness.benchmarks.ready import Ready
     from harness.dialogue import Ask, Embed
     from harness.protocols import AskingProtocol
@@ -116,7 +117,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     held(answered.append, stand_in=False)
     held(tell, stand_in=len(described) >= len(answered))
     if answer:
-        say(f"\n===== right: {plan.source.words(question.unit)} =====")
+        say(f"\n===== {_right(plan.source, question.unit)} =====")
     return 0
 
 
@@ -151,7 +152,7 @@ def _show_run(directory: Path, text: str, answer: bool) -> int:
             say("no call is on record")
         if answer:
             source = on_record(settings_of(run), run.manifest.declaration)
-            say(f"\n===== right: {source.words(record)} =====")
+            say(f"\n===== {_right(source, record)} =====")
     return 0
 
 
@@ -163,14 +164,27 @@ def _about(record: Unit[Any], unit: str) -> str:
     )
 
 
+def _right(source: Benchmark, record: Unit[Any]) -> str:
+    """The right answer, and what it is listed as where candidates are."""
+    listed = [
+        f"{one.letter or 'one without a letter'}: {one.text}"
+        for one in getattr(record.detail, "right", ())
+    ]
+    told = f" (listed as {', '.join(listed)})" if listed else ""
+    return f"right: {source.words(record)}{told}"
+
+
 def _ended(record: Unit[Any]) -> str:
-    """Say how a unit ended, with the action that was answered and its scores."""
+    """Say how a unit ended: the action that was answered, what was read beside it, its scores."""
     said = record.prediction
     if said is None:
         return record.invalid or "not answered"
-    scores = [f"{name} {value:g}" for name, value in (record.scores or {}).items() if value]
     action = f": {said.action}" if said.action else ""
-    return f"{said.status}{action} ({', '.join(scores) or 'no score'})"
+    read = [f"{name} {value}" for name, value in said.parsed.items()]
+    scores = [f"{name} {value:g}" for name, value in (record.scores or {}).items() if value]
+    return "; ".join(
+        [f"{said.status}{action}", *filter(None, (", ".join(read), ", ".join(scores)))]
+    )
 
 
 def _print_recorded(call: CallRecord) -> None:

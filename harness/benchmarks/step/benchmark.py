@@ -241,15 +241,12 @@ class StepBenchmark(Benchmark):
     # Words for people.
 
     def words(self, unit: StepUnit) -> str:
-        """The recorded action in a few words, with what it is listed as, or the reason why its row
-        is invalid."""
+        """The recorded action in a few words, with the reason why its row is invalid."""
         if unit.invalid == UNREADABLE:
             return f"unreadable: {' '.join(str(unit.error).split())}"
-        gold, right = unit.detail.gold, unit.detail.right
+        gold = unit.detail.gold
         value = gold.value[:LONGEST] + ("…" if len(gold.value) > LONGEST else "")
         action = gold.operation + (f" {json.dumps(value, ensure_ascii=False)}" if value else "")
-        listed = [f"{one.letter or 'one without a letter'}: {one.text}" for one in right]
-        action += f", listed as {', '.join(listed)}" if listed else ""
         return f"{action} ({unit.invalid})" if unit.invalid else action
 
     def offered(self, shows: Shows) -> str:

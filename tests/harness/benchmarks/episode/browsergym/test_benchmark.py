@@ -110,7 +110,7 @@ def test_a_run_plays_and_is_scored_and_reported(
     again = call("run", "-m", "oracle", *words, "--episodes", "2", "-o", "r")
     assert again.code == 0
     assert (
-        "the task ended it after 1 step, reward 1.0"
+        "reward 1.0, steps 1, end the task ended it"
         in call("show", "click-test-0", "--run", "r").out
     )
     assert call("report", "r").code == 0
@@ -139,7 +139,7 @@ def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_envir
     (run,) = (tmp_path / "runs").iterdir()
     assert re.fullmatch(r"[A-Za-z0-9._-]+-browsergym-miniwob\.click-test-[0-9a-f]{8}", run.name)
     shown = call("show", "click-test-0", "--run", run).out
-    assert "after 5 steps, reward 1.0" in shown
+    assert "reward 1.0, steps 5" in shown
     assert "HOVER (failed: TimeoutError:" in shown and "SCROLL_BY: 0, 50" in shown
     assert "0 of 1 predictions read differently" in call("score", run).out
     (run / "summary.json").unlink()
@@ -149,9 +149,9 @@ def test_a_model_plays_by_action_strings_and_its_run_is_scored_without_the_envir
 @pytest.mark.parametrize(
     ("tasks", "end"),
     [
-        ("miniwob.click-test", "the task ended it after 2 steps, reward 1.0"),
-        ("webarena.0", "the task ended it after 1 step, reward 1.0"),
-        ("openended", "the task ended it after 3 steps, reward 0.0"),
+        ("miniwob.click-test", "reward 1.0, steps 2, end the task ended it"),
+        ("webarena.0", "reward 1.0, steps 1, end the task ended it"),
+        ("openended", "reward 0.0, steps 3, end the task ended it"),
     ],
 )
 def test_a_message_to_the_user_ends_an_episode_only_where_its_task_says_so(
