@@ -104,7 +104,7 @@ class Benchmark(ABC):
 
     @property
     def kind(self) -> str:
-        """The declared kind of its units (`step`): protocols ask about units of one kind."""
+        """The sort of its units on record (`step`), which reports have pages for."""
         return self.declared.kind
 
     def unit(self, unit_id: str, detail: D, split: str = "test", **facts: Any) -> Unit[D]:
