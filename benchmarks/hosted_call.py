@@ -46,7 +46,7 @@ def sample_requests(settings: Settings, store: PictureStore) -> list[Request]:
     """List every call of a run over the sample, with the pictures' sources in the store."""
     plan = plan_run(settings, asks=False)
     requests: list[Request] = []
-    for question in plan.questions_of(plan.dataset):
+    for question in plan.ready_of(plan.dataset):
         if question.unit.invalid is not None:
             continue
         for digest, data in question.sources.items():

@@ -71,7 +71,7 @@ def show(step: str, model: str, answer: bool, directory: Path | None, **_: Any) 
     found = _matching(known, step, dataset.unit)
     if len(found) > 1:
         _refuse(dataset.without(known.keys() - found).listed(), step, dataset.unit)
-    (question,) = plan.questions_of(plan.only(found).dataset)
+    (question,) = plan.ready_of(plan.only(found).dataset)
     if question.opens is not None:
         raise UserError(
             f"what is shown in {dataset.unit} {question.unit_id} is known once it is played: "

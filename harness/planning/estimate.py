@@ -85,7 +85,7 @@ def estimate(plan: Plan) -> Estimate:
     """
     result = Estimate()
     counted_once: set[str] = set()
-    for question in plan.questions_of(plan.left):
+    for question in plan.ready_of(plan.left):
         record = question.unit
         if record.invalid is not None:
             result.invalid[record.invalid] = result.invalid.get(record.invalid, 0) + 1

@@ -146,7 +146,7 @@ def first_calls(plan: Plan) -> list[EstimatedCall] | None:
     """The calls of the first unit that is asked about, None if there is none."""
     # A task at a time: protocols that show earlier actions read all rows of the tasks they have.
     for group in plan.by_group():
-        for question in group.questions_of(group.dataset):
+        for question in group.ready_of(group.dataset):
             if question.unit.invalid is None:
                 return estimated_calls(group, question)
     return None

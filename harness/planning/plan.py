@@ -125,8 +125,8 @@ class Plan:
             selected = replace(self.only(unit_ids).selected, tasks=tasks.without(others))
             yield replace(self, selected=selected)
 
-    def questions_of(self, dataset: Dataset[Any]) -> Iterator[Ready[Any]]:
-        """The questions of a part of its units, in the order of the data, one at a time."""
+    def ready_of(self, dataset: Dataset[Any]) -> Iterator[Ready[Any]]:
+        """The units of a part, ready to be asked about, in the order of the data, one at a time."""
         return self.source.ready(dataset, self.selected.tasks, self.shows)
 
 

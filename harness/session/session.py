@@ -84,7 +84,7 @@ class Session:
         done = self._directory.settled.union(self._ended, left_out)
         repeats = range(self._settings.times)
         finished = {unit for unit, _ in done if all((unit, repeat) in done for repeat in repeats)}
-        prepared = ahead(self._plan.questions_of(self._plan.dataset.without(finished)))
+        prepared = ahead(self._plan.ready_of(self._plan.dataset.without(finished)))
         async with contextlib.aclosing(prepared) as questions:
             async for question in questions:
                 for job in self._jobs_of(question, done):
@@ -104,7 +104,7 @@ class Session:
 
     async def rehearsed(self) -> AsyncGenerator[tuple[Job, Ready[Any]]]:
         """Yield the dialogues that `jobs` yields at first, with their questions; begin none."""
-        async with contextlib.aclosing(ahead(self._plan.questions_of(self._plan.left))) as asked:
+        async with contextlib.aclosing(ahead(self._plan.ready_of(self._plan.left))) as asked:
             async for question in asked:
                 if question.unit.invalid is None and question.known is None:
                     for repeat in range(self._settings.times):

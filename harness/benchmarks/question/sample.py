@@ -239,7 +239,7 @@ def _choice(
         yield from _row(view, task, top, question, [place], options=options, **more)
 
 
-def questions_of(file: Path) -> Iterator[tuple[str, Row]]:
+def ready_of(file: Path) -> Iterator[tuple[str, Row]]:
     """Yield the questions about a file of the recorded sample, each with its place in the file."""
     recorded = [*views(file)]
     shown = list(dict.fromkeys(view for view, _ in recorded))
@@ -280,7 +280,7 @@ class QuestionSample(QuestionItems):
         for split in splits or self.default_splits:
             path = files()[split]
             read.append(DataFile(path, None, path.name, path.stat().st_size))
-            rows += questions_of(path)
+            rows += ready_of(path)
         return Questions(
             SCHEMA, list(items_of(rows, SCHEMA, pictures, self.name)), pictures, read, ""
         )

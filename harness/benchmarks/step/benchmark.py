@@ -20,7 +20,7 @@ from harness.benchmarks.step.listing import (
     list_step,
     list_steps,
     offered,
-    recorded_question,
+    recalled,
 )
 from harness.candidates import check_distractors
 from harness.errors import UserError
@@ -142,7 +142,7 @@ class StepBenchmark(Benchmark):
 
     def recall(self, unit: StepUnit, *, scene: bool = True) -> Ready[StepView]:
         """The scene knows the recorded texts only."""
-        return recorded_question(unit, scene=scene)
+        return recalled(unit, scene=scene)
 
     def check(self, units: Dataset[Any], shows: Shows) -> None:
         """Check that there are conversations where the protocol needs them, numbers of distractors

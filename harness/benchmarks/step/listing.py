@@ -291,7 +291,7 @@ def told(history: tuple[str, ...], before: Sequence[Earlier]) -> tuple[str, ...]
     return tuple(words.get(number, line) for number, line in enumerate(history))
 
 
-def recorded_question(record: StepUnit, *, scene: bool) -> Ready[StepView]:
+def recalled(record: StepUnit, *, scene: bool) -> Ready[StepView]:
     """The question of a step on record; with a `scene`, that knows the recorded texts."""
     choices = record.detail.choices
     step = step_of(record)

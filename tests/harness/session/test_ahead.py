@@ -28,7 +28,7 @@ def test_rows_before_a_broken_one_are_asked_about_first(tmp_path: Path) -> None:
     seen: list[str] = []
 
     async def until_it_breaks() -> None:
-        async with aclosing(ahead(plan.questions_of(plan.dataset))) as questions:
+        async with aclosing(ahead(plan.ready_of(plan.dataset))) as questions:
             async for question in questions:
                 seen.append(question.unit_id)
 
