@@ -292,7 +292,7 @@ def told(history: tuple[str, ...], before: Sequence[Earlier]) -> tuple[str, ...]
 
 
 def recalled(record: StepUnit, *, scene: bool) -> Ready[StepView]:
-    """The question of a step on record; with a `scene`, that knows the recorded texts."""
+    """A step on record as it was asked about; with a `scene`, that knows the recorded texts."""
     choices = record.detail.choices
     step = step_of(record)
     if scene:
