@@ -1,4 +1,4 @@
-"""What a record holds, as a page written from the types and their docstrings.
+"""Write the page on the fields of records from their types and docstrings.
 
     python -m docs.site.records
 

@@ -1,4 +1,4 @@
-"""The settings of a run as types for Python callers, written from their declarations.
+"""Write the settings of a run as types for Python callers, from their declarations.
 
     python -m docs.site.settings
 

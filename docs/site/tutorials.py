@@ -6,12 +6,12 @@
 A notebook is stored without outputs. It runs from top to bottom in an empty folder, with the kernel
 of this Python, and a cell that raises ends it. On the page
 
-- text stays as it is, with the links of the page (`LINKS`);
+- text is unchanged, with the links of the page (`LINKS`);
 - a cell is its code and what it printed or returned. One that begins with `%%bash` is shell: it
   ends at the first command that fails, and its two streams are in order, as on a terminal;
-- a cell tagged `check` is left out. It holds what the text says against what came out;
-- a picture is a file beside the page, with the text that the cell's metadata has as `alt`;
-- outputs are as they came, but for what `NORMALISED` replaces.
+- a cell tagged `check` is left out. It asserts what the text says of the results;
+- a picture is a file next to the page, with the text that the cell's metadata has as `alt`;
+- outputs are unchanged, except what `NORMALISED` replaces.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NORMALISED = (
     (re.compile(r";pillow=[^;\]\s]+;libjpeg=[^;\]\s]+"), ""),
     (re.compile(r"[ \t]+$", re.M), ""),
 )
-"""What differs between machines in outputs, and what stands for it."""
+"""Outputs that differ between machines, with their replacements."""
 
 PICTURES = {"image/png": "png", "image/jpeg": "jpg"}
 
@@ -64,8 +64,8 @@ def execute(source: Path, folder: Path, *, checks: bool = True, command: str = "
 
     Args:
         source: the notebook.
-        folder: an existing folder, in which its cells run. `vlm-eval` is put beside it.
-        checks: whether cells tagged `check` run; they hold for the tutorial's own runs only.
+        folder: an existing folder for its cells to run in. `vlm-eval` is put next to it.
+        checks: run cells tagged `check`, which are true of the tutorial's own runs only.
         command: the folder of another `vlm-eval` to put first; this Python's unless given.
 
     Raises:
@@ -127,7 +127,7 @@ def page(notebook: Any, name: str) -> tuple[str, dict[str, bytes]]:
     made = f"notebooks/{name}.ipynb"
     how = "`python -m docs.site.tutorials`"
     parts.insert(0, f"<!-- Made of {made} by {how}: edit the notebook. -->")
-    parts.append(f"*This page is the notebook `{made}` and what comes out when it runs.*")
+    parts.append(f"*This page is the notebook `{made}` with its outputs.*")
     return "\n\n".join(parts) + "\n", pictures
 
 
@@ -148,7 +148,7 @@ def _fenced(language: str, text: str) -> str:
 
 
 def _outputs(cell: Any) -> Iterator[tuple[str, str]]:
-    """What a cell shows, in order: ("text", text) or (media type of a picture, base64)."""
+    """Yield a cell's outputs in order: ("text", text) or (media type of a picture, base64)."""
     text = ""
     for output in cell.outputs:
         data = output.get("data", {})

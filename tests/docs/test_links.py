@@ -42,6 +42,14 @@ def test_links_and_pictures_are_there(path: Path) -> None:
     assert [(target, reason) for target, reason in reasons if reason] == []
 
 
+def test_the_page_of_documents_leads_to_every_document() -> None:
+    start = ROOT / "docs" / "README.md"
+    led = {(start.parent / target.partition("#")[0]).resolve() for target in links(start)}
+    pages = {path for path in documents() if path.is_relative_to(ROOT / "docs")}
+    reference = ROOT / "docs" / "reference"  # has a page that lists its pages
+    assert [page for page in pages - led - {start} if page.parent != reference] == []
+
+
 def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
     page = ROOT / "docs" / "tables.md"
     for good in ("", "statistics.md", "statistics.md#tasks-are-the-clusters", "../README.md"):
