@@ -54,7 +54,7 @@ from adapters.conversation import (
     user,
 )
 from adapters.embedding import Embedded, Embedder, EmbedderInfo
-from adapters.registry import Registry, UnknownName
+from adapters.registry import Registry, UnknownName, allow
 
 __all__ = [
     "ADAPTERS",
@@ -94,6 +94,7 @@ __all__ = [
     "Text",
     "UnknownName",
     "Usage",
+    "allow",
     "canonical_json",
     "describe",
     "illustrated",

@@ -38,6 +38,9 @@ classes that are taken as they are:
 
     settings     a LeafSettings: becomes a base class of a run's settings
 
+`module:Class` is a name as well, of code that no package registers (`adapters.entry_points`): a
+file of the working folder, or any module. A registered name wins.
+
 A class or factory without a positional parameter is not handed an empty argument, so a ranker
 without arguments needs no parameter. An instance takes no argument and no values.
 """
@@ -51,9 +54,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, cast
 
-from adapters.entry_points import EntryPoint, entry_points, load_named, look_again
+from adapters.entry_points import (
+    EntryPoint,
+    absent,
+    code_in,
+    entry_points,
+    is_allowed,
+    load_named,
+    look_again,
+    nearest,
+    parameters_of,
+)
 from adapters.entry_points import NotInstalled as NotInstalled
 from adapters.entry_points import UnknownName as UnknownName
+from adapters.entry_points import allow as allow
 from adapters.entry_points import load as load
 
 T = TypeVar("T")
@@ -185,7 +199,18 @@ class Registry(Generic[T]):
                 return entry.name, text
         if name in self._points():
             return name, argument
-        raise UnknownName(self._unknown(text))
+        code = self._code(text)
+        return code, text[len(code) + 1 :]
+
+    def _code(self, text: str) -> str:
+        """Return the `module:Class` of a text that is no registered name. Raises `UnknownName` if
+        there is none, or the user has not named it."""
+        if absent(text):
+            raise UnknownName(self._unknown(text))
+        if not is_allowed(code := code_in(text)):
+            why = f"is code, which is run only if you name it: add --allow {code}"
+            raise UnknownName(f"{self.kind} '{text}' {why}")
+        return code
 
     def get(self, name: str) -> Any:
         """Return the object of a name: a class, a factory or an instance (see above).
@@ -216,7 +241,7 @@ class Registry(Generic[T]):
         Raises `UnknownName`.
         """
         target = self.get(name)
-        return {} if self.is_instance(target) else _parameters(target)
+        return {} if self.is_instance(target) else parameters_of(target)
 
     def make(self, name: str, argument: str | None = None, /, **values: object) -> T:
         """Return the instance of a name: the result of its class or factory, or the object itself.
@@ -244,7 +269,10 @@ class Registry(Generic[T]):
         if not self.is_instance(target):
             if not callable(target):
                 raise UnknownName(self._misfit(name, target))
-            made = target(*self._call_with(name, target, argument, values), **values)
+            handed = self._call_with(name, target, argument, values)
+            if inspect.isabstract(target):
+                raise UnknownName(self._misfit(name, target))
+            made = target(*handed, **values)
             if not self.is_instance(made):
                 raise UnknownName(self._misfit(name, made))
         elif argument or values:
@@ -257,7 +285,7 @@ class Registry(Generic[T]):
     ) -> tuple[str, ...]:
         """Return the positional values for a factory. Raises `UnknownName` if it does not take
         them."""
-        parameters = _parameters(factory).values()
+        parameters = parameters_of(factory).values()
         positional = any(parameter.kind in _BY_POSITION for parameter in parameters)
         handed = () if argument is None or (argument == "" and not positional) else (argument,)
         if handed and not positional:
@@ -281,9 +309,9 @@ class Registry(Generic[T]):
             look_again()
             self._foreign = None
         point = self._points().get(name)
-        if point is None:
-            raise UnknownName(self._unknown(name))
-        return point.target
+        if point is None and (code := self._code(name)) != name:
+            raise UnknownName(f"{self.kind} '{code}' takes no argument '{name[len(code) + 1 :]}'")
+        return name if point is None else point.target
 
     def _points(self) -> Mapping[str, EntryPoint]:
         if self._foreign is None:
@@ -292,52 +320,29 @@ class Registry(Generic[T]):
 
     def _misfit(self, name: str, loaded: object) -> str:
         target = self._target(name)
-        where = f" ({target})" if isinstance(target, str) else ""
-        lacking = [f"it has no '{needed}'" for needed in self.has if not hasattr(loaded, needed)]
-        why = lacking[0] if lacking else "it makes a class, not an instance"
+        where = f" ({target})" if isinstance(target, str) and target != name else ""
+        lacking = [needed for needed in self.has if not hasattr(loaded, needed)]
+        lacking = lacking or sorted(getattr(loaded, "__abstractmethods__", ()))
+        listed = " and no ".join(f"'{needed}'" for needed in lacking)
+        why = f"it has no {listed}" if lacking else "it makes a class, not an instance"
         return f"{self.kind} '{name}'{where} is not a {self.kind}: {why}"
 
     def _unknown(self, text: str) -> str:
-        near = self.near(text)
-        hint = (
-            f"did you mean {near}?"
-            if near
-            else f"known: {', '.join(sorted(self.names())) or 'none'}"
-        )
+        if near := self.near(text):
+            hint = f"did you mean {near}?"
+        elif ":" in text:
+            hint = absent(text)
+        else:
+            hint = f"known: {', '.join(sorted(self.names())) or 'none'}"
         return f"unknown {self.kind} '{text}'; {hint}"
 
     def near(self, text: str) -> str | None:
-        """Return the name that a text is probably a misspelling or the first word of, in quotes;
-        several names that begin with the word, or what an argument without a name begins with."""
-        import difflib
-
-        begun = [name for name in self.names() if name.startswith(f"{text}-")]
-        if text and begun:
-            return " or ".join(f"'{name}'" for name in begun)
-        names = difflib.get_close_matches(text.partition(":")[0], self.names(), n=1, cutoff=0.65)
-        if names:
-            return f"'{names[0]}'"
+        """Return what a text that is no name may have meant; see `nearest`."""
         starts = [start for entry in self._entries.values() for start in entry.plain]
-        alike = {
-            difflib.SequenceMatcher(None, text[: len(start)].lower(), start).ratio(): start
-            for start in starts
-            if len(start) > 3
-        }
-        best = max(alike, default=0.0)
-        return f"'{alike[best]}...'" if best >= 0.75 else None
+        return nearest(text, self.names(), starts)
 
 
 def install(extra: str) -> str:
     """Return the command that installs an extra of this package."""
     package = "vlm-web-eval" if PUBLISHED else "."
     return f"pip install '{package}[{extra}]'" + ("" if PUBLISHED else " in a clone")
-
-
-def _parameters(factory: Any) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(factory).parameters
-    except ValueError:  # Some callables written in C have no signature.
-        return {
-            "args": inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
-            "kwargs": inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
-        }

@@ -1,4 +1,4 @@
-"""The examples of the pages on extending run as they are printed, installed as packages."""
+"""The examples on extending run as they are printed, named as files and installed as packages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from PIL import Image
 
 import harness
 from tests.numbers import counts, number
 from tests.programs import completed
 
 HOUSE = Path(__file__).resolve().parent.parent
-PAGES = ("extending", "extending-benchmarks", "extending-pictures", "extending-reports", "judging")
+PAGES = ("docs/extending.md", "docs/judging.md", "tests/extensions/packages.md")
 SHARED = {
     *("harness", "harness.benchmarks.sample", "harness.runs", "harness.settings", "harness.tables"),
     *("adapters.options", "parsers.records"),
@@ -76,26 +77,34 @@ class Example:
 
 
 def read(page: str) -> str:
-    return (HOUSE / f"docs/{page}.md").read_text("utf-8")
+    return (HOUSE / page).read_text("utf-8")
+
+
+def files_of(heading: str) -> dict[str, str]:
+    """The files under a heading of a page ("A protocol"), by name."""
+    (document,) = (page for page in map(read, PAGES) if f"\n## {heading}\n" in page)
+    section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
+    files = dict(FENCE.findall(section))
+    assert files, f"no files under '{heading}'"
+    return files
 
 
 def write_files(heading: str, folder: Path) -> Example:
-    """Write the files under a heading of a page ("A protocol") to `folder`."""
-    (document,) = (page for page in map(read, PAGES) if f"\n## {heading}\n" in page)
-    section = re.split(r"^## ", document.partition(f"\n## {heading}\n")[2], flags=re.M)[0]
-    files = FENCE.findall(section)
-    assert files, f"no files under '{heading}'"
-    for name, text in files:
+    """Write the files under a heading of a page to `folder`."""
+    for name, text in files_of(heading).items():
         (folder / name).write_text(text, "utf-8")
     return Example(folder)
 
 
 def install(heading: str, folder: Path) -> Example:
-    """Install the files under a heading of the document in `folder`.
-
-    The entry points of its `pyproject.toml` are written as an installer writes them.
-    """
+    """Install the files under a heading of a page in `folder`."""
     example = write_files(heading, folder)
+    register(folder)
+    return example
+
+
+def register(folder: Path) -> None:
+    """Write the entry points of a `pyproject.toml` as an installer writes them."""
     project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
     metadata = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     metadata.mkdir()
@@ -105,7 +114,6 @@ def install(heading: str, folder: Path) -> Example:
     for group, points in project["entry-points"].items():
         lines += [f"[{group}]", *(f"{name} = {target}" for name, target in points.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n")
-    return example
 
 
 @pytest.fixture
@@ -143,29 +151,72 @@ class Clicks(BaseHTTPRequestHandler):
 
 
 def test_examples_of_several_modules_name_them_for_pip() -> None:
-    several = 0
-    for section in re.split(r"^## ", "".join(map(read, PAGES)), flags=re.M):
-        files = dict(FENCE.findall(section))
-        modules = sorted(name.removesuffix(".py") for name in files if name.endswith(".py"))
-        if len(modules) > 1 and "pyproject.toml" in files:
-            several += 1
-            named = tomllib.loads(files["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
-            assert sorted(named) == modules  # pip installs none of them otherwise
-    assert several
+    """The package of the page has all of its files; pip installs none of them otherwise."""
+    files = dict(FENCE.findall(read("docs/extending.md")))
+    named = tomllib.loads(files["pyproject.toml"])["tool"]["setuptools"]["py-modules"]
+    assert sorted(named) == sorted(name[:-3] for name in files if name.endswith(".py"))
 
 
-@pytest.mark.parametrize("example", ["A model"], indirect=True)
-def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> None:
-    assert "plain" in example.run("models")
+@pytest.fixture
+def own(tmp_path: Path) -> Example:
+    """All files of the page, side by side in a folder with the pictures of three icons."""
+    for name, text in FENCE.findall(read("docs/extending.md")):
+        if name.endswith(".py"):
+            (tmp_path / name).write_text(text, "utf-8")
+    for program, word in (("editor", "save"), ("editor", "search"), ("shop", "basket")):
+        place = tmp_path / "pictures" / program / f"{word}.png"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (32, 32), (len(word) * 20, 90, 90)).save(place)
+    return Example(tmp_path)
+
+
+ICONS = ("-b", "icons:Icons", "--data", "pictures")
+
+
+def test_a_benchmark_and_a_protocol_are_files(own: Example) -> None:
+    assert "test: 3 icons; 3 valid" in own.run("data", "check", *ICONS)
+    assert "program editor (test)" in own.run("data", "list", *ICONS)
+    out = own.run("run", "-m", "oracle", *ICONS, "--details", "--out", "run")
+    assert "micro, 3 icons" in out and "rows: 3 valid" in out
+    config = own.manifest()
+    assert (config["benchmark"], config["protocol"]) == ("icons:Icons", "name_it:NameIt")
+    line = json.loads((own.folder / "run/steps.jsonl").read_text("utf-8").splitlines()[0])
+    assert line["benchmark"] == "icons:Icons"
+    think = ("--protocol", "name_it:NameIt", "--protocol-option", "think=yes")
+    own.run("run", "-m", "oracle", *ICONS, *think, "--out", "run2")
+    assert len((own.folder / "run2/calls.jsonl").read_text("utf-8").splitlines()) == 6
+    assert "think" in own.run("protocols", "name_it:NameIt")
+
+
+def test_a_run_on_disk_runs_no_code_that_the_user_does_not_name(own: Example) -> None:
+    own.run("run", "-m", "oracle", *ICONS, "--out", "run")
+    marked = own.folder / "icons.py"
+    marked.write_text(marked.read_text("utf-8") + "open('ran', 'w').close()\n", "utf-8")
+    assert "100.0" in own.run("report", "run")
+    own.run("view", "run", "--out", "page")
+    own.run("errors", "run")
+    named = "add --allow icons:Icons"
+    assert named in own.fail("score", "run")
+    assert not (own.folder / "ran").exists()
+    score = ("score", "run", "--allow", "icons:Icons")
+    assert "0 of 3 predictions read differently" in own.run(*score)
+    assert (own.folder / "ran").exists()
+    marked.unlink()
+    assert "there is no file icons.py here" in own.fail(*score)
+    assert "100.0" in own.run("report", "run")
+
+
+def test_a_provider_is_a_file(own: Example) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Clicks) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/"
-        summary = example.evaluate("--model", "plain:mine", "--base-url", address)
+        summary = own.evaluate("--model", "plain_server:PlainServer:mine", "--base-url", address)
         server.shutdown()
     assert summary["complete"]
     assert summary["model"]["name"] == "plain:mine"
+    assert own.manifest()["model"] == "plain_server:PlainServer:mine"
     assert counts(summary)["statuses"] == {"answered": 7}
-    calls = [json.loads(line) for line in (example.folder / "run/calls.jsonl").open()]
+    calls = [json.loads(line) for line in (own.folder / "run/calls.jsonl").open()]
     assert {call["reply"]["finish"] for call in calls} == {"length"}
     assert {call["reply"]["usage"]["input"] for call in calls} == {900}
     assert len(Clicks.bodies) == len(calls) + 2  # a first call, and one refused
@@ -173,14 +224,27 @@ def test_a_model_of_another_package_is_listed_and_asked(example: Example) -> Non
     assert any(base64.b64decode(image).startswith(b"\xff\xd8") for image in images)  # a JPEG
 
 
-@pytest.mark.parametrize("example", ["An export format"], indirect=True)
-def test_a_format_of_another_package_is_listed_and_written(example: Example) -> None:
-    example.evaluate("--model", "oracle")
-    assert "[card] Heading of the section." in example.run("export", "--help")
-    written = example.run("export", "run", "--to", "card", "--heading", "Evaluation")
-    assert written == "export/run.md\n"
-    card = (example.folder / "export/run.md").read_text("utf-8")
-    assert card.startswith("## Evaluation\n") and "| dev | Step SR | 100.0 |" in card
+def test_a_measure_a_policy_a_command_and_an_export_are_files(own: Example) -> None:
+    like = ("-b", "likeness:LikeIcons", "--data", "pictures")
+    out = own.run("run", "-m", "always:AlwaysSave", *like, "-o", "run")
+    assert any(line.split()[:1] == ["Like"] for line in out.splitlines())
+    config = own.manifest()
+    assert (config["benchmark"], config["model"]) == ("likeness:LikeIcons", "always:AlwaysSave")
+    assert own.run("statuses:statuses", "run") == "answered: 3\n"
+    card = ("--to", "card_export:CardExport", "--heading", "Evaluation")
+    assert own.run("export", "run", *card) == "export/run.md\n"
+    assert (own.folder / "export/run.md").read_text("utf-8").startswith("## Evaluation\n")
+
+
+def test_the_same_files_are_a_package(own: Example) -> None:
+    (own.folder / "pyproject.toml").write_text(files_of("A package")["pyproject.toml"])
+    register(own.folder)
+    assert "plain" in own.run("models") and "always-save" in own.run("policies")
+    out = own.run("run", "-m", "always-save", "-b", "icons", "--data", "pictures", "-o", "run")
+    assert "25.0" in out  # the mean over programs
+    assert "0 of 3 predictions read differently" in own.run("score", "run")
+    assert own.run("statuses", "run") == "answered: 3\n"
+    assert "[card] Heading of the section." in own.run("export", "--help")
 
 
 @pytest.mark.parametrize("example", ["An embedder"], indirect=True)
@@ -196,7 +260,7 @@ def test_an_embedder_of_another_package_is_listed_and_asked(example: Example) ->
     assert "0 of 7 predictions read differently" in example.run("score", "run")
 
 
-@pytest.mark.parametrize("example", ["A protocol"], indirect=True)
+@pytest.mark.parametrize("example", ["A protocol of steps"], indirect=True)
 def test_a_protocol_of_another_package_is_listed_and_asked(example: Example) -> None:
     assert "one-question" in example.run("protocols")
     options = ("--history", "3", "--protocol-option", "form_first=yes")
@@ -221,14 +285,14 @@ def test_a_panel_of_judges_asks_all_of_them_and_counts_their_answers(tmp_path: P
     assert len(list(drawn.calls())) == 5 * 7
 
 
-@pytest.mark.parametrize("example", ["A policy"], indirect=True)
+@pytest.mark.parametrize("example", ["A policy of steps"], indirect=True)
 def test_a_policy_of_another_package_is_listed_and_run(example: Example) -> None:
     assert "shortest-text" in example.run("policies")
     summary = example.evaluate("--model", "shortest-text", "--image-policy", "none")
     assert summary["complete"]
 
 
-@pytest.mark.parametrize("example", ["A benchmark"], indirect=True)
+@pytest.mark.parametrize("example", ["Steps in a file"], indirect=True)
 def test_one_s_own_steps_under_a_name_of_their_own_are_checked_and_run(example: Example) -> None:
     assert "lamp-shop" in example.run("benchmarks")
     checked = example.run("data", "check", "--benchmark", "lamp-shop")
@@ -238,7 +302,7 @@ def test_one_s_own_steps_under_a_name_of_their_own_are_checked_and_run(example: 
     assert "2 steps of 1 task" in out and "not scored" not in out
 
 
-@pytest.mark.parametrize("example", ["A benchmark with a loader"], indirect=True)
+@pytest.mark.parametrize("example", ["Steps with a loader"], indirect=True)
 def test_a_loader_of_another_package_is_run(example: Example) -> None:
     options = ("--data", "episodes.json", "--image-policy", "none", "--distractors", "2")
     out = example.run("run", "--model", "oracle", "--benchmark", "click-episodes", *options)
@@ -330,7 +394,7 @@ def test_predictions_about_a_kind_of_another_package_are_scored(tmp_path: Path) 
 
 
 def test_examples_use_nothing_internal() -> None:
-    stable = read("extending").partition("## What is stable")[2]
+    stable = read("docs/extending.md").partition("## What is stable")[2]
     named = set(re.findall(r"`((?:adapters|harness|parsers|reports)[.a-z_]*)", stable)) | SHARED
     imported = {
         module
@@ -356,7 +420,7 @@ def test_a_method_of_another_package_judges_episodes(tmp_path: Path) -> None:
     assert "100.0" in example.run("report", str(path.relative_to(tmp_path)))
 
 
-@pytest.mark.parametrize("example", ["A measure"], indirect=True)
+@pytest.mark.parametrize("example", ["A measure of steps"], indirect=True)
 def test_a_measure_is_one_function_and_one_declaration(example: Example) -> None:
     asked = ("-b", "typed-values", "--split", "dev", "--limit", "2", "--progress", "off")
     printed = example.run("run", "-m", "lexical", *asked, "--out", "lexical")

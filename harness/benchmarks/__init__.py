@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adapters.registry import Registry, UnknownName
+from adapters.registry import Registry, UnknownName, allow
 from harness.benchmarks.contract import Benchmark, SplitSize
 from harness.benchmarks.dataset import Dataset, Filters
 from harness.benchmarks.index import StoredStep
@@ -69,7 +69,9 @@ def __getattr__(name: str) -> object:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-BENCHMARKS: Registry[Benchmark] = Registry("benchmark", "vlm_eval.benchmarks", has=("open",))
+BENCHMARKS: Registry[Benchmark] = Registry(
+    "benchmark", "vlm_eval.benchmarks", has=("open", "ready", "score", "words")
+)
 BUILT_IN = {
     "multimodal-mind2web": (
         "harness.benchmarks.mind2web:BENCHMARK",
@@ -232,13 +234,17 @@ for _name, (_target, _summary) in BUILT_IN.items():
 def benchmark(name: str) -> Benchmark:
     """Return the benchmark of that name, which may carry an argument (`browsergym:webarena.*`).
 
-    Raises `DataError` if there is none.
+    Code that the user names (`module:Class`) is known by this name. The default protocol of its
+    class may be code as well. Raises `DataError` if there is none.
     """
     try:
         known, argument = BENCHMARKS.split(name)
-        return BENCHMARKS.make(known, argument or None)
+        found = BENCHMARKS.make(known, argument or None)
     except UnknownName as error:
         raise DataError(str(error)) from error
+    if isinstance(preset := getattr(type(found), "protocol", None), str):
+        allow(preset)
+    return replace(found, name=name) if ":" in known else found
 
 
 def benchmark_of(settings: Settings) -> Benchmark:

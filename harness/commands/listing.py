@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +100,11 @@ def _model(name: str) -> None:
     """Print the options of a model's adapter. Raises `UserError`."""
     from adapters import MODELS, UnknownName, options_of
     from adapters.options import kinds_of
+    from adapters.registry import allow
     from harness.errors import UserError
     from harness.settings import SETTINGS
 
+    allow(name)
     try:
         provider = MODELS.resolve(name).provider
         taken = options_of(name)
@@ -113,9 +116,14 @@ def _model(name: str) -> None:
         "api_key"
     }
     shown = {key: kinds[key] for key in taken if key in kinds and key not in own}
-    summary = MODELS.names()[provider]
+    summary = MODELS.names().get(provider) or _about_code(MODELS.registry.get(provider))
     say(f"{provider}  {summary}\n")
     print_options("--adapter-option", shown, {key: parameters[key].default for key in shown})
+
+
+def _about_code(thing: object) -> str:
+    """Return the first line of the documentation of what no package registers."""
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
 
 
 @click.command()
@@ -141,12 +149,16 @@ def protocols(name: str | None) -> None:
 
     With NAME, list the keys of --protocol-option for that protocol.
     """
+    from adapters.registry import allow
     from harness.errors import UserError
     from harness.protocols import PROTOCOLS, open_protocol, options_of
 
     if name is not None:
+        allow(name)
         open_protocol(name)
-        lines = [entry.summary for entry in PROTOCOLS.entries() if entry.name == name]
+        lines = [entry.summary for entry in PROTOCOLS.entries() if entry.name == name] or [
+            _about_code(PROTOCOLS.get(name))
+        ]
         for target, summary in zip(PROTOCOLS.all(name), lines, strict=False):
             known = getattr(target, "View", None)  # a factory's is known once it is called
             View = known if isinstance(known, type) else None

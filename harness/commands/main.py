@@ -13,12 +13,14 @@ from typing import Any
 
 import click
 
-from adapters.registry import Registry, UnknownName
+from adapters.entry_points import code_in
+from adapters.registry import Registry, UnknownName, allow
 from harness import __version__
 from harness.printing import say
 
 COMMANDS: Registry[click.Command] = Registry("command", "vlm_eval.commands", has=("make_context",))
 DEBUG = "--debug"
+ALLOW = "--allow"
 _PLAIN = str.maketrans(
     "\u2010\u2011\u2012\u2013\u2014\u2212\u2018\u2019\u201c\u201d\u2022\u00d7", "------''\"\"*x"
 )
@@ -91,7 +93,8 @@ class Commands(click.Group):
         return list(COMMANDS.names())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return COMMANDS.make(cmd_name) if cmd_name in COMMANDS.names() else None
+        known = cmd_name in COMMANDS.names() or code_in(cmd_name)
+        return COMMANDS.make(cmd_name) if known else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version"):
@@ -102,6 +105,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
+            allow(args[0])
             COMMANDS.get(args[0])
         except UnknownName as error:
             raise click.UsageError(f"{error} (vlm-eval --help lists them)") from error
@@ -129,6 +133,12 @@ class Commands(click.Group):
     expose_value=False,
     help="Print the tracebacks of errors; may stand anywhere in the line.",
 )
+@click.option(
+    ALLOW,
+    metavar="MODULE:CLASS",
+    expose_value=False,
+    help="Run this code of yours where a run on disk names it; may stand anywhere, and repeatedly.",
+)
 def cli() -> None:
     """How good is a vision-language model at operating websites?
 
@@ -143,7 +153,7 @@ def cli() -> None:
 def run(args: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 ended early, 2 bad input.
 
-    `--debug` may stand anywhere in front of `--`.
+    `--debug` and `--allow` may stand anywhere in front of `--`.
     """
     _open_standard_streams()
     _replace_unprintable()
@@ -153,6 +163,7 @@ def run(args: list[str] | None = None) -> None:
         args.remove(DEBUG)
         _print_what_is_logged()
     try:
+        args = _without_allowed(args)
         code: Any = cli.main(args, prog_name="vlm-eval", standalone_mode=False)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
@@ -180,6 +191,25 @@ def run(args: list[str] | None = None) -> None:
         _say(complaint(error))
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _without_allowed(args: list[str]) -> list[str]:
+    """Take each `--allow` out of a command line, and let the code that it names be loaded.
+
+    Raises click's error for one that names none.
+    """
+    end = args.index("--") if "--" in args else len(args)
+    left, words = list[str](), iter(args[:end])
+    for word in words:
+        option, has_value, value = word.partition("=")
+        if option != ALLOW:
+            left.append(word)
+            continue
+        named = value if has_value else next(words, "")
+        if code_in(named) != named or not named:
+            raise click.UsageError(f"{ALLOW} '{named}': name code of yours as module:Class")
+        allow(named)
+    return left + args[end:]
 
 
 def _print_what_is_logged() -> None:

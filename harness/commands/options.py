@@ -17,6 +17,7 @@ from harness.settings import (
     UNDER,
     Setting,
     Settings,
+    allow_code,
     read_settings,
     unfolded,
     unknown,
@@ -301,6 +302,7 @@ def given_settings() -> dict[str, Any]:
     }
     try:
         read = over(unfolded(context.meta.get(FILE, {})), unfolded(given))
+        allow_code(read)
         return {n: SETTINGS[n].read(v) if SETTINGS[n].under else v for n, v in read.items()}
     except ValueError as error:
         raise UserError(str(error)) from error

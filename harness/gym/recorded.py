@@ -32,7 +32,7 @@ from harness.planning.data import open_data
 from harness.planning.resolve import refuse_without_effect
 from harness.policies import Oracle
 from harness.runs import StepUnit
-from harness.settings import SETTINGS, Settings, read_settings
+from harness.settings import SETTINGS, Settings, allow_code, read_settings
 from harness.views import StepView
 from parsers.records import Prediction
 
@@ -284,6 +284,7 @@ def _completed(chosen: Mapping[str, object], protocol: Played, *, zero: bool) ->
     Raises `UserError` for settings that an environment does not take, or that exclude each other.
     """
     try:
+        allow_code(chosen)
         read = read_settings({"point_rule": "smallest", **chosen})
     except ValueError as error:
         raise UserError(str(error)) from error

@@ -152,7 +152,7 @@ def open_policy(
         protocol,
         settings.seed,
         space=source.declared.actions,
-        identified=own is not None,
+        identified=own is not None or ":" in settings.model,
     )
     return Model(adapter, adapter, prices_of(settings.prices))
 
@@ -273,7 +273,11 @@ def _unknown(name: str, error: UnknownName) -> str:
     """The complaint about a model: it may be a misspelt policy, or known and not installed."""
     both: Registry[object] = Registry("model or policy", "vlm_eval.none")
     from adapters.catalog import ADAPTERS
+    from adapters.entry_points import absent, code_in
 
+    if not absent(name):
+        fits = " and ".join(f"'{needed}'" for needed in POLICIES.has)
+        return f"{error}" + (f" (a policy has {fits})" if "is not a model" in str(error) else "")
     policies = POLICIES.names()
     for known in (*ADAPTERS.names(), *policies):
         both.add(known, known, plain=ADAPTERS.plain(known))
@@ -282,6 +286,8 @@ def _unknown(name: str, error: UnknownName) -> str:
         return str(error)
     if near := both.near(name):
         return f"unknown model or policy '{name}'; did you mean {near}?"
+    if code_in(name):
+        return f"unknown model or policy '{name}'; {absent(name)}"
     hosted = [provider for provider in ADAPTERS.names() if ADAPTERS.plain(provider)]
     starts = [f"{start}..." for provider in hosted for start in ADAPTERS.plain(provider)]
     others = [other for other in ADAPTERS.names() if other not in hosted]

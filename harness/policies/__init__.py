@@ -15,10 +15,11 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from adapters.registry import Registry
+from adapters.registry import Registry, UnknownName
 from harness.views import StepView
 from parsers.records import OPERATIONS, Gold, Operation, Prediction, Status
 
@@ -262,8 +263,12 @@ for _name, _target, _summary in _BUILT_IN:
 
 
 def is_policy(name: str) -> bool:
-    """Return True if a user's name of a model is that of a policy."""
-    return name in POLICIES.names()
+    """Return True if a user's name of a model is that of a policy, or of code that is one."""
+    if name in POLICIES.names():
+        return True
+    with suppress(UnknownName):
+        return ":" in name and hasattr(POLICIES.get(name), "predict")
+    return False
 
 
 def policy_named(name: str, View: type[Any]) -> Policy:

@@ -27,7 +27,7 @@ from harness.session.display import Display
 from harness.session.observers import OBSERVERS, open_observers
 from harness.session.run import carry_out
 from harness.session.run_options import RunOptions
-from harness.settings import read_settings
+from harness.settings import allow_code, read_settings
 
 
 def evaluate(model: str | Adapter | Policy, **settings: Unpack[RunOptions]) -> Run:
@@ -118,7 +118,11 @@ async def _carried_out(
     observers: Mapping[str, object],
 ) -> Run:
     try:
-        settings = read_settings({**named, "model": _name_of(model)})
+        given = {**named, "model": _name_of(model)}
+        settings = read_settings(given)
+        if isinstance(model, str):
+            allow_code({"model": model})
+        allow_code(named)
     except ValueError as error:
         raise UserError(str(error)) from error
     display = Display(settings)

@@ -11,6 +11,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from adapters.registry import allow
 from adapters.secrets import has_password, key_in, masked
 from harness.settings import values
 from harness.settings.declared import Settings
@@ -24,6 +25,9 @@ GROUPS: tuple[Group, ...] = (
     "Running",
     "Models on this machine",
 )
+
+NAMES = frozenset({"model", "benchmark", "protocol", "ranker", "roles"})
+"""Settings that name models, benchmarks, protocols, policies, rankers and embedders."""
 
 
 def declarations(declared: type[Settings]) -> dict[str, Setting]:
@@ -159,6 +163,28 @@ def read_settings(named: Mapping[str, object]) -> Settings:
                 if keys.count(key) > 1:
                     raise ValueError(f"{SETTINGS[name].key}: {key} is given twice")
     return Settings(**read, given=frozenset(read))
+
+
+def allow_code(given: Mapping[str, object]) -> None:
+    """Let the code be loaded that a user's settings name (`module:Class`), by field or option.
+
+    Never for settings that are read from a run: it may come from another user.
+    """
+    for name, value in given.items():
+        if field_of(name) in NAMES:
+            for text in _texts(value):
+                allow(text.rpartition("=")[2])
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts of a value, those of pairs and lists one by one."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _texts(list(value.values()))
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from _texts(one)
 
 
 def _flat(value: object) -> Iterator[object]:

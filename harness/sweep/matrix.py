@@ -13,7 +13,16 @@ from adapters.secrets import masked
 from harness.commands.config import RUN, by_key, config_value, is_several
 from harness.commands.options import over
 from harness.errors import UserError
-from harness.settings import SETTINGS, SEVERAL, UNDER, Settings, read_settings, unfolded, unknown
+from harness.settings import (
+    SETTINGS,
+    SEVERAL,
+    UNDER,
+    Settings,
+    allow_code,
+    read_settings,
+    unfolded,
+    unknown,
+)
 
 MOST_CELLS = 10_000
 FOR_ALL = ("out", "max_cost")
@@ -138,6 +147,7 @@ def _cells(options: Sequence[dict[str, Any]], source: str) -> Iterator[Cell]:
     for one, name in itertools.product(shown, names):
         values.setdefault((one["model"], name), set()).add(one.get(name, ""))
     for one, texts in zip(options, shown, strict=True):
+        allow_code(one)
         model = texts["model"]
         differs = (f"{_key(n)}={text}" for n, text in texts.items() if len(values[model, n]) > 1)
         label = " ".join([model, *differs])

@@ -12,7 +12,7 @@
 
 A format is a frozen dataclass: its fields are options of `vlm-eval export`, and `write` writes some
 runs into a folder. It is added to `EXPORTS`, or by a package as an entry point of
-`vlm_eval.exports` (docs/extending-reports.md). Its module is imported for the help of the command,
+`vlm_eval.exports` (docs/extending.md). Its module is imported for the help of the command,
 so it imports other packages where they are used. Equal runs and options give equal files: no format
 reads the clock.
 """
@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import click
 
-from adapters.registry import Registry
+from adapters.registry import Registry, allow
 from harness.runs import Run, open_run
 from harness.runs.files import built_aside
 from harness.tables import clean
@@ -219,6 +219,7 @@ def export(
     """
     from reports.load import open_runs
 
+    allow(to)
     chosen = EXPORTS.make(to, **options)
     # Not tolerant: what is handed on is whole, or it is not handed on.
     opened = open_runs(run if isinstance(run, Run) else open_run(run) for run in runs)

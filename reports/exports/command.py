@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from adapters.registry import UnknownName
+from adapters.entry_points import code_in
+from adapters.registry import UnknownName, allow
 from harness.tables import clean, say
 from reports.exports import EXPORTS, options_of
 from reports.output import RUNS
@@ -18,18 +18,29 @@ from reports.output import RUNS
 class ExportCommand(click.Command):
     """A command with the options of every format, which are read when the command is called."""
 
+    own = ""
+    """The format of the command line, if it is code of the user's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        after = zip(args, [*args[1:], ""], strict=True)
+        named = [following for word, following in after if word == "--to"]
+        named += [word.partition("=")[2] for word in args if word.startswith("--to=")]
+        self.own = next(filter(code_in, named), "")
+        allow(self.own)
+        return super().parse_args(ctx, args)
+
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         runs, *own, help_option = super().get_params(ctx)
         to, *of_formats = self._of_formats
         return [runs, to, *own, *of_formats, help_option]
 
-    @cached_property
+    @property
     def _of_formats(self) -> list[click.Option]:
         known = EXPORTS.names()
         listed = "; ".join(f"{name}: {summary}" for name, summary in known.items())
         to = click.Option(["--to"], required=True, metavar="|".join(known), help=f"{listed}.")
         options = []
-        for name, of_formats in options_by_format().items():
+        for name, of_formats in options_by_format(self.own).items():
             texts: dict[str, list[str]] = {}
             for form, facts in of_formats.items():
                 texts.setdefault(facts["help"], []).append(form)
@@ -44,10 +55,13 @@ def option_name(field: str) -> str:
     return f"--{field.replace('_', '-')}"
 
 
-def options_by_format() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the options of formats: arguments of `click.Option`, by option and format."""
+def options_by_format(own: str = "") -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the options of formats: arguments of `click.Option`, by option and format.
+
+    `own` is a format that no package registers.
+    """
     found: dict[str, dict[str, dict[str, Any]]] = {}
-    for name in EXPORTS.names():
+    for name in filter(None, (*EXPORTS.names(), own)):
         try:
             known = options_of(EXPORTS.get(name))
         except UnknownName:
@@ -83,7 +97,7 @@ def export(
     from reports.exports import export as export_runs
 
     EXPORTS.get(to)
-    ctx, taken = click.get_current_context(), options_by_format()
+    ctx, taken = click.get_current_context(), options_by_format(to)
     usual = ParameterSource.DEFAULT
     options = {k: v for k, v in options.items() if ctx.get_parameter_source(k) is not usual}
     for name in options:

@@ -21,8 +21,8 @@ _END = re.compile(r"\s(?:[12]?>{1,2}|[|;&]{1,2}|#)(?:\s|$)")
 """What ends a command in a shell: redirections, pipes, further commands, comments."""
 
 
-OF_EXAMPLES = ("--heading", "--mood")
-"""Options of the packages that docs/extending.md shows how to write."""
+OF_EXAMPLES = ("--heading", "statuses")
+"""Options and commands that docs/extending.md shows how to write."""
 
 
 def commands(page: Path) -> Iterator[str]:

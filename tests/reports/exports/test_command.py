@@ -49,10 +49,7 @@ def named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_a_format_of_another_package_has_its_own_options(
     named: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The command reads the options once in a process.
-    monkeypatch.delitem(_command().__dict__, "_of_formats", raising=False)
     done = call("export", "a", "--to", "names", "--loud", "--ending", "!", "-o", "out")
-    monkeypatch.delitem(_command().__dict__, "_of_formats")
     assert done == (0, "out/names/a.txt\n", done.err) and "upload them" in done.err
     assert Path("out/names/a.txt").read_text() == "A!"
 
