@@ -24,20 +24,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 import pandas as pd
 from msgspec import structs
 
 from adapters.decoding import convert_to
-from harness.runs import Run
 from harness.tables import Cell, Column, Grid, bounds, few_notes, percent, rows_of
 from harness.tables.results import average_of
 from parsers import Average, Declaration
 from parsers.declaration import SPLIT
 from reports.load import RunLike, open_runs
-from reports.published.beside import what_sets_apart
+from reports.published.keys import AVERAGE
+from reports.published.matching import Matcher
 from reports.published.source import Published, published_rows
 from reports.tables import main_table
 
@@ -120,7 +120,8 @@ class Reproduction(_File, frozen=True, kw_only=True):
     @property
     def heads(self) -> Mapping[str, str]:
         """Map the measures of the row to their heads in tables, the decisive one first."""
-        heads = {name: head for name, head, _ in self.row.scope.measures if name in self.row.values}
+        measures = self.row.scope.measures.items()
+        heads = {name: head for name, (head, _) in measures if name in self.row.values}
         return {self.measure: heads[self.measure], **heads}
 
 
@@ -219,32 +220,21 @@ def outcome_of(
 ) -> Outcome:
     """Compare a run with the published row. Raises `RunError` if it cannot be read."""
     (opened,) = open_runs([run]).values()
-    row, average = reproduction.row, _average(reproduction)
-    apart = what_sets_apart(opened, row, average, on=reproduction.measured_on)
-    figures = _figures(reproduction, opened, average)
-    return Outcome(reproduction, figures, apart, tuple(changed), model)
-
-
-def _average(reproduction: Reproduction) -> Average:
-    """Return the average that the source states, default macro."""
-    stated = reproduction.row.keys.get("average", "")
-    return cast(Average, stated) if stated in ("macro", "micro", "cells") else "macro"
-
-
-def _figures(reproduction: Reproduction, run: Run, average: Average) -> dict[str, Figure]:
-    table = main_table(run)
-    declared: Declaration = table.attrs["declared"]
-    lines = table[(table[SPLIT] == reproduction.measured_on) & table["headline"].astype(bool)]
-    found: dict[str, Figure] = {}
-    for line in lines.to_dict("records"):
-        for name in reproduction.row.values:
-            column = _column(declared, name, average)
-            value = _number(line.get(column))
+    row, split = reproduction.row, reproduction.measured_on
+    stated = row.keys.get(AVERAGE, "")
+    average = cast(Average, stated) if stated in get_args(Average) else "macro"
+    apart = Matcher(opened, average).apart_in_words(row, split)
+    table = main_table(opened)
+    figures: dict[str, Figure] = {}
+    for line in table[(table[SPLIT] == split) & table["headline"].astype(bool)].to_dict("records"):
+        for name in row.values:
+            column = _column(opened.manifest.declaration, name, average)
+            value, low, high = (
+                _number(line.get(f"{column}{end}")) for end in ("", "_low", "_high")
+            )
             if value is not None:
-                low, high = (_number(line.get(f"{column}_{end}")) for end in ("low", "high"))
-                few = line.get(f"{column}_few") is True
-                found[name] = Figure(value, low, high, few)
-    return found
+                figures[name] = Figure(value, low, high, line.get(f"{column}_few") is True)
+    return Outcome(reproduction, figures, apart, tuple(changed), model)
 
 
 def _number(value: Any) -> float | None:

@@ -16,7 +16,8 @@ from parsers import Declaration, Level, Measure
 from reports.comparability import TABLE
 from reports.published import beside as module
 from reports.published.beside import published_beside, published_table
-from reports.published.keys import keys_of, what_differs
+from reports.published.keys import keys_of
+from reports.published.matching import what_differs
 from reports.published.source import (
     FOLDER,
     Published,
@@ -274,7 +275,7 @@ def test_a_benchmark_that_declares_nothing_is_taken_at_its_word(tmp_path: Path) 
 
 
 def test_every_setting_that_forbids_a_ranking_is_told_by_some_key(tmp_path: Path) -> None:
-    keys = key_names()
+    keys = key_names(row.scope for row in published_rows())
     for name, row in TABLE.items():
         if name in SETTINGS and not row.ranked:
             assert name in keys or row.key in keys
@@ -284,7 +285,8 @@ def test_every_setting_that_forbids_a_ranking_is_told_by_some_key(tmp_path: Path
 
 def _like(split: str, **keys: str) -> Published:
     own = {**CORE, **keys}
-    scope = Scope("step", tuple(CORE), (TASK, SITE), (("element", "Ele. Acc", ""),))
+    measures = {"element": ("Ele. Acc", "")}
+    scope = Scope(kind="step", needed=tuple(CORE), splits=(TASK, SITE), measures=measures)
     return Published("s", "Paper", "T", "m", split, {"element": 0.5}, None, own, (), "", scope)
 
 
