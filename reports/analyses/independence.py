@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from harness.runs import Run, RunError, Unit
@@ -200,13 +201,9 @@ def two_sided(chances: Sequence[float], observed: int) -> float:
     >>> two_sided([0.5, 0.5], 2)
     0.5
     """
-    weights = [1.0]
+    weights = np.ones(1)
     for chance in chances:
-        weights = [
-            (weights[k] * (1 - chance) if k < len(weights) else 0.0)
-            + (weights[k - 1] * chance if k else 0.0)
-            for k in range(len(weights) + 1)
-        ]
+        weights = np.convolve(weights, [1 - chance, chance])
     below, above = math.fsum(weights[: observed + 1]), math.fsum(weights[observed:])
     return min(1.0, 2 * min(below, above))
 

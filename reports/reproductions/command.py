@@ -109,14 +109,11 @@ def _carry_out(
 def _sibling(context: click.Context, name: str) -> click.Command:
     """Return another command of the same program."""
     parent = context.parent
-    found = (
-        parent.command.get_command(parent, name)
-        if parent is not None and isinstance(parent.command, click.Group)
-        else None
-    )
-    if found is None:
-        raise click.UsageError(f"unknown command {name}")
-    return found
+    if parent is not None and isinstance(parent.command, click.Group):
+        found = parent.command.get_command(parent, name)
+        if found is not None:
+            return found
+    raise click.UsageError(f"unknown command {name}")
 
 
 def _parsed(
@@ -220,9 +217,5 @@ def _price_all(listed: list[Reproduction]) -> int:
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return (
-        lines[-1].removeprefix("vlm-eval: ").partition(";")[0]
-        if lines
-        else "the command printed nothing"
-    )
+    lines = [line for line in text.splitlines() if line.strip()] or ["the command printed nothing"]
+    return lines[-1].removeprefix("vlm-eval: ").partition(";")[0]

@@ -17,7 +17,7 @@ from reports.comparability import TABLE
 from reports.published import beside as module
 from reports.published.beside import published_beside, published_table
 from reports.published.keys import keys_of
-from reports.published.matching import what_differs
+from reports.published.matching import Matcher, what_differs
 from reports.published.source import (
     FOLDER,
     Published,
@@ -303,6 +303,30 @@ def test_rows_stand_beside_a_run_only_where_all_keys_match(
     alike, apart = published_beside(run, average="micro", f1="cl100k-lc")
     assert alike["average"].tolist() == ["micro"]
     assert apart["differs"].tolist() == ["average, f1", "average, f1, split"]
+
+
+def test_a_reproduction_is_set_apart_by_what_the_table_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write(tmp_path / "run", worked(), setup(benchmark="b", repeats=3, history="all"))
+    rows = (
+        _like(SITE, f1="cl100k-lc"),
+        _like(SITE, history="5"),
+        _like(SITE, invalid="unstated"),
+        _like(TASK),
+    )
+    monkeypatch.setattr(module, "published_rows", lambda: rows)
+    matcher = Matcher(open_run(run), "macro")
+    words = [matcher.apart_in_words(row, row.split) for row in rows]
+    _, apart = published_beside(run)
+    assert [", ".join(one) for one in words] == apart["differs"].tolist()
+    assert words[0]["f1"] == "mind2web here, cl100k-lc there"
+    assert words[1]["history"] == "all here, 5 there"
+    assert words[2]["invalid"] == "exclude here, unstated there"
+    # What a source leaves out has the usual value.
+    assert words[0]["repeats"] == "3 here, 1 there"
+    elsewhere = matcher.apart_in_words(_like(TASK, history="all", repeats="3"), SITE)
+    assert elsewhere == {"split": f"{SITE} here, {TASK} there"}
 
 
 MIND2WEB = {"history": 5, "none": None, "none_rule": "first"}
