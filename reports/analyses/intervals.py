@@ -89,9 +89,7 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
             row = found.row(measure.name, average)
             assert row is not None  # Measures of units always have one.
             second = None
-            if average != "cells" and clusters is None:
-                second = bootstrap(values, parents, average, seed=seed)
-            elif average != "cells":
+            if average != "cells":
                 averaged = clustered_values(values, parents, average, clusters)
                 second = bootstrap(*averaged, "micro", seed=seed)
             yield {
