@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,18 +12,16 @@ import pandas as pd
 from harness.runs import Run, RunError, StepUnit
 from harness.tables.results import POOLED
 from parsers import Declaration
-from reports.analyses.units import Parent, Parents, mean_words, one_declaration, rate, rate_fields
-from reports.grid import Field, described
-from reports.kind import suited
-from reports.load import RunLike, open_runs
-from reports.settings import about_runs
+from reports.analyses.units import RUN, Analysed, Parent, mean_words, parents_of, rate, rate_fields
+from reports.grid import Field
+from reports.load import RunLike
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
 
 _CROP = re.compile(r";box=(\d+),(\d+),(\d+),(\d+);", re.ASCII)
 FIELDS = (
-    Field("run", "str", "text", "run", "the run"),
+    RUN,
     Field("split", "str", "text", "split", "the split"),
     Field("bound", "str", "text", "limit", "what the bound follows from"),
     Field("tasks", "Int64", "count", "tasks", "tasks of the rows"),
@@ -44,6 +41,10 @@ INSIDE = "target wholly inside one picture"
 TOUCHED = "target at least partly in a picture"
 BOTH = "listed, and wholly inside one picture"
 VALID = "rows that can be answered"
+RECALL_NOTE = (
+    "With a ranker's recall, the share of tasks is what it would be if misses were independent. It "
+    "is not a bound: if misses crowd in few tasks, more tasks can succeed."
+)
 PIXEL = 1.0
 """Tolerance in pixels, because boxes have fractional coordinates."""
 
@@ -60,36 +61,33 @@ def ceilings(
     Raises `RunError` for runs that cannot be read, and `ValueError` for a recall
     outside 0 to 1.
     """
-    opened, others = suited(open_runs(run), "ceiling")
-    declared = one_declaration(opened)
+    analysed = Analysed(run, "ceiling")
+    declared = analysed.declared
     _check(recall)
     records: list[dict[str, Any]] = []
-    notes = list(others)
-    for label, one in opened.items():
-        rows = _first_repeat(one)
-        valid = [record for record in rows if record.invalid is None]
+    for label, one in analysed.runs.items():
+        first: dict[tuple[str, str], StepUnit] = {}
+        for record in one.records():
+            first.setdefault((record.split, record.unit_id), record)
         groups: dict[str, list[StepUnit]] = {}
-        for record in rows:
+        for record in first.values():
             groups.setdefault(record.split, []).append(record)
         if len(groups) > 1:
-            groups[POOLED] = rows
-        for split, split_rows in groups.items():
-            records += _bounds(label, split, split_rows, recall, declared)
-        notes += _notes(label, one, valid)
-    return described(
+            groups[POOLED] = list(first.values())
+        for split, rows in groups.items():
+            head = {"run": label, "split": split}
+            records += (head | bound for bound in _bounds(rows, recall, declared))
+        valid = [record for record in first.values() if record.invalid is None]
+        analysed.notes += _notes(label, one, valid)
+    return analysed.frame(
         records,
         FIELDS if recall is None else (*FIELDS, INDEPENDENT),
-        title="Upper bounds for any model, given what was shown",
-        about=about_runs(opened),
-        notes=(
-            f"{mean_words(declared)} A {declared.innermost.one} can "
-            "succeed if all its rows can. An element that no picture shows may still be found by "
-            "the text of the choices: the picture bounds hold for a model that relies on what it "
-            "sees.",
-            *_recall_notes(recall),
-            *notes,
-        ),
-        declared=declared,
+        "Upper bounds for any model, given what was shown",
+        f"{mean_words(declared)} A {declared.innermost.one} can succeed if all its rows can. An "
+        "element that no picture shows may still be found by the text of the choices: the picture "
+        "bounds hold for a model that relies on what it sees.",
+        *(() if recall is None else (RECALL_NOTE,)),
+        *analysed.notes,
     )
 
 
@@ -127,41 +125,32 @@ def touches(target: Box, crop: Box) -> bool:
     return across > 0 and along > 0
 
 
-def _first_repeat(run: Run) -> list[StepUnit]:
-    first: dict[tuple[str, str], StepUnit] = {}
-    for record in run.records():
-        first.setdefault((record.split, record.unit_id), record)
-    return list(first.values())
-
-
 def _bounds(
-    label: str,
-    split: str,
-    rows: Sequence[StepUnit],
-    recall: float | Mapping[str, float] | None,
-    declared: Declaration,
+    rows: Sequence[StepUnit], recall: float | Mapping[str, float] | None, declared: Declaration
 ) -> Iterator[dict[str, Any]]:
     valid = [record for record in rows if record.invalid is None]
-    head = {"run": label, "split": split}
-    share = partial(_share, declared)
-    yield {**head, **share(VALID, rows, [_has_answer(record) for record in rows])}
+    yield _share(declared, VALID, rows, [_has_answer(record) for record in rows])
     listed = [record.detail.gold.shown is not None for record in valid]
-    yield {**head, **share(LISTED, valid, listed)}
+    yield _share(declared, LISTED, valid, listed)
     if any(record.pictures for record in valid):
         seen = [_any(inside, record) for record in valid]
-        partly = [_any(touches, record) for record in valid]
+        yield _share(declared, INSIDE, valid, seen)
+        yield _share(declared, TOUCHED, valid, [_any(touches, record) for record in valid])
         both = [one and other for one, other in zip(listed, seen, strict=True)]
-        yield {**head, **share(INSIDE, valid, seen)}
-        yield {**head, **share(TOUCHED, valid, partly)}
-        yield {**head, **share(BOTH, valid, both)}
-    if recall is None:
+        yield _share(declared, BOTH, valid, both)
+    if recall is None or not valid:
         return
-    each = [_recall(recall, record.split) for record in valid]
-    if None not in each and valid:
-        yield {
-            **head,
-            **_by_recall(declared, valid, [value for value in each if value is not None]),
-        }
+    by_split = recall if isinstance(recall, Mapping) else {}
+    default = None if isinstance(recall, Mapping) else recall
+    each = [by_split.get(record.split, default) for record in valid]
+    known = [value for value in each if value is not None]
+    if len(known) == len(each):
+        shown = ", ".join(sorted({f"{100 * value:g} %" for value in known}))
+        column = INDEPENDENT.name
+        bound = _share(declared, f"ranker recall of {shown}", valid, known, column)
+        # The recall is given, not estimated here, so it has no interval.
+        kept = ("bound", "tasks", "steps", "steps_possible", "steps_possible_micro", column)
+        yield {name: bound[name] for name in kept}
 
 
 def _has_answer(record: StepUnit) -> bool:
@@ -171,55 +160,29 @@ def _has_answer(record: StepUnit) -> bool:
 
 
 def _share(
-    declared: Declaration, bound: str, rows: Sequence[StepUnit], possible: Sequence[bool]
+    declared: Declaration,
+    bound: str,
+    rows: Sequence[StepUnit],
+    possible: Sequence[float],
+    column: str = "tasks_possible",
 ) -> dict[str, Any]:
-    parents = Parents.of(rows, declared)
-    whole: dict[Parent, bool] = {}
-    for parent, can in zip(parents.each, possible, strict=True):
-        whole[parent] = whole.get(parent, True) and can
+    """Return the share of rows, and in `column` that of tasks: the product over their rows."""
+    each = list(map(float, possible))
+    whole: dict[Parent, float] = {}
+    for parent, value in zip(parents_of(rows, declared), each, strict=True):
+        whole[parent] = whole.get(parent, 1.0) * value
     return {
         "bound": bound,
         "tasks": len(whole),
         "steps": len(rows),
-        **rate("steps_possible", [float(can) for can in possible], parents),
-        "tasks_possible": sum(whole.values()) / len(whole) if whole else None,
+        **rate("steps_possible", rows, each, declared),
+        column: math.fsum(whole.values()) / len(whole) if whole else None,
     }
-
-
-def _by_recall(
-    declared: Declaration, rows: Sequence[StepUnit], each: Sequence[float]
-) -> dict[str, Any]:
-    parents = Parents.of(rows, declared)
-    whole: dict[Parent, float] = {}
-    for parent, value in zip(parents.each, each, strict=True):
-        whole[parent] = whole.get(parent, 1.0) * value
-    values = rate("steps_possible", each, parents)
-    shown = sorted({f"{100 * value:g} %" for value in each})
-    return {
-        "bound": f"ranker recall of {', '.join(shown)}",
-        "tasks": len(whole),
-        "steps": len(rows),
-        # The recall is given, not estimated here, so it has no interval.
-        **{name: values[name] for name in ("steps_possible", "steps_possible_micro")},
-        "tasks_if_independent": math.fsum(whole.values()) / len(whole),
-    }
-
-
-def _recall_notes(recall: float | Mapping[str, float] | None) -> Iterator[str]:
-    if recall is not None:
-        yield (
-            "With a ranker's recall, the share of tasks is what it would be if misses were "
-            "independent. It is not a bound: if misses crowd in few tasks, more tasks can succeed."
-        )
 
 
 def _any(test: Any, record: StepUnit) -> bool:
     shown = crops(record)
     return any(test(target, crop) for target in targets(record) for crop in shown)
-
-
-def _recall(recall: float | Mapping[str, float], split: str) -> float | None:
-    return recall.get(split) if isinstance(recall, Mapping) else recall
 
 
 def _check(recall: float | Mapping[str, float] | None) -> None:

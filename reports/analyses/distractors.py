@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,21 +11,20 @@ import pandas as pd
 from harness.runs import Run, RunError, StepUnit
 from parsers import Declaration
 from reports.analyses.units import (
-    Parents,
+    RUN,
+    Analysed,
+    Values,
     changes,
-    difference,
     mean_words,
     measured,
-    one_declaration,
     only_differ,
+    parents_of,
     rate,
     rate_fields,
-    scored,
+    shared_units,
 )
-from reports.grid import Field, described
-from reports.kind import suited
-from reports.load import RunLike, open_runs
-from reports.settings import about_runs
+from reports.grid import Field
+from reports.load import RunLike
 
 MODEL = ("model", "base_url", "adapter_options")
 
@@ -33,9 +32,10 @@ MODEL = ("model", "base_url", "adapter_options")
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     parents, units, main = declared.innermost.many, declared.units, declared.main
+    change = f"{main.meaning} minus that of the run above"
     return (
         Field("model", "str", "text", "model", "the model or policy"),
-        Field("run", "str", "text", "run", "the run"),
+        RUN,
         Field("distractors", "Int64", "count", "distractors", "wrong elements asked for"),
         Field(parents, "Int64", "count", parents, f"{parents} of the {units} in all of the runs"),
         Field(units, "Int64", "count", units, f"{units} with scores in all runs of the model"),
@@ -45,9 +45,7 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
             for measure in declared.in_tables
             for field in rate_fields(measure.result, measure.head, measure.meaning)
         ),
-        *rate_fields(
-            "change", f"{main.head}, change", f"{main.meaning} minus that of the run above", True
-        ),
+        *rate_fields("change", f"{main.head}, change", change, True),
     )
 
 
@@ -59,95 +57,49 @@ def distractor_curve(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     each run are a subset of the next run's. Raises `RunError` for runs that differ in anything
     else, and where no run lists choices.
     """
-    opened, others = suited(open_runs(runs), "distractors")
-    declared = one_declaration(opened)
-    only_differ(opened, ("distractors", *MODEL), "model and number of distractors")
-    models: dict[str, dict[str, Run]] = {}
-    for label, run in opened.items():
-        models.setdefault(run.manifest.model_name, {})[label] = run
+    analysed = Analysed(runs, "distractors")
+    declared = analysed.declared
+    only_differ(analysed.runs, ("distractors", *MODEL), "model and number of distractors")
+    models: dict[str, list[tuple[int, str, Run]]] = {}
+    for label, run in analysed.runs.items():
+        models.setdefault(run.manifest.model_name, []).append((_number(label, run), label, run))
     records: list[dict[str, Any]] = []
-    notes = list(others)
-    for model, model_runs in models.items():
-        only_differ(model_runs, ("distractors",), "the number of distractors")
-        curve = _Curve(model, model_runs, declared)
-        records += curve.records()
-        notes += curve.notes
-    return described(
-        records,
-        fields(declared),
-        title="Scores by number of distractors",
-        about=about_runs(opened),
-        notes=(
-            f"{mean_words(declared)} Changes are in points, paired by {declared.unit}, against the "
-            "next smaller number.",
-            *notes,
-        ),
-        declared=declared,
-    )
-
-
-class _Curve:
-    """The runs of one model by increasing number of distractors."""
-
-    def __init__(self, model: str, runs: Mapping[str, Run], declared: Declaration) -> None:
-        self.model = model
-        self.declared = declared
-        ordered = sorted(runs, key=lambda label: _number(label, runs[label]))
-        self.runs = {label: runs[label] for label in ordered}
-        numbers = [_number(label, run) for label, run in self.runs.items()]
-        twice = next((n for n in numbers if numbers.count(n) > 1), None)
+    for model, numbered in models.items():
+        own_runs = {label: run for _, label, run in numbered}
+        only_differ(own_runs, ("distractors",), "the number of distractors")
+        numbered.sort(key=lambda one: one[0])
+        twice = next((n for (n, *_), (other, *_) in pairwise(numbered) if n == other), None)
         if twice is not None:
             raise RunError(f"{model} has several runs with {twice} distractors")
-        self.steps = {label: scored(run) for label, run in self.runs.items()}
-        shared = set.intersection(*(set(steps) for steps in self.steps.values()))
-        first = next(iter(self.steps.values()))
-        self.common = {key: record for key, record in first.items() if key in shared}
-        self.notes = list(self._checks())
-
-    def _checks(self) -> Iterator[str]:
-        for label, steps in self.steps.items():
-            if len(steps) > len(self.common):
-                extra = len(steps) - len(self.common)
-                units = self.declared.units
-                yield f"{extra} {units} of {label} are left out: they have no scores elsewhere."
-        labels = list(self.steps)
-        nested = True
-        for small, large in pairwise(labels):
-            inside = sum(_nested(self.steps[small][k], self.steps[large][k]) for k in self.common)
-            if inside < len(self.common):
-                nested = False
-                yield (
-                    f"NOT nested: in {len(self.common) - inside} of {len(self.common)} "
-                    f"{self.declared.units} the choices of {small} are not among those of {large}."
-                )
-        if nested and len(labels) > 1:
-            yield f"{self.model}: the choices of each run are among those of the next one."
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        declared = self.declared
-        parents = Parents.of(self.common.values(), declared)
-        before: list[float | None] | None = None
-        for label, run in self.runs.items():
-            units = [self.steps[label][key] for key in self.common]
+        units, others = shared_units({label: run for _, label, run in numbered})
+        analysed.notes += _checks(model, units, others, declared)
+        before: Values | None = None
+        for number, label, run in numbered:
+            own, config = units[label], run.manifest.config
             record: dict[str, Any] = {
-                "model": self.model,
+                "model": model,
                 "run": label,
-                "distractors": _number(label, run),
-                declared.innermost.many: parents.count,
-                declared.units: len(units),
-                "chance": _chance(units),
+                "distractors": number,
+                declared.innermost.many: len(set(parents_of(own, declared))),
+                declared.units: len(own),
+                "chance": _chance(own),
             }
-            config = run.manifest.config
-            reached: list[float | None] = []
             for measure in declared.in_tables:
-                values = [measured(unit, measure, config) for unit in units]
-                record |= rate(measure.result, *parents.known(values))
-                if measure == declared.main_of_units:
-                    reached = values
+                values = [measured(unit, measure, config) for unit in own]
+                record |= rate(measure.result, own, values, declared)
+            reached = [measured(unit, declared.main_of_units, config) for unit in own]
             if before is not None:
-                record |= difference("change", *parents.known(changes(before, reached)))
+                record |= rate("change", own, changes(before, reached), declared, differences=True)
             before = reached
-            yield record
+            records.append(record)
+    return analysed.frame(
+        records,
+        fields(declared),
+        "Scores by number of distractors",
+        f"{mean_words(declared)} Changes are in points, paired by {declared.unit}, against the "
+        "next smaller number.",
+        *analysed.notes,
+    )
 
 
 def _number(label: str, run: Run) -> int:
@@ -157,15 +109,31 @@ def _number(label: str, run: Run) -> int:
     return number
 
 
+def _checks(
+    model: str, units: dict[str, list[StepUnit]], others: dict[str, int], declared: Declaration
+) -> Iterator[str]:
+    for label, extra in others.items():
+        if extra:
+            left_out = f"{extra} {declared.units} of {label} are left out"
+            yield f"{left_out}: they have no scores elsewhere."
+    nested = True
+    for (small, few), (large, many) in pairwise(units.items()):
+        if apart := sum(not _nested(*pair) for pair in zip(few, many, strict=True)):
+            nested = False
+            yield (
+                f"NOT nested: in {apart} of {len(few)} {declared.units} the choices of {small} are "
+                f"not among those of {large}."
+            )
+    if nested and len(units) > 1:
+        yield f"{model}: the choices of each run are among those of the next one."
+
+
 def _nested(small: StepUnit, large: StepUnit) -> bool:
     listed = {choice.id for choice in large.detail.choices}
     return all(choice.id in listed for choice in small.detail.choices)
 
 
 def _chance(records: Iterable[StepUnit]) -> float | None:
-    shares = [
-        len(record.detail.right) / len(record.detail.choices)
-        for record in records
-        if record.detail.choices
-    ]
+    details = [record.detail for record in records if record.detail.choices]
+    shares = [len(detail.right) / len(detail.choices) for detail in details]
     return sum(shares) / len(shares) if shares else None

@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
 from parsers import Declaration, Measure, clopper_pearson, mean_interval
-from reports.analyses.units import Parent, measured, one_declaration, parent_of
-from reports.grid import Field, described, interval
+from reports.analyses.units import RUN, Analysed, Parent, measured, parent_of
+from reports.grid import Field, interval
 from reports.keys import band
-from reports.load import RunLike, open_runs
-from reports.settings import about_runs
+from reports.load import RunLike
 
 LENGTHS = (1, 3, 5, 7, 10, 15)
 
@@ -24,7 +24,7 @@ def fields(declared: Declaration, measure: Measure) -> tuple[Field, ...]:
     """Return the columns for a measure of parents."""
     parents, units, each = declared.innermost.many, declared.units, declared[measure.all_of]
     return (
-        Field("run", "str", "text", "run", "the run"),
+        RUN,
         Field("group", "str", "text", f"valid {units}", f"{parents} with so many valid {units}"),
         Field(parents, "Int64", "count", parents, f"complete {parents} with a valid row"),
         Field(units, "Int64", "hidden", units, f"their valid {units}"),
@@ -60,6 +60,10 @@ class Trial(NamedTuple):
     def wins(self) -> int:
         return sum(self.won)
 
+    @property
+    def length(self) -> int:
+        return len(self.units)
+
 
 def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     """Return task success by number of steps, with the rates expected of independent steps.
@@ -76,44 +80,37 @@ def task_independence(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     are not independent: their interval is over tasks, and they get no p value. Raises `RunError`
     for runs that cannot be read, that leave the measure open, or that have none.
     """
-    opened = open_runs(run)
-    declared = one_declaration(opened)
-    measure = _measure(opened, declared)
+    analysed = Analysed(run)
+    declared, notes = analysed.declared, analysed.notes
+    measure = _measure(analysed.runs, declared)
     parents = declared.innermost.many
     records: list[dict[str, Any]] = []
-    notes: list[str] = []
     correlations: dict[str, float | None] = {}
-    for label, one in opened.items():
+    for label, one in analysed.runs.items():
         trials, left_out = complete_trials(one, declared[measure.all_of])
         _check_measured(label, trials, measure, declared)
-        records += _records(label, trials, measure, declared)
-        correlations[label] = correlation([(trial.wins, len(trial.units)) for trial in trials])
+        rho = correlation([(trial.wins, trial.length) for trial in trials])
+        correlations[label] = rho
+        records += _records(label, trials, rho or 0.0, measure, declared)
         if left_out:
-            notes.append(
-                f"{label}: {left_out} {parents} are left out, as rows of them are missing."
-            )
+            missing = "are left out, as rows of them are missing"
+            notes.append(f"{label}: {left_out} {parents} {missing}.")
         if _repeated(trials):
             notes.append(
                 f"{label}: repeats count as {parents}; intervals have {parents} as clusters, and "
                 "there is no p value."
             )
-        rho = correlations[label]
         if rho is not None:
             notes.append(f"{label}: correlation of {declared.units} within {parents} {rho:.3f}.")
-    return described(
+    return analysed.frame(
         records,
         fields(declared, measure),
-        title=f"{measure.meaning.capitalize()} against what independent {declared.units} would "
-        "give",
-        about=about_runs(opened),
-        notes=(
-            f"Per cent; 95 % intervals (Clopper-Pearson, over {parents}). Expected rates are "
-            f"products of {declared.unit} rates estimated on the same {declared.units}; the p "
-            f"value (exact, over {parents}) takes them as known.",
-            *notes,
-        ),
+        f"{measure.meaning.capitalize()} against what independent {declared.units} would give",
+        f"Per cent; 95 % intervals (Clopper-Pearson, over {parents}). Expected rates are products "
+        f"of {declared.unit} rates estimated on the same {declared.units}; the p value (exact, "
+        f"over {parents}) takes them as known.",
+        *notes,
         correlation=correlations,
-        declared=declared,
     )
 
 
@@ -131,14 +128,11 @@ def _measure(runs: Mapping[str, Run], declared: Declaration) -> Measure:
 def _grouped(declared: Declaration) -> list[tuple[str, Callable[[Unit[Any]], str]]]:
     """List the groups of rates: labels that vary within a parent, and the parents above."""
 
-    def label(name: str) -> Callable[[Unit[Any]], str]:
-        return lambda unit: unit.labels.get(name, "")
+    def of(place: str, name: str) -> tuple[str, Callable[[Unit[Any]], str]]:
+        return name, lambda unit: getattr(unit, place).get(name, "")
 
-    def parent(name: str) -> Callable[[Unit[Any]], str]:
-        return lambda unit: unit.parents.get(name, "")
-
-    labels = [(group.name, label(group.name)) for group in declared.groups if not group.whole]
-    return [*labels, *((level.name, parent(level.name)) for level in declared.levels[1:])]
+    labels = [of("labels", group.name) for group in declared.groups if not group.whole]
+    return [*labels, *(of("parents", level.name) for level in declared.levels[1:])]
 
 
 def complete_trials(run: Run, measure: Measure) -> tuple[list[Trial], int]:
@@ -207,13 +201,9 @@ def two_sided(chances: Sequence[float], observed: int) -> float:
     >>> two_sided([0.5, 0.5], 2)
     0.5
     """
-    weights = [1.0]
+    weights = np.ones(1)
     for chance in chances:
-        weights = [
-            (weights[k] * (1 - chance) if k < len(weights) else 0.0)
-            + (weights[k - 1] * chance if k else 0.0)
-            for k in range(len(weights) + 1)
-        ]
+        weights = np.convolve(weights, [1 - chance, chance])
     below, above = math.fsum(weights[: observed + 1]), math.fsum(weights[observed:])
     return min(1.0, 2 * min(below, above))
 
@@ -233,38 +223,39 @@ def _check_measured(
 
 
 def _records(
-    label: str, trials: Sequence[Trial], measure: Measure, declared: Declaration
+    label: str, trials: Sequence[Trial], rho: float, measure: Measure, declared: Declaration
 ) -> Iterable[dict[str, Any]]:
     if not trials:
         return
     bands: dict[tuple[float, str], list[Trial]] = {}
     for trial in trials:
-        bands.setdefault(band(len(trial.units), LENGTHS), []).append(trial)
-    overall = sum(trial.wins for trial in trials) / sum(len(trial.units) for trial in trials)
-    rho = correlation([(trial.wins, len(trial.units)) for trial in trials]) or 0.0
+        bands.setdefault(band(trial.length, LENGTHS), []).append(trial)
+    overall = sum(trial.wins for trial in trials) / sum(trial.length for trial in trials)
     rates = {f"by_{name}": _rates(trials, group) for name, group in _grouped(declared)}
-    whole = f"all {declared.innermost.many}", list(trials)
+    whole = f"all {declared.innermost.many}", trials
     for name, in_band in (whole, *((key[1], bands[key]) for key in sorted(bands))):
-        sizes = [len(trial.units) for trial in in_band]
-        wins = sum(trial.wins == len(trial.units) for trial in in_band)
+        sizes = [trial.length for trial in in_band]
+        succeeded = [trial.wins == trial.length for trial in in_band]
+        wins, n = sum(succeeded), len(in_band)
         repeated = _repeated(in_band)
-        reach = clopper_pearson(wins, len(in_band))
-        if repeated:
-            won = [float(trial.wins == len(trial.units)) for trial in in_band]
-            reach = mean_interval(won, [trial.parent for trial in in_band], "micro")
         chances = [overall**size for size in sizes]
+        if repeated:
+            parents = [trial.parent for trial in in_band]
+            reach = mean_interval(list(map(float, succeeded)), parents, "micro")
+        else:
+            reach = clopper_pearson(wins, n)
         yield {
             "run": label,
             "group": name,
-            declared.innermost.many: len(in_band),
+            declared.innermost.many: n,
             declared.units: sum(sizes),
             declared[measure.all_of].result: sum(trial.wins for trial in in_band) / sum(sizes),
             "succeeded": wins,
-            "observed": wins / len(in_band),
+            "observed": wins / n,
             **interval_record("observed", reach),
-            "one_rate": math.fsum(chances) / len(in_band),
+            "one_rate": math.fsum(chances) / n,
             **{column: _product(in_band, rate) for column, rate in rates.items()},
-            "correlated": math.fsum(all_succeed(overall, rho, n) for n in sizes) / len(in_band),
+            "correlated": math.fsum(all_succeed(overall, rho, size) for size in sizes) / n,
             "p": None if repeated else two_sided(chances, wins),
         }
 

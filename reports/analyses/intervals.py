@@ -16,11 +16,10 @@ from parsers import Declaration, Interval, Measure, Results, ScoredUnit
 from parsers.bootstrap import bootstrap
 from parsers.clusters import clustered_values
 from parsers.counting import Parent, cluster_above, parent_of
-from reports.analyses.units import one_declaration
+from reports.analyses.units import RUN, Analysed
 from reports.frames.rows import RunRows, run_rows
-from reports.grid import Field, described, interval
-from reports.load import RunLike, open_runs
-from reports.settings import about_runs
+from reports.grid import Field, interval
+from reports.load import RunLike
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
@@ -28,7 +27,7 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
     parents, units = declared.innermost.many, declared.units
     over = f"macro ({parents}), micro ({units}), or {parents}"
     return (
-        Field("run", "str", "text", "run", "the run"),
+        RUN,
         Field("split", "str", "text", "split", "the split"),
         Field("metric", "str", "text", "metric", "the rate"),
         Field("average", "str", "text", "over", over),
@@ -51,10 +50,10 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     run's own rules.
     Raises `RunError` for runs that cannot be read or that are of different benchmarks.
     """
-    opened = open_runs(runs)
-    declared = one_declaration(opened)
+    analysed = Analysed(runs)
+    declared = analysed.declared
     records: list[dict[str, Any]] = []
-    for rows in run_rows(opened.values()):
+    for rows in run_rows(analysed.runs.values()):
         places: dict[str, list[int]] = {}
         for place, (_, unit) in enumerate(rows.trials):
             places.setdefault(unit.split, []).append(place)
@@ -63,21 +62,17 @@ def second_intervals(runs: RunLike | Iterable[RunLike]) -> pd.DataFrame:
         if len(places) > 1:
             records += _rates(rows, POOLED, range(len(rows.trials)))
     level = declared.level(declared.clusters[0])
-    one, many = level.one, level.many
     whole = [measure.meaning for measure in declared.of_parents]
     have = "have" if len(whole) > 1 else "has"
-    over = f" over repeats {have} no second interval" if whole else ""
-    return described(
+    over = f"; {' and '.join(whole)} over repeats {have} no second interval" if whole else ""
+    return analysed.frame(
         records,
         fields(declared),
-        declared=declared,
-        title="Two intervals for every headline rate",
-        about=about_runs(opened, own_rules=True),
-        notes=(
-            f"Per cent; 95 % intervals with {many} as clusters; the second interval resamples "
-            f"{many}, seeded by the run. none: a single {one}, or {many} without any spread"
-            f"{'; ' if whole else ''}{' and '.join(whole)}{over}.",
-        ),
+        "Two intervals for every headline rate",
+        f"Per cent; 95 % intervals with {level.many} as clusters; the second interval resamples "
+        f"{level.many}, seeded by the run. none: a single {level.one}, or {level.many} without any "
+        f"spread{over}.",
+        own_rules=True,
     )
 
 
@@ -94,9 +89,7 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
             row = found.row(measure.name, average)
             assert row is not None  # Measures of units always have one.
             second = None
-            if average != "cells" and clusters is None:
-                second = bootstrap(values, parents, average, seed=seed)
-            elif average != "cells":
+            if average != "cells":
                 averaged = clustered_values(values, parents, average, clusters)
                 second = bootstrap(*averaged, "micro", seed=seed)
             yield {
@@ -128,9 +121,10 @@ def _rates(rows: RunRows, split: str, places: Sequence[int]) -> Iterator[dict[st
 def headline_values(
     units: Iterable[ScoredUnit], found: Results, measure: Measure
 ) -> tuple[list[float], list[Parent], list[Parent] | None]:
-    """Return the values that the headline averages, by its rules, each with its
-    parent and
-    its cluster (None where parents are the clusters)."""
+    """Return the values that the headline averages, by its rules, with their parents and clusters.
+
+    The clusters are None where parents are the clusters.
+    """
     rules, declared = found.rules, found.declared
     name, level = measure.score(rules.variant), declared.level(measure.over)
     cluster = cluster_above(declared, rules, measure.over)

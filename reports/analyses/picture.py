@@ -11,22 +11,18 @@ import pandas as pd
 from harness.runs import Run, RunError, Unit
 from parsers import Declaration, Measure
 from reports.analyses.units import (
-    Parents,
-    both_known,
-    changes,
-    difference,
+    Analysed,
     mean_words,
     measured,
-    one_declaration,
     only_differ,
+    parents_of,
     rate,
     rate_fields,
-    scored,
+    shared_units,
 )
-from reports.grid import Field, described
+from reports.grid import Field
 from reports.kind import Place, reports_of
-from reports.load import RunLike, open_runs
-from reports.settings import about_runs
+from reports.load import RunLike
 
 ALLOWED = ("image_policy", "pixels", "pictures")
 
@@ -57,10 +53,10 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
     One of the runs must have the image policy `none`; they may differ only in pictures. Units are
     paired. Raises `RunError` for other runs.
     """
-    opened = open_runs([one, other])
+    analysed = Analysed([one, other])
+    opened, declared = analysed.runs, analysed.declared
     if len(opened) != 2:
         raise RunError("two runs are needed: one with the picture and one without it")
-    declared = one_declaration(opened)
     only_differ(opened, ALLOWED, "the picture")
     labels = sorted(opened, key=lambda label: _policy(opened[label]) == "none")
     policies = [_policy(opened[label]) for label in labels]
@@ -69,26 +65,25 @@ def picture_effect(one: RunLike, other: RunLike) -> pd.DataFrame:
             "one run must have the image policy none and the other a picture, "
             f"but they have {policies[0]} and {policies[1]}"
         )
-    seeing, blind = (opened[label] for label in labels)
-    first, second = scored(seeing), scored(blind)
-    pairs = [(first[key], second[key]) for key in first if key in second]
-    places = reports_of(seeing).part("place")
-    records = [
-        _record(group, measure, members, seeing.manifest.config, declared)
-        for group, members in _groups(pairs, declared, places)
-        for measure in declared.in_tables
-    ]
-    return described(
-        records,
+    seeing = opened[labels[0]]
+    units, others = shared_units({label: opened[label] for label in labels})
+    left_out = sum(others.values())
+    place = reports_of(seeing).part("place")
+    return analysed.frame(
+        [
+            _record(group, measure, members, seeing.manifest.config, declared)
+            for group, members in _groups(list(zip(*units.values(), strict=True)), declared, place)
+            for measure in declared.in_tables
+        ],
         fields(declared),
-        title=f"Effect of the picture: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
-        about=about_runs(opened),
-        notes=(
-            f"{mean_words(declared)} Differences are in points, paired by {declared.unit}."
-            f"{' Pixels are measured from the top of the page.' if places else ''}",
-            *_left_out(len(first) + len(second) - 2 * len(pairs), declared),
+        f"Effect of the picture: {labels[0]} ({policies[0]}) against {labels[1]} (none)",
+        f"{mean_words(declared)} Differences are in points, paired by {declared.unit}."
+        f"{' Pixels are measured from the top of the page.' if place else ''}",
+        *(
+            [f"{left_out} {declared.units} have scores in one run only and are left out."]
+            if left_out
+            else []
         ),
-        declared=declared,
     )
 
 
@@ -122,26 +117,24 @@ def _record(
     config: Mapping[str, Any],
     declared: Declaration,
 ) -> dict[str, Any]:
-    parents = Parents.of((record for record, _ in members), declared)
-    first, second = both_known(
-        [measured(record, measure, config) for record, _ in members],
-        [measured(record, measure, config) for _, record in members],
-    )
-    gains, compared = parents.known(changes(second, first))
+    units: list[Unit[Any]] = []
+    first: list[float] = []
+    second: list[float] = []
+    for one, other in members:
+        seen, blind = measured(one, measure, config), measured(other, measure, config)
+        if seen is not None and blind is not None:
+            units.append(one)
+            first.append(seen)
+            second.append(blind)
+    gains = [seen - blind for seen, blind in zip(first, second, strict=True)]
     return {
         "group": group,
         "metric": measure.head,
-        declared.innermost.many: compared.count,
+        declared.innermost.many: len(set(parents_of(units, declared))),
         declared.units: len(gains),
-        **rate("with_picture", *parents.known(first)),
-        **rate("without", *parents.known(second)),
-        **difference("difference", gains, compared),
+        **rate("with_picture", units, first, declared),
+        **rate("without", units, second, declared),
+        **rate("difference", units, gains, declared, differences=True),
         "gained": sum(gain > 0 for gain in gains),
         "lost": sum(gain < 0 for gain in gains),
     }
-
-
-def _left_out(count: int, declared: Declaration) -> tuple[str, ...]:
-    if not count:
-        return ()
-    return (f"{count} {declared.units} have scores in one run only and are left out.",)

@@ -14,26 +14,27 @@ from harness.runs import Run, StepUnit
 from harness.tables import interval_record
 from parsers import Declaration, Level, Status, mean_interval
 from reports.analyses.units import (
+    RUN,
+    Analysed,
     Parent,
-    chi_square_p,
     choice_measure,
     measured,
-    one_declaration,
     parent_of,
+    parents_of,
     scored,
 )
-from reports.grid import Field, clusters, described, interval
-from reports.kind import suited
-from reports.load import RunLike, open_runs
-from reports.settings import about_runs
+from reports.grid import Field, clusters, interval
+from reports.load import RunLike
 
 
 def fields(declared: Declaration) -> tuple[Field, ...]:
     """Return the columns for runs of a benchmark."""
     measure = choice_measure(declared)
     there = f"{measure.head} there"
+    expected = "expected wrong picks under a uniform choice"
+    right = "steps whose right element is there"
     return (
-        Field("run", "str", "text", "run", "the run"),
+        RUN,
         Field("place", "Int64", "hidden", "place", "the position in the list, from 0"),
         Field("letter", "str", "text", "letter", "the most frequent letter of the position"),
         Field("listed", "Int64", "hidden", "listed", "answered steps whose list has the position"),
@@ -43,16 +44,8 @@ def fields(declared: Declaration) -> tuple[Field, ...]:
         clusters("share", "% of picks"),
         Field("chance", "float64", "percent", "chance", "share under a uniform choice"),
         Field("wrong", "Int64", "count", "wrong", "wrong picks there"),
-        Field(
-            "wrong_chance",
-            "float64",
-            "number",
-            "by chance",
-            "expected wrong picks under a uniform choice",
-        ),
-        Field(
-            "right_there", "Int64", "count", "right one there", "steps whose right element is there"
-        ),
+        Field("wrong_chance", "float64", "number", "by chance", expected),
+        Field("right_there", "Int64", "count", "right one there", right),
         Field("accuracy", "float64", "percent", there, f"{measure.meaning} of those"),
         *interval("accuracy", there),
         clusters("accuracy", there),
@@ -113,38 +106,32 @@ def option_positions(run: RunLike | Iterable[RunLike]) -> pd.DataFrame:
     a ranker or of the page, or letter them in groups, get only a note. `attrs["tests"]` has the
     tests of all picks and of wrong picks by run. Raises `RunError` for runs that cannot be read.
     """
-    opened, others = suited(open_runs(run), "positions")
-    declared = one_declaration(opened)
+    analysed = Analysed(run, "positions")
+    declared, notes = analysed.declared, analysed.notes
     level = declared.innermost
     records: list[dict[str, Any]] = []
-    notes = list(others)
-    tests: dict[str, dict[str, PlaceTest | None]] = {}
-    for label, one in opened.items():
+    tests: dict[str, dict[str, dict[str, Any] | None]] = {}
+    for label, one in analysed.runs.items():
+        tests[label] = {"all": None, "wrong": None}
         steps = list(scored(one).values())
         if reason := _not_drawn(one, steps):
-            tests[label] = {"all": None, "wrong": None}
             notes.append(f"{label}: nothing to show, because {reason}.")
             continue
         picks = [pick for record in steps if (pick := pick_of(record, level)) is not None]
-        records += _places(one, label, steps, picks)
-        tests[label] = {"all": place_test(picks, False), "wrong": place_test(picks, True)}
-        notes += [_sentence(label, which, test) for which, test in tests[label].items()]
-    return described(
+        records += ({"run": label, **place} for place in _places(one, steps, picks))
+        for which in tests[label]:
+            test = place_test(picks, which == "wrong")
+            tests[label][which] = asdict(test) if test else None
+            notes.append(_sentence(label, "picks" if which == "all" else "wrong picks", test))
+    return analysed.frame(
         records,
         fields(declared),
-        title="Positions in the list: how often each is chosen, and how accurately",
-        about=about_runs(opened),
-        notes=(
-            *notes,
-            f"{declared.units.capitalize()} of a {level.one} are not independent, so the "
-            f"chi-square statistics are divided by the mean design effect of {level.many}; the p "
-            f"values in brackets take {declared.units} as independent and are too small.",
-        ),
-        tests={
-            label: {which: t and asdict(t) for which, t in by_kind.items()}
-            for label, by_kind in tests.items()
-        },
-        declared=declared,
+        "Positions in the list: how often each is chosen, and how accurately",
+        *notes,
+        f"{declared.units.capitalize()} of a {level.one} are not independent, so the chi-square "
+        f"statistics are divided by the mean design effect of {level.many}; the p values in "
+        f"brackets take {declared.units} as independent and are too small.",
+        tests=tests,
     )
 
 
@@ -183,14 +170,13 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
 
     None without picks, or with fewer than two positions to choose from.
     """
+    from scipy.special import chdtrc
+
     kept = [pick for pick in picks if not wrong or pick.chosen != pick.right]
-    if not kept:
-        return None
-    size = Counter(pick.size for pick in kept).most_common(1)[0][0]
-    kept = [pick for pick in kept if pick.size == size]
+    size = Counter(pick.size for pick in kept).most_common(1)[0][0] if kept else 0
     if size < (3 if wrong else 2):
         return None
-    n = len(kept)
+    kept = [pick for pick in kept if pick.size == size]
     expected = [0.0] * size
     observed = [0] * size
     residuals: dict[Parent, list[float]] = {}
@@ -207,22 +193,20 @@ def place_test(picks: Sequence[Pick], wrong: bool) -> PlaceTest | None:
     spread = math.fsum(sums[p] ** 2 / expected[p] for sums in residuals.values() for p in places)
     design = max(1.0, clusters / (clusters - 1) * spread / freedom) if clusters > 1 else None
     return PlaceTest(
-        picks=n,
+        picks=len(kept),
         size=size,
         statistic=statistic,
         freedom=freedom,
         design=design,
-        p=chi_square_p(statistic / design, freedom) if design is not None else None,
-        p_independent=chi_square_p(statistic, freedom),
+        p=float(chdtrc(freedom, statistic / design)) if design is not None else None,
+        p_independent=float(chdtrc(freedom, statistic)),
         least_expected=min(expected[p] for p in places),
     )
 
 
-def _places(
-    run: Run, label: str, steps: Sequence[StepUnit], picks: Sequence[Pick]
-) -> Iterable[dict[str, Any]]:
+def _places(run: Run, steps: Sequence[StepUnit], picks: Sequence[Pick]) -> Iterable[dict[str, Any]]:
     declared, config = run.manifest.declaration, run.manifest.config
-    level, measure = declared.innermost, choice_measure(declared)
+    measure = choice_measure(declared)
     parents = [pick.parent for pick in picks]
     wrong = [pick for pick in picks if pick.chosen != pick.right]
     letters: dict[int, Counter[str]] = {}
@@ -230,34 +214,34 @@ def _places(
         for place, choice in enumerate(record.detail.choices):
             letters.setdefault(place, Counter())[choice.letter] += 1
     for place in sorted(letters):
-        chosen = [float(pick.chosen == place) for pick in picks]
-        reach = mean_interval(chosen, parents, "micro")
         there = [record for record in steps if _right(record) == place]
-        above = [parent_of(record, level) for record in there]
-        hits = [float(measured(record, measure, config) == 1) for record in there]
-        hit_reach = mean_interval(hits, above, "micro")
+        right = [measured(record, measure, config) == 1 for record in there]
         listing = [pick for pick in picks if place < pick.size]
         yield {
-            "run": label,
             "place": place,
             "letter": letters[place].most_common(1)[0][0],
             "listed": len(listing),
             "picked": sum(pick.chosen == place for pick in picks),
-            "share": math.fsum(chosen) / len(picks) if picks else None,
-            **interval_record("share", reach),
-            "share_clusters": len(set(parents)),
+            **_share("share", [pick.chosen == place for pick in picks], parents),
             "chance": math.fsum(1 / p.size for p in listing) / len(picks) if picks else None,
             "wrong": sum(pick.chosen == place for pick in wrong),
             "wrong_chance": math.fsum(p.chance(True)[place] for p in wrong if place < p.size),
             "right_there": len(there),
-            "accuracy": math.fsum(hits) / len(hits) if hits else None,
-            **interval_record("accuracy", hit_reach),
-            "accuracy_clusters": len(set(above)),
+            **_share("accuracy", right, parents_of(there, declared)),
         }
 
 
-def _sentence(label: str, which: str, test: PlaceTest | None) -> str:
-    what = "picks" if which == "all" else "wrong picks"
+def _share(name: str, hits: Sequence[bool], parents: Sequence[Parent]) -> dict[str, Any]:
+    """Return the share of hits, its interval with parents as clusters, and their number."""
+    values = list(map(float, hits))
+    return {
+        name: math.fsum(values) / len(values) if values else None,
+        **interval_record(name, mean_interval(values, parents, "micro")),
+        f"{name}_clusters": len(set(parents)),
+    }
+
+
+def _sentence(label: str, what: str, test: PlaceTest | None) -> str:
     if test is None:
         return f"{label}, {what}: too few positions or picks to test."
     small = " (expected counts below 5: take it as rough)" if test.least_expected < 5 else ""

@@ -1,45 +1,71 @@
-"""Shared by the analyses: units with scores, their parents, and rates and differences over them."""
+"""Shared by the analyses: runs and their units with scores, rates over them, and the frame."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import pandas as pd
 
 from harness.runs import Run, RunError, Unit
 from harness.tables import interval_record
-from parsers import (
-    Average,
-    Declaration,
-    Interval,
-    Level,
-    Measure,
-    cluster_t,
-    mean_interval,
-    t_interval,
-)
+from parsers import Average, Declaration, Level, Measure, cluster_t, mean_interval, t_interval
 from parsers.clusters import clustered_values
-from reports.grid import Field, interval
-from reports.load import declarations
-from reports.settings import compare
+from reports.grid import Field, described, interval
+from reports.kind import suited
+from reports.load import RunLike, declarations, open_runs
+from reports.settings import about_runs, compare
 
 Key = tuple[str, int]
 Parent = Hashable
-Rate = dict[str, Any]
-AVERAGES: tuple[Average, ...] = ("macro", "micro")
+Values = Sequence[float | None]
+"""A value per unit; None where it was not measured."""
+AVERAGES: tuple[tuple[Average, str], ...] = (("macro", ""), ("micro", "_micro"))
+"""The averages of a rate, with the ends of its columns."""
+RUN = Field("run", "str", "text", "run", "the run")
 
 
-def one_declaration(runs: Mapping[str, Run]) -> Declaration:
-    """Return the declaration of the runs' benchmark. Raises `RunError` if there are several."""
-    found = declarations(runs.values())
-    if len(found) > 1:
-        listed = "; ".join(
-            f"{label}: {', '.join(one.head for one in run.manifest.declaration.in_tables)}"
-            for label, run in runs.items()
+class Analysed:
+    """The runs of an analysis, by label.
+
+    With an `analysis` that suits only some kinds of units, the other runs are left out, and `notes`
+    has a line for each. Raises `RunError` if no run is left, or for benchmarks with different
+    measures.
+    """
+
+    def __init__(self, runs: RunLike | Iterable[RunLike], analysis: str = "") -> None:
+        opened = open_runs(runs)
+        self.runs, others = suited(opened, analysis) if analysis else (opened, ())
+        self.notes = list(others)
+        found = declarations(self.runs.values())
+        if len(found) > 1:
+            listed = "; ".join(
+                f"{label}: {', '.join(one.head for one in run.manifest.declaration.in_tables)}"
+                for label, run in self.runs.items()
+            )
+            raise RunError(f"the runs are of benchmarks with different measures: {listed}")
+        self.declared = found[0]
+
+    def frame(
+        self,
+        records: Sequence[Mapping[str, Any]],
+        fields: Iterable[Field],
+        title: str,
+        *notes: str,
+        own_rules: bool = False,
+        **more: Any,
+    ) -> pd.DataFrame:
+        """Return the records as a described frame."""
+        return described(
+            records,
+            fields,
+            title=title,
+            about=about_runs(self.runs, own_rules=own_rules),
+            notes=notes,
+            declared=self.declared,
+            **more,
         )
-        raise RunError(f"the runs are of benchmarks with different measures: {listed}")
-    return found[0]
 
 
 def choice_measure(declared: Declaration) -> Measure:
@@ -57,6 +83,18 @@ def scored(run: Run) -> dict[Key, Unit[Any]]:
     }
 
 
+def shared_units(runs: Mapping[str, Run]) -> tuple[dict[str, list[Unit[Any]]], dict[str, int]]:
+    """Return the units that have scores in all runs, and the number of others of each run.
+
+    The units of each run are in the order of the first run, so that they pair up.
+    """
+    found = {label: scored(run) for label, run in runs.items()}
+    common = set.intersection(*map(set, found.values()))
+    keys = [key for key in next(iter(found.values())) if key in common]
+    units = {label: [of_run[key] for key in keys] for label, of_run in found.items()}
+    return units, {label: len(of_run) - len(keys) for label, of_run in found.items()}
+
+
 def parent_of(record: Unit[Any], level: Level) -> Parent:
     """Return the parent of a unit: the same id in two splits is two parents, unless they are
     shared."""
@@ -64,37 +102,9 @@ def parent_of(record: Unit[Any], level: Level) -> Parent:
     return identity if level.shared else (record.split, identity)
 
 
-@dataclass(frozen=True, slots=True)
-class Parents:
-    """The innermost parent and the cluster of each of some units, in their order.
-
-    clusters: None where parents are the clusters.
-    """
-
-    each: list[Parent]
-    clusters: list[Parent] | None
-
-    @classmethod
-    def of(cls, records: Iterable[Unit[Any]], declared: Declaration) -> Parents:
-        listed = list(records)
-        level = declared.level(declared.clusters[0])
-        inner = declared.innermost
-        clusters = None if level == inner else [parent_of(record, level) for record in listed]
-        return cls([parent_of(record, inner) for record in listed], clusters)
-
-    @property
-    def count(self) -> int:
-        """Count the parents."""
-        return len(set(self.each))
-
-    def known(self, values: Sequence[float | None]) -> tuple[list[float], Parents]:
-        """Return the values that are known, with the parents of their units."""
-        if None not in values:
-            return [value for value in values if value is not None], self
-        places = [place for place, value in enumerate(values) if value is not None]
-        clusters = None if self.clusters is None else [self.clusters[place] for place in places]
-        each = [self.each[place] for place in places]
-        return [value for value in values if value is not None], Parents(each, clusters)
+def parents_of(units: Iterable[Unit[Any]], declared: Declaration) -> list[Parent]:
+    """Return the innermost parent of each unit."""
+    return [parent_of(unit, declared.innermost) for unit in units]
 
 
 def measured(record: Unit[Any], measure: Measure, config: Mapping[str, Any]) -> float | None:
@@ -104,21 +114,10 @@ def measured(record: Unit[Any], measure: Measure, config: Mapping[str, Any]) -> 
     return record.scores.get(measure.score(str(config.get(measure.setting, ""))))
 
 
-def changes(before: Sequence[float | None], after: Sequence[float | None]) -> list[float | None]:
+def changes(before: Values, after: Values) -> list[float | None]:
     """Return the gain of each unit; None if it was not measured twice."""
     pairs = zip(before, after, strict=True)
     return [None if a is None or b is None else b - a for a, b in pairs]
-
-
-def both_known(
-    first: Sequence[float | None], second: Sequence[float | None]
-) -> tuple[list[float | None], list[float | None]]:
-    """Return the two, with None for what is not known in both."""
-    pairs = [
-        (None, None) if a is None or b is None else (a, b)
-        for a, b in zip(first, second, strict=True)
-    ]
-    return [a for a, _ in pairs], [b for _, b in pairs]
 
 
 def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> None:
@@ -133,43 +132,36 @@ def only_differ(runs: dict[str, Run], allowed: Collection[str], what: str) -> No
         raise RunError(f"the runs differ in more than {what}: {listed}")
 
 
-def rate(name: str, values: Sequence[float], parents: Parents) -> Rate:
-    """Macro mean and interval as `name`, micro ones as `name_micro`; empty without values."""
-    macro, micro = (
-        mean_interval(values, parents.each, average, clusters=parents.clusters)
-        for average in AVERAGES
-    )
-    return _means(name, values, parents, macro, micro)
-
-
-def difference(name: str, values: Sequence[float], parents: Parents) -> Rate:
-    """Return the same for values between -1 and 1, with t intervals throughout."""
-    averaged, members = clustered_values(values, parents.each, "macro", parents.clusters)
-    macro = (
-        t_interval(averaged, kind="difference")
-        if parents.clusters is None
-        else cluster_t(averaged, members, kind="difference")
-    )
-    micro = cluster_t(values, parents.clusters or parents.each, kind="difference")
-    return _means(name, values, parents, macro, micro)
-
-
-def _means(
+def rate(
     name: str,
-    values: Sequence[float],
-    parents: Parents,
-    macro: Interval | None,
-    micro: Interval | None,
-) -> Rate:
-    if not values:
-        return {}
-    of_parents, _ = clustered_values(values, parents.each, "macro")
-    return {
-        name: math.fsum(of_parents) / len(of_parents),
-        **interval_record(name, macro),
-        f"{name}_micro": math.fsum(values) / len(values),
-        **interval_record(f"{name}_micro", micro),
-    }
+    units: Iterable[Unit[Any]],
+    values: Values,
+    declared: Declaration,
+    differences: bool = False,
+) -> dict[str, Any]:
+    """Return the macro mean and interval of the known values as `name`, micro as `name_micro`.
+
+    Empty without values. With `differences`, values lie between -1 and 1, and intervals are t
+    intervals.
+    """
+    pairs = zip(units, values, strict=True)
+    known = [(unit, value) for unit, value in pairs if value is not None]
+    level, kept = declared.level(declared.clusters[0]), [value for _, value in known]
+    parents = parents_of((unit for unit, _ in known), declared)
+    nested = level != declared.innermost
+    clusters = [parent_of(unit, level) for unit, _ in known] if nested else None
+    record: dict[str, Any] = {}
+    for average, end in AVERAGES if known else ():
+        averaged, members = clustered_values(kept, parents, average, clusters)
+        if not differences:
+            reach = mean_interval(kept, parents, average, clusters=clusters)
+        elif average == "micro" or nested:
+            reach = cluster_t(averaged, members, kind="difference")
+        else:
+            reach = t_interval(averaged, kind="difference")
+        record[name + end] = math.fsum(averaged) / len(averaged)
+        record |= interval_record(name + end, reach)
+    return record
 
 
 def rate_fields(name: str, head: str, meaning: str, points: bool = False) -> Iterable[Field]:
@@ -189,10 +181,3 @@ def mean_words(declared: Declaration) -> str:
         f"Per cent; macro: mean over {inner.many} of each {inner.one}'s mean over "
         f"{declared.units}; 95 % intervals with {cluster.many} as clusters."
     )
-
-
-def chi_square_p(statistic: float, freedom: int) -> float:
-    """Upper tail probability of a chi-square statistic."""
-    from scipy.special import chdtrc
-
-    return float(chdtrc(freedom, statistic))

@@ -7,7 +7,7 @@ a ranking and that none of these tells (`reports.comparability`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -141,42 +141,3 @@ def text_of(value: object) -> str:
     ('yes', '5', 'all')
     """
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def what_differs(run: Keys, published: Keys, needed: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the keys in which a run differs, or may differ, from a published result.
-
-    Of a setting that the source says nothing about the run must have the usual value; `unstated`
-    equals nothing, and `any` everything. The `needed` keys have to be stated.
-
-    >>> keys = {"population": "all", "average": "macro"}
-    >>> what_differs(keys, keys, keys), what_differs(keys, {**keys, "average": UNSTATED}, keys)
-    ((), ('average',))
-    >>> what_differs({**keys, "repeats": "3"}, keys, keys)
-    ('repeats',)
-    """
-    stated = tuple(needed)
-    return tuple(
-        name
-        for name in dict.fromkeys((*stated, *setting_keys()))
-        if not _alike(name, run.get(name), published.get(name), name in stated)
-    )
-
-
-def _alike(name: str, value: str | None, stated: str | None, needed: bool) -> bool:
-    if stated == ANY:
-        return True
-    if needed or stated is not None:
-        return value == stated and stated != UNSTATED
-    # Left to the protocol, and its default is not known here.
-    open_to_all = SETTINGS[name].fills == "protocol" and row_of(name).usual is None
-    return value is None or open_to_all or value == usual_text(name)
-
-
-def usual_text(name: str) -> str:
-    """Return the value that a run must have of a setting about which a source says nothing.
-
-    >>> usual_text("repeats")
-    '1'
-    """
-    return text_of(row_of(name).usual)

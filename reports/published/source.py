@@ -36,8 +36,8 @@ names keys that the source does not state and that follow from its released code
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -85,37 +85,17 @@ class _Source(msgspec.Struct, forbid_unknown_fields=True):
     sizes: list[int] = []
     level: str = ""
     of: str = ""
-    inferred: list[str] = []
+    inferred: tuple[str, ...] = ()
     note: str = ""
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    kind: str
-    needed: list[str]
-    splits: list[str]
-    measures: dict[str, tuple[str, str]]
-    source: list[_Source]
-    benchmark: str = ""
-    decisive: list[str] = []
-    keys: Stated = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The scope of the rows of a file.
-
-    kind: the kind of units.
-    needed: keys without which no two results compare.
-    splits: the splits that occur.
-    measures: name, head and meaning of each.
-    benchmark: the only benchmark that they are about; "" for any with one of the measures.
-    decisive: keys that make a row a landmark where its source leaves them unstated.
-    """
+class Scope(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
+    """The scope of the rows of a file; the module describes its fields."""
 
     kind: str
     needed: tuple[str, ...]
     splits: tuple[str, ...]
-    measures: tuple[tuple[str, str, str], ...]
+    measures: dict[str, tuple[str, str]]
     benchmark: str = ""
     decisive: tuple[str, ...] = ()
 
@@ -123,13 +103,12 @@ class Scope:
         """Return True if runs of a benchmark have one of the measures."""
         if self.kind != declared.kind or self.benchmark not in ("", benchmark):
             return False
-        named = {name for name, _, _ in self.measures}
-        return any(one.result in named for one in declared.measures)
+        return any(one.result in self.measures for one in declared.measures)
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys that rows may have, those that no two can do without first."""
-        return tuple(dict.fromkeys((*self.needed, *setting_keys())))
+
+class _File(Scope, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
+    source: list[_Source]
+    keys: Stated = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +118,12 @@ class Published:
     source: short name of the publication.
     paper, table: where it was published.
     model: the model, in the words of the source.
-    split: the split, or the parent that it is about.
-    level: the level of that parent; "" for a whole split.
+    split: the split, or the parent of this `level`.
     values: shares between 0 and 1, by measure.
     spread: standard deviation of the last measure over repetitions, if reported.
     keys: how it was measured, as far as the source tells; see `reports.published.keys`.
-    inferred: keys that the source does not state, but its released code or its numbers.
-    note: further remarks.
-    scope: what the file is about that has it.
-    flag: what is wrong with it: its parts do not give its average.
+    inferred, note: as in its file, whose `scope` it has.
+    flag: its error: its parts do not give its average.
     """
 
     source: str
@@ -166,7 +142,7 @@ class Published:
 
     @property
     def landmark(self) -> str:
-        """Why it is a landmark, shown but compared with nothing; "" if it is none."""
+        """Why it is a landmark, shown but compared with nothing; "" if it is not one."""
         open_ = [name for name in self.scope.decisive if self.keys.get(name) == UNSTATED]
         return self.flag or (f"{' and '.join(open_)} {UNSTATED}" if open_ else "")
 
@@ -177,11 +153,8 @@ def published_rows() -> tuple[Published, ...]:
     return tuple(row for path in sorted(FOLDER.glob("*.toml")) for row in read_rows(path))
 
 
-def key_names(rows: Iterable[Published] | None = None) -> tuple[str, ...]:
-    """Return the keys that rows may have, those that no two can do without first; by default, of
-    all."""
-    listed = published_rows() if rows is None else rows
-    scopes = dict.fromkeys(row.scope for row in listed)
+def key_names(scopes: Iterable[Scope]) -> tuple[str, ...]:
+    """Return the keys that rows of files may have, those that no two can do without first."""
     needed = (name for scope in scopes for name in scope.needed)
     return tuple(dict.fromkeys((*needed, *setting_keys())))
 
@@ -189,138 +162,127 @@ def key_names(rows: Iterable[Published] | None = None) -> tuple[str, ...]:
 def read_rows(path: Path) -> tuple[Published, ...]:
     """Read a file of published rows. Raises `PublishedError` naming the row and what is wrong."""
     try:
-        content = convert_to(msgspec.toml.decode(utf8_bytes(path)), _File)
+        file = convert_to(msgspec.toml.decode(utf8_bytes(path)), _File)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise PublishedError(f"{path} cannot be read: {error}") from error
-    measures = tuple((name, *words) for name, words in content.measures.items())
-    scope = Scope(
-        content.kind,
-        tuple(content.needed),
-        tuple(content.splits),
-        measures,
-        content.benchmark,
-        tuple(content.decisive),
-    )
-    rows = tuple(row for source in content.source for row in _rows(source, scope, content.keys))
-    names = [(row.source, row.model, row.level, row.split) for row in rows]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise PublishedError(f"{' / '.join(filter(None, twice))} occurs twice")
+    rows = tuple(row for source in file.source for row in _rows(source, file))
+    for name, times in Counter((r.source, r.model, r.level, r.split) for r in rows).items():
+        _require(times == 1, f"{' / '.join(filter(None, name))} occurs twice")
     return rows
 
 
-def _rows(source: _Source, scope: Scope, shared: Stated) -> list[Published]:
-    _check(source, scope)
-    rows = []
+def _require(valid: object, problem: str) -> None:
+    if not valid:
+        raise PublishedError(problem)
+
+
+def _rows(source: _Source, file: _File) -> Iterator[Published]:
+    _check(source, file)
+    splits = len(source.splits)
     for row in source.rows:
         where = f"{source.id} / {row.model}"
-        if len(row.cells) != len(source.splits):
-            raise PublishedError(f"{where} has {len(row.cells)} cells, not {len(source.splits)}")
-        if row.spreads and len(row.spreads) != len(source.splits):
-            raise PublishedError(f"{where} has {len(row.spreads)} spreads for its splits")
-        stated = shared | source.keys | row.keys
+        _require(len(row.cells) == splits, f"{where} has {len(row.cells)} cells, not {splits}")
+        _require(
+            len(row.spreads) in (0, splits),
+            f"{where} has {len(row.spreads)} spreads for its splits",
+        )
+        stated = file.keys | source.keys | row.keys
         keys = {name: text_of(value) for name, value in stated.items()}
-        _check_keys(keys, where, scope)
+        _check_keys(keys, where, file)
         known = Published(
             source=source.id,
             paper=source.paper,
             table=source.table,
             model=row.model,
-            split="",
+            split=source.of,
             values={},
             spread=None,
             keys=keys,
-            inferred=tuple(source.inferred),
+            inferred=source.inferred,
             note=source.note,
-            scope=scope,
+            scope=file,
+            flag=_flag(source, row, keys, where),
         )
         if row.printed is not None:
-            values = _values(source, source.of, [row.printed], where)
-            flag = _flag(source, row.printed, [cell[0] for cell in row.cells], keys, where)
-            rows.append(replace(known, split=source.of, values=values, flag=flag))
-        elif row.parts:
-            known = replace(known, flag=_flag_of_parts(source, row, keys, where))
+            yield replace(known, values=_values(source, source.of, [row.printed], where))
         if source.level:  # The mean over one parent is the same by every average.
-            known = replace(known, level=source.level, keys={**keys, AVERAGE: ANY})
+            known = replace(known, level=source.level, keys={**keys, AVERAGE: ANY}, flag="")
         for place, (split, cell) in enumerate(zip(source.splits, row.cells, strict=True)):
             values = _values(source, split, cell, where)
             spread = round(row.spreads[place] / source.scale, 6) if row.spreads else None
-            rows.append(replace(known, split=split, values=values, spread=spread))
-    return rows
+            yield replace(known, split=split, values=values, spread=spread)
 
 
 def _values(source: _Source, split: str, cell: list[float], where: str) -> dict[str, float]:
     """Return the numbers for a split as shares, by measure."""
-    if not 0 < len(cell) <= len(source.measures):
-        raise PublishedError(f"{where} has {len(cell)} numbers for {split}")
-    if not all(0 <= value <= source.scale for value in cell):
-        raise PublishedError(f"{where} has a number outside 0 to {source.scale:g}")
+    fits = 0 < len(cell) <= len(source.measures)
+    _require(fits, f"{where} has {len(cell)} numbers for {split}")
+    inside = all(0 <= value <= source.scale for value in cell)
+    _require(inside, f"{where} has a number outside 0 to {source.scale:g}")
     shares = [round(value / source.scale, 6) for value in cell]
     return dict(zip(source.measures, shares, strict=False))
 
 
-def _flag_of_parts(source: _Source, row: _Row, keys: Keys, where: str) -> str:
-    """Return the error in the first number of a row, given its printed parts."""
-    if len(row.parts) != len(source.parts) or len(source.sizes) not in (0, len(row.parts)):
-        raise PublishedError(f"{where} has {len(row.parts)} parts of {len(source.parts)}")
-    (printed, *_), *others = row.cells
-    if others:
-        raise PublishedError(f"{where} has parts of several splits")
-    return _flag(source, printed, row.parts, keys, where)
+def _flag(source: _Source, row: _Row, keys: Keys, where: str) -> str:
+    """Return the error in a printed average, given its parts; "" if they agree or none is printed.
 
-
-def _flag(source: _Source, printed: float, parts: list[float], keys: Keys, where: str) -> str:
-    """Return the error in an average, given its parts; "" if they agree."""
-    found: dict[str, float] = {"macro" if source.level else "cells": math.fsum(parts) / len(parts)}
+    The parts are named, or are the row's own cells, one per parent.
+    """
+    if row.printed is not None:
+        printed, parts = row.printed, [cell[0] for cell in row.cells]
+    elif row.parts:
+        printed, parts = row.cells[0][0], row.parts
+        fits = len(parts) == len(source.parts) and len(source.sizes) in (0, len(parts))
+        _require(fits, f"{where} has {len(parts)} parts of {len(source.parts)}")
+        _require(len(row.cells) == 1, f"{where} has parts of several splits")
+    else:
+        return ""
+    found = {"macro" if source.level else "cells": math.fsum(parts) / len(parts)}
     if source.sizes:
-        found["micro"] = math.fsum(map(operator.mul, parts, source.sizes)) / sum(source.sizes)
+        weighted = (part * size for part, size in zip(parts, source.sizes, strict=True))
+        found["micro"] = math.fsum(weighted) / sum(source.sizes)
     near = ROUNDED * source.scale
     agreeing = [name for name, value in found.items() if abs(value - printed) <= near]
-    average = keys.get(AVERAGE)
     if not agreeing:
         per_cent = 100 / source.scale
         means = " and ".join(f"{value * per_cent:.1f} by {name}" for name, value in found.items())
         return f"its parts give {means}, not {printed * per_cent:g}"
-    if average not in agreeing:
-        raise PublishedError(f"{where} states {average}, but its parts give it by {agreeing[0]}")
+    average = keys.get(AVERAGE)
+    states = f"{where} states {average}, but its parts give it by {agreeing[0]}"
+    _require(average in agreeing, states)
     return ""
 
 
-def _check(source: _Source, scope: Scope) -> None:
-    if bool(source.level) != bool(source.of):
-        raise PublishedError(f"{source.id} has to name both a level and the split that it is of")
-    if not source.level and any(row.printed is not None for row in source.rows):
-        raise PublishedError(f"{source.id} prints averages over a level that it does not name")
-    allowed = {
-        "measures": (source.measures, [name for name, _, _ in scope.measures]),
-        "splits": ((source.of,) if source.level else source.splits, scope.splits),
-        "inferred": (source.inferred, scope.keys),
-        "decisive": (scope.decisive, scope.needed),
-        "scale": ([str(source.scale)], ("1.0", "100.0")),
-    }
-    for name, (values, known) in allowed.items():
-        wrong = next((value for value in values if value not in known), None)
-        if wrong is not None:
-            raise PublishedError(f"{source.id} has an unknown value in {name}: {wrong!r}")
-    if not source.rows or not source.measures or not source.splits:
-        raise PublishedError(f"{source.id} has no rows, measures or splits")
+def _check(source: _Source, file: _File) -> None:
+    name = source.id
+    both = bool(source.level) == bool(source.of)
+    _require(both, f"{name} has to name both a level and the split that it is of")
+    level = source.level or all(row.printed is None for row in source.rows)
+    _require(level, f"{name} prints averages over a level that it does not name")
+    some = source.rows and source.measures and source.splits
+    _require(some, f"{name} has no rows, measures or splits")
+    for what, values, allowed in (
+        ("measures", source.measures, file.measures),
+        ("splits", [source.of] if source.level else source.splits, file.splits),
+        ("inferred", source.inferred, key_names([file])),
+        ("decisive", file.decisive, file.needed),
+        ("scale", [str(source.scale)], ("1.0", "100.0")),
+    ):
+        for value in values:
+            _require(value in allowed, f"{name} has an unknown value in {what}: {value!r}")
 
 
-def _check_keys(keys: Keys, where: str, scope: Scope) -> None:
-    missing = next((name for name in scope.needed if name not in keys), None)
-    if missing is not None:
-        raise PublishedError(
-            f"{where} lacks the key {missing}; write '{UNSTATED}' if it is unknown"
-        )
-    settings = setting_keys()
+def _check_keys(keys: Keys, where: str, file: _File) -> None:
+    for name in file.needed:
+        lacks = f"{where} lacks the key {name}; write '{UNSTATED}' if it is unknown"
+        _require(name in keys, lacks)
     for name, value in keys.items():
-        if name not in scope.keys:
-            raise PublishedError(f"{where} has an unknown key: {name}")
+        _require(name in key_names([file]), f"{where} has an unknown key: {name}")
         if value in (UNSTATED, ANY):
             continue
-        if name == AVERAGE and value not in get_args(Average):
-            raise PublishedError(f"{where} has an unknown average: {value!r}")
-        if name in settings:
+        known = name != AVERAGE or value in get_args(Average)
+        _require(known, f"{where} has an unknown average: {value!r}")
+        if name in setting_keys():
             try:
                 SETTINGS[name].read(value)
             except ValueError as error:

@@ -45,7 +45,7 @@ def reproduce(
     """
     from harness.tables import render, say, terminal_width
     from reports.reproductions.outcome import reproductions
-    from reports.reproductions.page import list_grid
+    from reports.reproductions.words import list_grid
 
     context, known = click.get_current_context(), reproductions()
     passed = {option: value for option, value in options.items() if value is not None}
@@ -71,6 +71,7 @@ def _carry_out(
     from harness.tables import render, say, terminal_width
     from reports.load import guarding_notes, is_begun
     from reports.reproductions.outcome import outcome_grid, outcome_of
+    from reports.reproductions.words import heading
 
     trial = f"-limit-{passed['limit']}" if "limit" in passed else ""
     passed = {"out": str(Path("runs") / f"{one.name}{trial}"), **passed}
@@ -88,7 +89,7 @@ def _carry_out(
             usual["splits"] = splits if one.measured_on == splits[0] else usual["splits"]
         changed = _changed(chosen, usual)
         model = chosen["model"]
-        for line in _heading(one, (name, *words), changed):
+        for line in heading(one, (name, *words), changed):
             say(line)
         for command in one.needs.prepare:
             _, wrote, file = command.partition(" -o ")
@@ -108,14 +109,11 @@ def _carry_out(
 def _sibling(context: click.Context, name: str) -> click.Command:
     """Return another command of the same program."""
     parent = context.parent
-    found = (
-        parent.command.get_command(parent, name)
-        if parent is not None and isinstance(parent.command, click.Group)
-        else None
-    )
-    if found is None:
-        raise click.UsageError(f"unknown command {name}")
-    return found
+    if parent is not None and isinstance(parent.command, click.Group):
+        found = parent.command.get_command(parent, name)
+        if found is not None:
+            return found
+    raise click.UsageError(f"unknown command {name}")
 
 
 def _parsed(
@@ -128,7 +126,7 @@ def _without(declared: Sequence[str], added: click.Context) -> list[str]:
     """Remove options that the user gives, and that can be given several times, from the declared
     ones: they would add up."""
     from harness.settings import SETTINGS, SEVERAL, UNDER
-    from reports.reproductions.page import grouped
+    from reports.reproductions.words import grouped
 
     given = [
         setting
@@ -177,7 +175,7 @@ def _changed(params: Mapping[str, Any], usual: Mapping[str, Any]) -> tuple[str, 
 
 def _text(value: Any) -> str:
     """Format the value of an option; secrets are masked."""
-    from reports.reproductions.page import shown
+    from reports.reproductions.words import shown
 
     if value in (None, ()):
         return "none"
@@ -186,36 +184,11 @@ def _text(value: Any) -> str:
     return ", ".join(shown("=".join(one) if isinstance(one, tuple) else str(one)) for one in value)
 
 
-def _heading(one: Reproduction, words: tuple[str, ...], changed: tuple[str, ...]) -> list[str]:
-    """Return the lines above the run."""
-    from reports.reproductions.page import (
-        command_text,
-        comparable_text,
-        keys_text,
-        measured_text,
-        needs_texts,
-        published_text,
-    )
-
-    return [
-        f"{one.title}",
-        f"published: {published_text(one)}",
-        f"keys:      {keys_text(one)}",
-        f"needs:     {'; '.join(needs_texts(one))}",
-        *(f"before:    {line}" for line in one.needs.prepare),
-        *(f"differs:   {line}" for line in one.differences),
-        *(f"measured:  {measured_text(figure)}" for figure in one.measured),
-        f"compares:  {comparable_text(one)}",
-        *(f"changed:   {line}" for line in changed),
-        f"\n{command_text(words)}\n",
-    ]
-
-
 def _price_all(listed: list[Reproduction]) -> int:
     """Price every reproduction, each in a process that downloads nothing."""
     from adapters.hub import OFFLINE
     from harness.tables import say
-    from reports.reproductions.page import price
+    from reports.reproductions.words import price
 
     paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
     offline = {"HF_HUB_OFFLINE": "1", "PYTHONPATH": paths}
@@ -244,9 +217,5 @@ def _price_all(listed: list[Reproduction]) -> int:
 
 
 def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return (
-        lines[-1].removeprefix("vlm-eval: ").partition(";")[0]
-        if lines
-        else "the command printed nothing"
-    )
+    lines = [line for line in text.splitlines() if line.strip()] or ["the command printed nothing"]
+    return lines[-1].removeprefix("vlm-eval: ").partition(";")[0]

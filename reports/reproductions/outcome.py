@@ -24,22 +24,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast, get_args
 
 import msgspec
-import pandas as pd
 from msgspec import structs
 
 from adapters.decoding import convert_to
-from harness.runs import Run
-from harness.tables import Cell, Column, Grid, bounds, few_notes, percent, rows_of
+from harness.tables import Cell, Column, Grid, few_notes, percent, rows_of
+from harness.tables.grid import interval_text
 from harness.tables.results import average_of
-from parsers import Average, Declaration
-from parsers.declaration import SPLIT
+from parsers import Average
+from parsers.estimates import Estimate
+from reports.frames.rows import run_rows
 from reports.load import RunLike, open_runs
-from reports.published.beside import what_sets_apart
+from reports.published.keys import AVERAGE
+from reports.published.matching import Matcher
 from reports.published.source import Published, published_rows
-from reports.tables import main_table
 
 FOLDER = Path(__file__).parent
 
@@ -120,7 +120,8 @@ class Reproduction(_File, frozen=True, kw_only=True):
     @property
     def heads(self) -> Mapping[str, str]:
         """Map the measures of the row to their heads in tables, the decisive one first."""
-        heads = {name: head for name, head, _ in self.row.scope.measures if name in self.row.values}
+        measures = self.row.scope.measures.items()
+        heads = {name: head for name, (head, _) in measures if name in self.row.values}
         return {self.measure: heads[self.measure], **heads}
 
 
@@ -160,16 +161,6 @@ def _rows(source: str, model: str) -> list[Published]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
-    """A share with its 95 % interval; `few` marks a rough one."""
-
-    value: float
-    low: float | None
-    high: float | None
-    few: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of a reproduction.
 
@@ -180,7 +171,7 @@ class Outcome:
     """
 
     reproduction: Reproduction
-    ours: dict[str, Figure]
+    ours: Mapping[str, Estimate]
     apart: Mapping[str, str]
     changed: tuple[str, ...] = ()
     model: str = ""
@@ -197,17 +188,18 @@ class Outcome:
             reasons.append(f"the model is {self.model or reproduction.stands_in}")
         if self.apart:
             reasons.append(f"the run differs from the published row in {', '.join(self.apart)}")
-        if ours.low is None or ours.high is None:
+        reach = ours.interval
+        if reach is None:
             reasons.append("our figure has no interval")
-        if reasons or ours.low is None or ours.high is None:
+        if reasons or reach is None:
             return f"not comparable: {'; '.join(reasons)}"
-        published, width = reproduction.published, (ours.high - ours.low) / 2
-        if ours.low <= published <= ours.high:
+        published = reproduction.published
+        if reach.low <= published <= reach.high:
             return (
                 "inside: the published figure lies in our 95 % interval. No difference is shown; "
-                f"one below about {percent(width)} points would not show."
+                f"one below about {percent((reach.high - reach.low) / 2)} points would not show."
             )
-        side = "above" if published > ours.high else "below"
+        side = "above" if published > reach.high else "below"
         return (
             f"outside: the published figure lies {side} our 95 % interval. It also has an error, "
             "which its source does not print; the listed differences may explain the rest."
@@ -219,45 +211,19 @@ def outcome_of(
 ) -> Outcome:
     """Compare a run with the published row. Raises `RunError` if it cannot be read."""
     (opened,) = open_runs([run]).values()
-    row, average = reproduction.row, _average(reproduction)
-    apart = what_sets_apart(opened, row, average, on=reproduction.measured_on)
-    figures = _figures(reproduction, opened, average)
-    return Outcome(reproduction, figures, apart, tuple(changed), model)
-
-
-def _average(reproduction: Reproduction) -> Average:
-    """Return the average that the source states, default macro."""
-    stated = reproduction.row.keys.get("average", "")
-    return cast(Average, stated) if stated in ("macro", "micro", "cells") else "macro"
-
-
-def _figures(reproduction: Reproduction, run: Run, average: Average) -> dict[str, Figure]:
-    table = main_table(run)
-    declared: Declaration = table.attrs["declared"]
-    lines = table[(table[SPLIT] == reproduction.measured_on) & table["headline"].astype(bool)]
-    found: dict[str, Figure] = {}
-    for line in lines.to_dict("records"):
-        for name in reproduction.row.values:
-            column = _column(declared, name, average)
-            value = _number(line.get(column))
-            if value is not None:
-                low, high = (_number(line.get(f"{column}_{end}")) for end in ("low", "high"))
-                few = line.get(f"{column}_few") is True
-                found[name] = Figure(value, low, high, few)
-    return found
-
-
-def _number(value: Any) -> float | None:
-    """Return the value of a cell, None if it is missing."""
-    return None if value is None or pd.isna(value) else float(value)
-
-
-def _column(declared: Declaration, name: str, average: Average) -> str:
-    """Return the column of a measure in tables of results, "" if the run lacks it."""
-    for measure in declared.in_tables:
-        if measure.result == name:
-            return f"{name}_{average_of(measure, average)}"
-    return name if any(one.result == name for one in declared.of_parents) else ""
+    row, split = reproduction.row, reproduction.measured_on
+    stated = row.keys.get(AVERAGE, "")
+    average = cast(Average, stated) if stated in get_args(Average) else "macro"
+    apart = Matcher(opened, average).apart_in_words(row, split)
+    (rows,) = run_rows(opened)
+    found = rows.results(at for at, (_, unit) in enumerate(rows.trials) if unit.split == split)
+    ours: dict[str, Estimate] = {}
+    for measure in (*found.declared.in_tables, *found.declared.of_parents):
+        over_units = "" if measure.all_of else average_of(measure, average)
+        one = found.row(measure.name, over_units)
+        if measure.result in row.values and one is not None and one.number is not None:
+            ours[measure.result] = one
+    return Outcome(reproduction, ours, apart, tuple(changed), model)
 
 
 def outcome_grid(outcome: Outcome) -> Grid:
@@ -266,9 +232,9 @@ def outcome_grid(outcome: Outcome) -> Grid:
     rows = []
     for name, head in reproduction.heads.items():
         ours = outcome.ours.get(name)
-        own = Cell(percent(ours.value), bounds(ours.low, ours.high, few=ours.few)) if ours else "–"
+        own = Cell(percent(ours.number), interval_text(ours.interval)) if ours else "–"
         rows.append([head, percent(reproduction.row.values[name]), own])
-    marked = any(one.few for one in outcome.ours.values())
+    marked = any(one.interval and one.interval.few for one in outcome.ours.values())
     return Grid(
         f"{reproduction.title}: {reproduction.measured_on}",
         (Column("measure", "left"), Column("published"), Column("here")),

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+torch = pytest.importorskip("torch", reason="the extra 'local' is not installed")
+pytest.importorskip("transformers", reason="the extra 'local' is not installed")
+
 from adapters import Conversation, Fatal, Finish, Generation, Reply, Request, make, system, user
 from adapters.local.batching import BatchAdapter
 from tests.adapters.support import SCREENSHOT
 from tests.harness.commands.tool import ONE_TASK, call, calls, isolate, summary
 from tests.local.test_adapter import answered
-
-torch = pytest.importorskip("torch", reason="the extra 'local' is not installed")
-pytest.importorskip("transformers", reason="the extra 'local' is not installed")
 
 WORDS = [
     "B.",

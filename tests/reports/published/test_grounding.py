@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from parsers import Declaration, Level, Measure
 from parsers.grounding import GroundingDetail, Target
 from reports.published import beside as module
+from reports.published import matching
 from reports.published.beside import LANDMARKS, published_table
 from reports.published.source import PublishedError, published_rows, read_rows
 from tests.reports.runs import setup, step, write
@@ -211,9 +213,11 @@ def test_a_landmark_is_shown_but_stands_beside_no_run(
         replace(alike, model="open", keys={**alike.keys, "average": "unstated"}),
         replace(alike, model="micro", keys={**alike.keys, "average": "micro"}),
     )
-    elsewhere = replace(alike, scope=replace(alike.scope, benchmark="webclick"))
+    elsewhere = replace(alike, scope=structs.replace(alike.scope, benchmark="webclick"))
     monkeypatch.setattr(module, "published_rows", lambda: (alike, *others, elsewhere))
-    monkeypatch.setattr(module, "keys_of", lambda *args, **more: {**alike.keys, "average": args[1]})
+    monkeypatch.setattr(
+        matching, "keys_of", lambda *args, **more: {**alike.keys, "average": args[1]}
+    )
     table = published_table([run])
     # Rows on another benchmark are left out; the run's own headline is the mean over cells.
     assert table["model"].tolist() == ["m", "flagged", "open", "micro"]

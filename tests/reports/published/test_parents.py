@@ -41,7 +41,8 @@ class Whole:
 
 def _like(name: str, level: str) -> Published:
     keys = {"population": "b", "average": "any"}
-    scope = Scope("step", tuple(keys), (SPLIT,), (("element", "Ele. Acc", ""),))
+    measures = {"element": ("Ele. Acc", "")}
+    scope = Scope(kind="step", needed=tuple(keys), splits=(SPLIT,), measures=measures)
     rest = ({"element": 0.5}, None, keys, (), "", scope)
     return Published("s", "Paper", "T", "m", name, *rest, level=level)
 

@@ -16,7 +16,8 @@ from parsers import Declaration, Level, Measure
 from reports.comparability import TABLE
 from reports.published import beside as module
 from reports.published.beside import published_beside, published_table
-from reports.published.keys import keys_of, what_differs
+from reports.published.keys import keys_of
+from reports.published.matching import Matcher, what_differs
 from reports.published.source import (
     FOLDER,
     Published,
@@ -274,7 +275,7 @@ def test_a_benchmark_that_declares_nothing_is_taken_at_its_word(tmp_path: Path) 
 
 
 def test_every_setting_that_forbids_a_ranking_is_told_by_some_key(tmp_path: Path) -> None:
-    keys = key_names()
+    keys = key_names(row.scope for row in published_rows())
     for name, row in TABLE.items():
         if name in SETTINGS and not row.ranked:
             assert name in keys or row.key in keys
@@ -284,7 +285,8 @@ def test_every_setting_that_forbids_a_ranking_is_told_by_some_key(tmp_path: Path
 
 def _like(split: str, **keys: str) -> Published:
     own = {**CORE, **keys}
-    scope = Scope("step", tuple(CORE), (TASK, SITE), (("element", "Ele. Acc", ""),))
+    measures = {"element": ("Ele. Acc", "")}
+    scope = Scope(kind="step", needed=tuple(CORE), splits=(TASK, SITE), measures=measures)
     return Published("s", "Paper", "T", "m", split, {"element": 0.5}, None, own, (), "", scope)
 
 
@@ -301,6 +303,30 @@ def test_rows_stand_beside_a_run_only_where_all_keys_match(
     alike, apart = published_beside(run, average="micro", f1="cl100k-lc")
     assert alike["average"].tolist() == ["micro"]
     assert apart["differs"].tolist() == ["average, f1", "average, f1, split"]
+
+
+def test_a_reproduction_is_set_apart_by_what_the_table_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write(tmp_path / "run", worked(), setup(benchmark="b", repeats=3, history="all"))
+    rows = (
+        _like(SITE, f1="cl100k-lc"),
+        _like(SITE, history="5"),
+        _like(SITE, invalid="unstated"),
+        _like(TASK),
+    )
+    monkeypatch.setattr(module, "published_rows", lambda: rows)
+    matcher = Matcher(open_run(run), "macro")
+    words = [matcher.apart_in_words(row, row.split) for row in rows]
+    _, apart = published_beside(run)
+    assert [", ".join(one) for one in words] == apart["differs"].tolist()
+    assert words[0]["f1"] == "mind2web here, cl100k-lc there"
+    assert words[1]["history"] == "all here, 5 there"
+    assert words[2]["invalid"] == "exclude here, unstated there"
+    # What a source leaves out has the usual value.
+    assert words[0]["repeats"] == "3 here, 1 there"
+    elsewhere = matcher.apart_in_words(_like(TASK, history="all", repeats="3"), SITE)
+    assert elsewhere == {"split": f"{SITE} here, {TASK} there"}
 
 
 MIND2WEB = {"history": 5, "none": None, "none_rule": "first"}

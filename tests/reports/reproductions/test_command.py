@@ -14,8 +14,10 @@ from msgspec import structs
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Items, SplitSize
 from harness.runs import open_run
+from parsers.estimates import Estimate
 from parsers.grounding import GroundingDetail
-from reports.reproductions.outcome import Figure, Outcome, reproductions
+from parsers.rates import Interval
+from reports.reproductions.outcome import Outcome, reproductions
 from tests.grounding import SIZES, TARGETS, Screens, picture_bytes
 from tests.harness.benchmarks import _autowebbench
 from tests.harness.commands.tool import call, isolate
@@ -33,6 +35,11 @@ def prompts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     says = {"default": True, "text": "click('SD')"}
     Path("says.jsonl").write_text(json.dumps(says), "utf-8")
     return str(_autowebbench.write(tmp_path / "prompts"))
+
+
+def figure(value: float, low: float | None, high: float | None) -> Estimate:
+    reach = None if low is None or high is None else Interval(low, high, "wilson", 50, few=False)
+    return Estimate("hit", "macro", "valid", value, reach)
 
 
 def one_line(text: str) -> str:
@@ -189,7 +196,7 @@ def held() -> Callable[..., str]:
 
     def verdict(low: float | None, high: float | None, **more: object) -> str:
         reproduction = reproductions()["uground-screenspot"]
-        outcome = Outcome(reproduction, {"hit": Figure(0.87, low, high)}, apart={})
+        outcome = Outcome(reproduction, {"hit": figure(0.87, low, high)}, apart={})
         return replace(outcome, **more).verdict  # type: ignore[arg-type]
 
     return verdict
@@ -220,7 +227,7 @@ def test_secrets_are_not_printed(prompts: str) -> None:
 
 def test_a_stand_in_is_never_compared() -> None:
     one = reproductions()[PROMPTS]
-    outcome = Outcome(one, {one.measure: Figure(0.386, 0.3, 0.4)}, apart={})
+    outcome = Outcome(one, {one.measure: figure(0.386, 0.3, 0.4)}, apart={})
     assert outcome.verdict == ("not comparable: the model is gpt-4o-2024-08-06 in place of gpt-4")
 
 

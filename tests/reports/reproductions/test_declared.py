@@ -13,6 +13,7 @@ import click
 import pytest
 
 import harness.protocols
+from docs.site.reproductions import MARK, PAGE, generated
 from harness.benchmarks import open_steps
 from harness.commands.main import cli
 from harness.runs import open_run
@@ -20,7 +21,8 @@ from harness.settings import SETTINGS
 from parsers import Average
 from reports.comparability import POPULATION, row_of
 from reports.published import keys as published_keys
-from reports.published.keys import keys_of, what_differs
+from reports.published.keys import keys_of
+from reports.published.matching import what_differs
 from reports.reproductions.command import values_of
 from reports.reproductions.outcome import (
     FOLDER,
@@ -29,13 +31,11 @@ from reports.reproductions.outcome import (
     read_reproduction,
     reproductions,
 )
-from reports.reproductions.page import MARK, generated
 from tests.harness.benchmarks import _autowebbench, _snapshots
 from tests.harness.commands.tool import call, isolate
 from tests.servers import Answer, WireServer
 
 NAMES = sorted(reproductions())
-DOCUMENT = Path(__file__).parents[3] / "docs" / "reproductions.md"
 
 
 def parsed(one: Reproduction) -> dict[str, object]:
@@ -97,7 +97,8 @@ def ranks() -> dict[str, dict[str, int]]:
 
 def test_fifteen_published_rows_are_declared_and_documented() -> None:
     assert len(NAMES) == 15
-    assert DOCUMENT.read_text("utf-8").partition(MARK)[2] == generated()
+    written = PAGE.read_text("utf-8").partition(MARK)[2]
+    assert written == generated(), "run python -m docs.site.reproductions"
     for one in reproductions().values():
         assert one.differences and 0 < one.published < 1
         # What each run needs of its own is handed on, not declared.

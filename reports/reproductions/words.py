@@ -1,18 +1,13 @@
-"""Generate the sections of docs/reproductions.md.
-
-`python -m reports.reproductions.page docs/reproductions.md` replaces them below the mark.
-"""
+"""Reproductions in words: for the command and for docs/reproductions.md."""
 
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from adapters.secrets import masked
 from harness.tables import Column, Grid, bounds, percent, rows_of
-from reports.reproductions.outcome import Measured, Reproduction, reproductions
+from reports.reproductions.outcome import Measured, Reproduction
 
 PROGRAM = "vlm-eval"
 _WIDTH = 110
@@ -57,12 +52,7 @@ def shown(argument: str) -> str:
 
 
 def published_text(one: Reproduction) -> str:
-    """Format the published figures by measure, and their source."""
-    row = one.row
-    return f"{_published_figures(one)} ({row.paper}, {row.table}, {row.model}, {row.split})"
-
-
-def _published_figures(one: Reproduction) -> str:
+    """Format the published figures by measure."""
     return ", ".join(f"{head} {percent(one.row.values[name])}" for name, head in one.heads.items())
 
 
@@ -95,6 +85,23 @@ def comparable_text(one: Reproduction) -> str:
         reasons.append(f"the row is a landmark: {one.row.landmark}")
     reasons += [f"the run differs in {', '.join(one.apart)}"] if one.apart else []
     return f"no, {'; '.join(reasons)}" if reasons else "yes"
+
+
+def heading(one: Reproduction, words: Sequence[str], changed: Iterable[str]) -> list[str]:
+    """Return the lines above the run that a command starts."""
+    row = one.row
+    return [
+        one.title,
+        f"published: {published_text(one)} ({row.paper}, {row.table}, {row.model}, {row.split})",
+        f"keys:      {keys_text(one)}",
+        f"needs:     {'; '.join(needs_texts(one))}",
+        *(f"before:    {line}" for line in one.needs.prepare),
+        *(f"differs:   {line}" for line in one.differences),
+        *(f"measured:  {measured_text(figure)}" for figure in one.measured),
+        f"compares:  {comparable_text(one)}",
+        *(f"changed:   {line}" for line in changed),
+        f"\n{command_text(words)}\n",
+    ]
 
 
 def measured_text(figure: Measured) -> str:
@@ -137,46 +144,3 @@ def list_grid(listed: Iterable[Reproduction]) -> Grid:
         rows_of(rows),
         footnotes=("Per cent. Prices and hours are expectations.",),
     )
-
-
-MARK = "<!-- from here on made from reports/reproductions/*.toml -->\n"
-
-
-def generated() -> str:
-    """Return the sections as Markdown."""
-    return "\n".join(map(_section, reproductions().values()))
-
-
-def _section(one: Reproduction) -> str:
-    reasons = comparable_text(one).removeprefix("no, ").removeprefix("yes")
-    text = f"""\
-### {one.name}
-{one.title}: {_published_figures(one)} ({one.row.paper}, {one.row.table}).
-
-```
-{_commands(one)}
-```
-
-Needs {"; ".join(needs_texts(one))}.{reasons and f" Not comparable: {reasons}."}
-
-{_items(one.differences)}
-
-"""
-    if not one.measured:
-        return text.rstrip("\n") + "\n"
-    return text + f"Measured here:\n\n{_items(map(measured_text, one.measured))}\n"
-
-
-def _commands(one: Reproduction) -> str:
-    run = command_text((*one.command, "--out", f"runs/{one.name}"))
-    return "\n".join((*one.needs.prepare, run))
-
-
-def _items(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-if __name__ == "__main__":
-    document = Path(sys.argv[1])
-    head, mark, _ = document.read_text(encoding="utf-8").partition(MARK)
-    document.write_text(head + MARK + generated(), encoding="utf-8")
