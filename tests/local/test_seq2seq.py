@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="the extra 'local' is not installed")
+pytest.importorskip("torch", reason="the extra 'local' is not installed")
 pytest.importorskip("transformers", reason="the extra 'local' is not installed")
+
+import torch
 
 from adapters import Conversation, Fatal, Finish, Generation, Reply, Request, make, system, user
 from adapters.local.batching import BatchAdapter
