@@ -197,7 +197,7 @@ def load_code(code: str) -> Any:
         sys.path.append(here)  # Last: what is installed finds its own modules first.
     invalidate_caches()
     if file is not None:
-        place = import_module(module).__file__
+        place = getattr(import_module(module), "__file__", None)
         if place is None or Path(place).resolve() != file.resolve():
             raise ImportError(
                 f"{file.name} is hidden by {place or 'a module'}: give it another name"
@@ -209,12 +209,15 @@ def load_named(kind: str, name: str, target: str) -> object:
     """Import what a name of a kind stands for. Raises `UnknownName`."""
     own = target == name
     module = target.partition(":")[0]
+    broken = (
+        (Exception, SystemExit) if own else (ImportError, AttributeError, ValueError, TypeError)
+    )
     try:
         return load_code(target) if own else load(target)
     except NotInstalled as error:
         why = f"there is no module '{module}'" if own else str(error)
         raise NotInstalled(f"{kind} '{name}': {why}") from error
-    except (Exception, SystemExit) as error:
+    except broken as error:
         origin = "" if own else f" from {target}"
         told = _told(error, module)
         raise UnknownName(f"{kind} '{name}' cannot be loaded{origin}: {told}") from error

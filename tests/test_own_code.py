@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from adapters import ADAPTERS, MODELS, Registry, UnknownName, allow
+from harness.settings import allow_code
 from reports.exports import EXPORTS
 from tests.harness.commands.tool import ONE_TASK, call, isolate
 from tests.test_entry_points import FORMS, KINDS
@@ -83,6 +84,25 @@ def test_code_that_is_not_here_is_an_unknown_name(
     allow(name)
     with pytest.raises(UnknownName, match=f"unknown {registry.kind} '{name}'; .*{message}"):
         registry.split(name)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("ranker", "own_given:Thing:device=cuda"),
+        ("roles", ["planner=own_given:Thing"]),
+        ("roles", {"planner": "own_given:Thing", "planner.seed": 1}),
+        ("roles", (("planner", "own_given:Thing"),)),
+        ("benchmark", "own_given:Thing"),
+        ("model", "own_given:Thing:a:b"),
+        ("protocol", "own_given:Thing"),
+    ],
+)
+def test_a_setting_names_code(setting: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed: set[str] = set()
+    monkeypatch.setattr("adapters.entry_points._allowed", allowed)
+    allow_code({setting: value, "out": "own_other:Thing"})
+    assert "own_given:Thing" in allowed and "own_other:Thing" not in allowed
 
 
 def test_a_registered_name_wins_over_a_file(folder: Path) -> None:

@@ -11,7 +11,7 @@ import click
 from harness.commands.options import SettingsCommand, given_settings, setting_options
 from harness.errors import UserError
 from harness.gym.recorded import TAKEN, OnInvalid, RecordedEnv, Transition
-from harness.policies import Policy, chance_for, is_policy, policies_for, policy_named
+from harness.policies import Policy, answers, chance_for, is_policy, policies_for, policy_named
 from harness.printing import say, terminal
 from harness.runs import StepUnit
 from harness.views import StepView
@@ -52,14 +52,15 @@ def play(transition: Transition, on_invalid: OnInvalid, **_: Any) -> int:
 
     settings = given_settings()
     name = settings.pop("model")
-    known = policies_for(StepView)
-    if name not in known and not is_policy(name):
+    policy = policy_named(name, StepView) if is_policy(name) else None
+    if policy is None or not answers(policy, StepView):
+        known = policies_for(StepView)
         raise UserError(
             f"'{name}' is not a baseline for recorded steps ({', '.join(known)}); evaluate a model "
             "with vlm-eval run, or let it play in Python: docs/environment.md"
         )
     env = RecordedEnv(transition=transition, on_invalid=on_invalid, **settings)
-    episodes = list(episodes_of(env, policy_named(name, StepView)))
+    episodes = list(episodes_of(env, policy))
     if transition == "teacher":
         records = [record for episode in episodes for record in episode]
         rest = (records, env.settings, env.declared)

@@ -28,6 +28,7 @@ from harness.printing import say
 from harness.rankers import ByScore, open_ranks
 from harness.rankers.files import Entry, table_writer
 from harness.runs.files import append_lines, cut_torn, read_lines
+from harness.settings import allow_code
 from harness.tables import counted
 
 STEPS_AT_A_TIME = 32
@@ -54,6 +55,7 @@ def rank(ranker: str, out: Path, overwrite: bool, **_: Any) -> int:
     dataset = recorded_steps(open_data(read_options(distractors=0)).part)
     for notice in dataset.notices:
         say(notice, err=True)
+    allow_code({"ranker": ranker})
     known = rank_benchmark(dataset, ranker, out, overwrite=overwrite)
     resumed = f" ({known} of them by an earlier call)" if known else ""
     say(f"{out}: ranks of {counted(len(dataset), 'step')}{resumed} by {ranker}")

@@ -14,6 +14,7 @@ from harness.errors import UserError
 from harness.planning.data import open_data
 from harness.printing import say
 from harness.rankers import check_covered, open_ranks
+from harness.settings import allow_code
 from harness.tables import (
     FORMATS,
     Cell,
@@ -106,6 +107,7 @@ def recall(
     dataset = recorded_steps(open_data(settings).part)
     for notice in dataset.notices:
         say(notice, err=True)
+    allow_code({"ranker": rankers})
     opened = [(open_ranks(name), list[Ranked]()) for name in files + rankers]
     for ranks, _found in opened:
         check_covered(ranks, [entry.unit_id for entry in dataset.entries])

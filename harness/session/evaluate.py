@@ -120,9 +120,7 @@ async def _carried_out(
     try:
         given = {**named, "model": _name_of(model)}
         settings = read_settings(given)
-        if isinstance(model, str):
-            allow_code({"model": model})
-        allow_code(named)
+        allow_code(given)
     except ValueError as error:
         raise UserError(str(error)) from error
     display = Display(settings)

@@ -173,7 +173,8 @@ def allow_code(given: Mapping[str, object]) -> None:
     for name, value in given.items():
         if field_of(name) in NAMES:
             for text in _texts(value):
-                allow(text.rpartition("=")[2])
+                allow(text)
+                allow(text.partition("=")[2])  # Of a role.
 
 
 def _texts(value: object) -> Iterator[str]:
