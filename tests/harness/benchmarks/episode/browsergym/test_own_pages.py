@@ -22,7 +22,7 @@ def test_pages_of_our_own_are_played_by_action_strings(
     words = ["-b", "miniwob", "--only", "task=enter-text", "--protocol", "action-strings"]
     more = ["--episodes", "1", "--environments", "1", "-o", "r"]
     assert call("run", "-m", MODEL, *words, *more).code == 0
-    assert "after 6 steps, reward 1.0" in call("show", "enter-text-0", "--run", "r").out
+    assert "reward 1.0, steps 6" in call("show", "enter-text-0", "--run", "r").out
     marks = ["--protocol-option", "text=none", "--protocol-option", "marks=true"]
     assert call("run", "-m", "oracle", *words, *marks, *more[:-1], "marked").code == 0
     assert "reward 1.0" in call("show", "enter-text-0", "--run", "marked").out
