@@ -124,7 +124,7 @@ class Request:
     equal: str = field(default="", compare=False)
     """Hash of everything that the reply depends on: equal calls share it."""
     about: Any = field(default=None, compare=False, repr=False)
-    """Context for baselines if a unit is asked about step by step; models never see it."""
+    """What a baseline is given to answer with; models never see it."""
     by_protocol: frozenset[str] = frozenset()
     """Parameters of `generation` that the protocol asks for, not the user; a model that refuses
     them is asked without."""

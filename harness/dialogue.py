@@ -43,8 +43,8 @@ class Ask:
         continues: whether a later call will continue from the reply.
         max_tokens: limit for this reply; None takes the run's.
         role: who is asked; "" is the model under test.
-        about: what a policy is given to answer it, where a unit is asked about step by step;
-            nothing of it is sent.
+        about: what a policy is shown to answer it, where a unit is asked about step by step; by
+            default the unit's own view. Nothing of it is sent.
         shared: id of a parent of the unit, for a call that is made once for all its units and
             repeat by repeat: the first to ask makes and pays it. It must be one of the level that
             shards keep whole (`Dataset.whole`), and all must ask the same under one place.

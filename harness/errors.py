@@ -9,7 +9,9 @@ import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
+from adapters.entry_points import UnknownName, load
 from harness.printing import printable
 
 _SHOWN, _LONGEST = 8, 300
@@ -150,3 +152,12 @@ def suggestion(word: str, known: Iterable[str]) -> str:
         return f"did you mean '{near[0]}'?"
     more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
     return f"known: {', '.join(words[:_SHOWN]) or 'none'}{more}"
+
+
+def from_leaf(name: str) -> Any:
+    """Return what a name (`package.module:attribute`) stands for in a leaf, which the core imports
+    in no other way. Raises `UserError` if the leaf is not installed."""
+    try:
+        return load(name)
+    except UnknownName as error:
+        raise UserError(str(error)) from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar, get_type_hints
 
-from harness.benchmarks.dataset import Dataset as Dataset
+from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
 from harness.dialogue import Dialogue
@@ -350,12 +350,9 @@ class Benchmark(ABC):
 
     # Results, beside the scores.
 
-    def chance(self, units: Sequence[Unit[Any]], score: Scorer) -> Iterable[Scores]:
+    def chance(self, units: Sequence[Unit[Any]]) -> Iterable[Scores]:
         """The expected scores of an agent that knows nothing, of each of these units; () where
-        that is unknown.
-
-        score: from a prediction and a detail to scores.
-        """
+        that is unknown."""
         return ()
 
     def counts(self, units: Sequence[Unit[Any]]) -> dict[str, int]:

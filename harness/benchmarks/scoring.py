@@ -31,25 +31,24 @@ def on_record(settings: Settings, declaration: Declaration) -> Benchmark:
     return found.with_options(settings.benchmark_options).of_run(settings)
 
 
-def scorer_of(settings: Settings, declaration: Declaration) -> Scorer:
-    """Open the scorer of a run's units by its settings; see `Benchmark.score`.
+def scorer_of(source: Benchmark, settings: Settings, declaration: Declaration) -> Scorer:
+    """Open the scorer of the units of a run by its benchmark; see `Benchmark.score`.
 
     Raises `DataError` where the package that has the benchmark is missing, `UserError` for a
     variant that its measures do not have; the scorer raises `UserError` for scores that are not as
     declared, and `ScoringError` where it fails.
     """
-    found = on_record(settings, declaration)
-    found.check_installed()
+    source.check_installed()
     check_variant(settings, declaration)
     names = declaration.scores
 
     @cache
     def measures() -> dict[str, Measure]:
-        return {name: one for one in found.declared.measures for name in one.scores}
+        return {name: one for one in source.declared.measures for name in one.scores}
 
     def score(prediction: Prediction, detail: Any) -> Scores:
         try:
-            scores = found.score(prediction, detail)
+            scores = source.score(prediction, detail)
         except (UserError, MemoryError):
             raise
         except Exception as error:
@@ -126,8 +125,7 @@ def bounds_of(source: Benchmark, records: Records, settings: Settings) -> Bounds
     Both are of the same scores. None for a benchmark that says nothing of chance.
     """
     distinct = {_key(record, settings): record for record in reversed(records)}
-    expected = source.chance(list(distinct.values()), source.score)
-    chance = dict(zip(distinct, expected, strict=False))
+    chance = dict(zip(distinct, source.chance(list(distinct.values())), strict=False))
     if not chance:
         return None
     names = {name for scores in chance.values() for name in scores}

@@ -23,10 +23,10 @@ from adapters import (
 from adapters.contract import Generation, UnknownOption
 from adapters.conversation import Tier
 from adapters.prices import PriceSheet
-from adapters.registry import Registry, load
+from adapters.registry import Registry
 from harness.benchmarks import Benchmark
 from harness.engine import Lane, Pricing
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError, WithoutEffect, from_leaf
 from harness.planning.pricing import (
     UPPER_TEXT,
     Tariff,
@@ -221,14 +221,15 @@ class Wrapper(Protocol):
         """Wrap the loaded adapter."""
 
 
-SERVE = "serve"
-"""The address that runs record of a model behind a server that was started for the run."""
+SERVED = "serve"
+"""Recorded in place of the address of a server that is started for the run, which differs between
+sessions."""
 
 
 def _wrapper(settings: Settings) -> Wrapper | None:
-    if not getattr(settings, "with_server", None) and settings.base_url != SERVE:
+    if not getattr(settings, "with_server", None) and settings.base_url != SERVED:
         return None
-    wrapper: Wrapper = load("harness.serve.adapter:Served")(settings=settings)
+    wrapper: Wrapper = from_leaf("harness.serve.adapter:Served")(settings)
     return wrapper
 
 

@@ -9,10 +9,9 @@ from adapters import AdapterInfo
 from adapters.contract import Generation
 from harness.benchmarks import Benchmark
 from harness.benchmarks.opening import check_asks
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError, WithoutEffect, from_leaf
 from harness.pictures import PicturePolicy
 from harness.protocols import AskingProtocol, settled_settings, text_first
-from harness.runs.batches import in_leaf
 from harness.settings import OWN_PYTHON, SETTINGS, Settings, written
 
 FLEX_TIMEOUT_S = 900.0
@@ -58,7 +57,7 @@ def complete(
         lacks["reply cache"] = "with --no-cache; leave one of them out"
     refuse_without_effect(settings.given, lacks)
     if "batch" in settings.tier:
-        in_leaf("check")(settings, lacks)
+        from_leaf("harness.batches.leaf:check")(settings, lacks)
     if settings.shuffles > 1 and settings.repeats > 1:
         raise UserError(f"give --repeats or {written('shuffles')}: each shuffle is asked once")
     if settings.shuffles > 1 and not protocol.needs.shuffles:

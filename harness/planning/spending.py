@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.errors import UserError, WithoutEffect
+from harness.errors import UserError, WithoutEffect, from_leaf
 from harness.planning.plan import Plan
 from harness.planning.pricing import tier_lines
-from harness.runs.batches import in_leaf
 from harness.settings import Settings
 
 CONFIRM_FROM = 100
@@ -30,7 +29,7 @@ def _spending_lines(plan: Plan) -> Iterator[str]:
         from harness.planning.estimated_calls import first_calls
 
         if (calls := first_calls(plan)) is not None:
-            yield str(in_leaf("heading")(plan, calls))
+            yield str(from_leaf("harness.batches.leaf:heading")(plan, calls))
     if (cost := call_at_most(plan)) is not None:
         limit = plan.settings.max_cost
         whole = "no --max-cost" if limit is None else f"${limit:,.2f} in all"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from adapters.registry import UnknownName, load
-from harness.errors import UserError
+from harness.errors import from_leaf
 from harness.runs import Setup, StepKey
 from harness.settings import Settings
 
@@ -40,16 +39,8 @@ def starts_of(settings: Settings) -> Sequence[Start]:
     """Open the starts that settings ask for. Raises `UserError`, `RunError`."""
     opened = list[Start]()
     if getattr(settings, "redo", None) or getattr(settings, "redo_from", None):
-        opened.append(_opened("harness.redo.redo:Redo", settings))
+        opened.append(from_leaf("harness.redo.redo:Redo")(settings))
         settings = opened[-1].settings
     if getattr(settings, "repair", False):
-        opened.append(_opened("harness.redo.repair:Repair", settings))
+        opened.append(from_leaf("harness.redo.repair:Repair")(settings))
     return opened
-
-
-def _opened(name: str, settings: Settings) -> Start:
-    try:
-        start: Start = load(name)(settings=settings)
-    except UnknownName as error:
-        raise UserError(str(error)) from error
-    return start

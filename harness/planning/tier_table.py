@@ -17,11 +17,10 @@ from adapters.contract import AdapterInfo, EncodedPicture
 from adapters.conversation import Picture, Tier, Usage
 from adapters.prices import PriceSheet
 from harness.dialogue import Ask
-from harness.errors import UserError
+from harness.errors import UserError, from_leaf
 from harness.pictures import PictureStore
 from harness.planning.estimated_calls import EXPECTED_REPLY, EstimatedCall
 from harness.planning.plan import Plan
-from harness.runs.batches import in_leaf
 
 SAMPLED = 20
 """Pictures that are prepared to know how many bytes a pixel takes."""
@@ -141,7 +140,7 @@ def table_lines(plan: Plan, traffic: Traffic) -> list[str]:
     if "batch" in shown:
         # The table is complete without it, unless the user asks for this tier.
         with suppress(*() if in_batches else (UserError,)):
-            lines += in_leaf("estimate")(plan, waves, traffic)
+            lines += from_leaf("harness.batches.leaf:estimate")(plan, waves, traffic)
     return lines
 
 

@@ -6,12 +6,9 @@ import math
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from adapters.registry import UnknownName, load
-from harness.errors import UserError
 from harness.runs.files import read_records
 
 BATCHES, PACKS = "batches.jsonl", "batches"
@@ -76,14 +73,6 @@ def unrecorded_at(path: Path) -> float:
 def has_batches(path: Path) -> bool:
     """Return whether calls of the run at `path` were ever put into batches."""
     return (path / BATCHES).exists() or (path / PACKS).exists()
-
-
-def in_leaf(name: str) -> Any:
-    """Return a function of `harness.batches.leaf`. Raises `UserError` if it is not installed."""
-    try:
-        return load(f"harness.batches.leaf:{name}")
-    except UnknownName as error:
-        raise UserError(str(error)) from error
 
 
 def _heads(path: Path) -> list[PackHead]:

@@ -25,9 +25,10 @@ from adapters import (
     options_of,
 )
 from harness.errors import UserError
+from harness.planning.model import SERVED
 from harness.runs import SERVER_LOG, open_run
 from harness.serve import ServerSettings
-from harness.serve.server import SERVED, ModelServer, NotNeeded
+from harness.serve.server import ModelServer, NotNeeded
 from harness.settings import Settings
 
 

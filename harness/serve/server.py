@@ -36,8 +36,6 @@ from adapters.secrets import secrets_in
 from harness.errors import UserError
 from harness.printing import printable
 
-SERVED = "serve"
-"""Recorded in place of the server's address, which differs between sessions."""
 SHARED = "VLM_EVAL_SERVER"
 """Environment variable with the address of a running server to use instead."""
 STARTS = 2

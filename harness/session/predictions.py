@@ -51,7 +51,8 @@ def score_predictions(
     code."""
     from harness.planning.data import open_data
 
-    kind = benchmark_of(settings).predictions(settings)
+    source = benchmark_of(settings)
+    kind = source.predictions(settings)
     settings = kind.settings
     said = read_predictions(path, kind)
     selected = open_data(replace(settings, distractors=0))
@@ -62,7 +63,7 @@ def score_predictions(
             hint = f"did you mean {near[0]}?" if near else "is it in another split?"
             raise UserError(f"{path}: no {kind.unit} {unit_id} among those selected; {hint}")
     declared = selected.part.declared or benchmark(settings.benchmark).declared
-    score = scorer_of(settings, declared)
+    score = scorer_of(source, settings, declared)
     records = [
         scored(record, score)
         if record.prediction is not None and record.invalid is None

@@ -21,11 +21,12 @@ from harness.engine import (
     Stopped,
     on_interrupt,
 )
+from harness.errors import from_leaf
 from harness.pictures import PictureStats, PictureStore, built_in_picture
 from harness.planning.model import limits_of
 from harness.planning.plan import Plan, setup_of
 from harness.runs import NO_ANSWERS, RunDirectory, RunError, open_run
-from harness.runs.batches import has_batches, in_leaf
+from harness.runs.batches import has_batches
 from harness.session.deployment import Deployment, advice
 from harness.session.observers import INTERRUPTED, Finished, SessionObserver
 from harness.session.reply_limit import preflight_warning
@@ -143,7 +144,9 @@ async def _ask(plan: Plan, directory: RunDirectory, observer: SessionObserver) -
 
         batches = None
         if "batch" in settings.tier or has_batches(directory.path):
-            batches = in_leaf("open_batches")(plan, directory, pictures, ready, say)
+            batches = from_leaf("harness.batches.leaf:open_batches")(
+                plan, directory, pictures, ready, say
+            )
         deployment = Deployment(plan, before, lambda reason: engine.stop(reason), say)
         session = Session(plan, directory, pictures, observer, deployment)
         lane = model.lane(settings)

@@ -51,7 +51,7 @@ class Session:
         self._plan = plan
         self._settings = plan.settings
         self._protocol = plan.protocol
-        self._score = scorer_of(plan.settings, plan.source.declared)
+        self._score = scorer_of(plan.source, plan.settings, plan.source.declared)
         self._model = model
         self._directory = directory
         self._pictures = pictures
@@ -185,7 +185,8 @@ class Session:
         )
 
     def _dialogue(self, question: Ready[Any]) -> Dialogue:
-        """The dialogue about a unit. Only a policy's calls carry the view and the right answer."""
+        """The dialogue about a unit. Only a policy's calls carry the right answer, and what they
+        are about."""
         dialogue = self._plan.source.dialogue(question.view, self._plan.shows)
         if self._model.policy is None:
             return dialogue

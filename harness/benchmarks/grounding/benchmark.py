@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from adapters.conversation import Picture
-from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.prediction_file import Predictions, with_prediction
 from harness.benchmarks.shows import Shows
@@ -67,7 +67,7 @@ class PlaceBenchmark(Benchmark):
     def predictions(self, settings: Settings) -> GroundingPredictions:
         return GroundingPredictions(settings)
 
-    def chance(self, units: Sequence[GroundingRecord], score: Scorer) -> Iterator[Scores]:
+    def chance(self, units: Sequence[GroundingRecord]) -> Iterator[Scores]:
         return (expected(unit.detail) for unit in units)
 
     def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:

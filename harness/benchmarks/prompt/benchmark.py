@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from adapters.conversation import Conversation, Reply, user
-from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.contract import Benchmark
 from harness.dialogue import Ask, Dialogue
 from harness.policies import ItemPolicy, Secret
 from harness.policies.words import STOP
@@ -152,10 +152,10 @@ class PromptBenchmark(Benchmark):
     Detail = PromptDetail
     protocol = "verbatim"
 
-    def chance(self, units: Sequence[PromptRecord], score: Scorer) -> Iterator[Scores]:
+    def chance(self, units: Sequence[PromptRecord]) -> Iterator[Scores]:
         def scored(record: PromptRecord, action: Action) -> Scores:
             said = Prediction(Status.ANSWERED, action, parsed=reference(spell(action)))
-            return score(said, record.detail)
+            return self.score(said, record.detail)
 
         return (expected(unit, scored) for unit in units)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.ready import Ready
 from harness.benchmarks.shows import Shows
@@ -44,10 +44,10 @@ class QuestionBenchmark(Benchmark):
         alone = replace(record, detail=replace(record.detail, asked=asked))
         return replace(self.recall(alone), sources=question.sources)
 
-    def chance(self, units: Sequence[QuestionRecord], score: Scorer) -> Iterator[Scores]:
+    def chance(self, units: Sequence[QuestionRecord]) -> Iterator[Scores]:
         for unit in units:
             guesses = [answered(one) for one in guessed(unit.detail.asked)]
-            found = [score(one, unit.detail) for one in guesses or [Prediction(Status.EMPTY)]]
+            found = [self.score(one, unit.detail) for one in guesses or [Prediction(Status.EMPTY)]]
             yield _mean(found)
 
     def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:

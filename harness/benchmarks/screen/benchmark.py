@@ -110,9 +110,9 @@ class ScreenBenchmark(Benchmark):
     def words(self, unit: ScreenRecord) -> str:
         return " or ".join(map(told, unit.detail.gold.actions))
 
-    def chance(self, units: Sequence[ScreenRecord], score: Scorer) -> Iterator[Scores]:
+    def chance(self, units: Sequence[ScreenRecord]) -> Iterator[Scores]:
         drawn = points_needed(sum(_is_placed(unit.detail) for unit in units))
-        return (expected(unit, score, drawn) for unit in units)
+        return (expected(unit, self.score, drawn) for unit in units)
 
     def footnotes(self, settings: Settings, *, known: bool) -> Iterator[str]:
         yield (

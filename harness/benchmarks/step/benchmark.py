@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from harness.benchmarks.contract import Benchmark, Scorer
+from harness.benchmarks.contract import Benchmark
 from harness.benchmarks.dataset import Dataset
 from harness.benchmarks.index import StoredStep
 from harness.benchmarks.ready import Ready
@@ -212,7 +212,7 @@ class StepBenchmark(Benchmark):
 
     # Results, beside the scores.
 
-    def chance(self, units: Sequence[StepUnit], score: Scorer) -> Iterable[Scores]:
+    def chance(self, units: Sequence[StepUnit]) -> Iterable[Scores]:
         from harness.benchmarks.step import results
 
         return results.chance(units, self.rules)

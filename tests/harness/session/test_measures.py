@@ -10,8 +10,9 @@ import pytest
 
 from adapters.registry import Entry
 from harness.benchmarks import BENCHMARKS, Benchmark
+from harness.benchmarks.contract import Scorer
 from harness.benchmarks.items import Items
-from harness.benchmarks.scoring import scorer_of
+from harness.benchmarks.scoring import on_record, scorer_of
 from harness.errors import DataError, UserError
 from harness.runs import Manifest, Unit
 from harness.session.report import result_grid
@@ -38,6 +39,10 @@ DECLARED = Declaration(
 
 def settings(**more: Any) -> Settings:
     return replace(read_settings({"model": "m"}), benchmark="places", **more)
+
+
+def scorer(settings: Settings, declared: Declaration) -> Scorer:
+    return scorer_of(on_record(settings, declared), settings, declared)
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,7 @@ def item(number: int, form: str, letter: str | None, picture: str) -> Unit[str]:
         asked=True,
         settled=True,
         prediction=prediction,
-        scores=scorer_of(settings(), DECLARED)(prediction, "A"),
+        scores=scorer(settings(), DECLARED)(prediction, "A"),
         detail="A",
     )
 
@@ -112,31 +117,31 @@ def test_scores_that_are_not_as_declared_are_refused(
 ) -> None:
     monkeypatch.setattr(Places, "scorers", {name: lambda prediction, detail: value})
     with pytest.raises(UserError, match=f"places scores {name}.*{problem.replace('?', '.')}"):
-        scorer_of(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
+        scorer(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
 
 
 @pytest.mark.usefixtures("places")
 def test_a_measure_without_a_score_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Places, "scorers", {"hit": lambda prediction, detail: 1.0})
     with pytest.raises(UserError, match="places declares nearness and does not score it"):
-        scorer_of(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
+        scorer(settings(), DECLARED)(Prediction(Status.ANSWERED), "A")
 
 
 @pytest.mark.usefixtures("places")
 def test_a_measure_that_came_later_is_not_scored_in_a_run_from_before() -> None:
     before = replace(DECLARED, measures=(DECLARED["hit"],))
-    scores = scorer_of(settings(), before)(Prediction(Status.ANSWERED, letter="A"), "A")
+    scores = scorer(settings(), before)(Prediction(Status.ANSWERED, letter="A"), "A")
     assert scores == {"hit": 1.0}
 
 
 def test_scoring_without_the_benchmarks_package_says_what_is_missing() -> None:
     with pytest.raises(DataError, match="the benchmark places, which is not installed"):
-        scorer_of(settings(), DECLARED)
+        scorer(settings(), DECLARED)
 
 
 def test_recorded_steps_are_scored_without_their_benchmarks_package() -> None:
     detail = step_of(benchmark="gone", split="test", gold=Gold("CLICK", "", ("7",))).detail
-    score = scorer_of(settings(), MIND2WEB)
+    score = scorer(settings(), MIND2WEB)
     assert score(Prediction.of(Status.ANSWERED, element="7", operation="CLICK"), detail)["success"]
 
 
